@@ -1,4 +1,4 @@
-"""What a judge says about a match: where it was won and lost, and how well each side played."""
+"""Analysis of matches: where a match was won and lost, and how well each side played."""
 
 from __future__ import annotations
 
@@ -17,98 +17,98 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 ADJUDICATION_NODES = 100_000
-"""Positions searched at each ply of a match that the solver may end early: about 5 ms."""
+"""Positions searched per ply of a match that the solver may end early; this takes about 5 ms."""
 
 
 SOLVER = "solver"
-"""The exact solver's name among the judges of a match."""
+"""The name of the exact solver among the judges of matches."""
 MAX_LINE = 8
-"""Actions of an expected line that are kept."""
+"""Maximum number of actions kept of an expected line."""
 _LINE_NODES = 200_000
-"""Positions searched at least for each action of a line, 10 ms; the tables know most of what is asked for."""
+"""Minimum positions searched per action of a line, 10 ms; most results are already in the solver's tables."""
 _LINE_SHARE = 100
-"""Of the positions for a ply, this part is searched for an action of a line."""
+"""The search for one action of a line gets one part in this many of the positions for a ply."""
 
 
 class ActionScore(NamedTuple):
-    """What one action is worth, for the player who takes it."""
+    """The value of one action for the player who takes it."""
 
     value: float | None
-    """Expected result in [-1, 1], exactly 1, 0 or -1 from the solver; None where that is not known."""
+    """Expected result in [-1, 1], exactly 1, 0 or -1 from the solver; None if unknown."""
     distance: int | None
-    """Plies to the end under best play, the action included; None where that is not known."""
+    """Plies to the end under best play, the action included; None if unknown."""
 
 
 class Ply(NamedTuple):
-    """One action of a match, judged."""
+    """One judged action of a match."""
 
     ply: int
-    """From 0."""
+    """Number of the ply, from 0."""
     player: int
-    """Who moved, 0 or 1."""
+    """The player who moved, 0 or 1."""
     action: int
     best: tuple[int, ...]
-    """Strongly optimal actions, as far as known: the fastest wins, draws, or slowest losses."""
+    """Strongly optimal actions, as far as known: the fastest wins, the draws, or the slowest losses."""
     value_before: float | None
-    """Expected result under best play for the player who moved: 1, 0 or -1 from the solver; None where the
-    budget did not suffice."""
+    """Expected result under best play for the player who moved: 1, 0 or -1 by the solver; None if the budget
+    did not suffice."""
     value_after: float | None
-    """The same after the action, still for the player who moved."""
+    """Expected result under best play after the action, still for the player who moved; None if unknown."""
     distance_before: int | None
-    """Plies to the end under best play; None where that is not known."""
+    """Plies to the end under best play; None if unknown."""
     distance_after: int | None
-    """The same after the action."""
+    """Plies to the end under best play after the action; None if unknown."""
     scores: Mapping[int, ActionScore]
-    """Every legal action in the position before, ascending; a bot that judges scores the actions it was asked
-    about only. Empty while the ply is not judged."""
+    """Every legal action in the position before the ply, ascending. A bot as judge scores only the actions it
+    was asked about. Empty until the ply has been judged."""
     line: tuple[int, ...]
-    """The expected continuation of the position before, at most `MAX_LINE` actions, a best one first."""
+    """The expected line from the position before the ply: at most `MAX_LINE` actions, a best one first."""
 
     @property
     def loss(self) -> float | None:
-        """What the action gave away: 0 nothing, 1 half a point, 2 a whole one; None where not known."""
+        """What the action gave away: 0 nothing, 1 half a point, 2 a whole point; None if unknown."""
         if self.value_before is None or self.value_after is None:
             return None
-        # A bot may like a position better once it is there.
+        # A bot may value a position higher once it is reached; that is not a negative loss.
         return max(0, self.value_before - self.value_after)
 
     @property
     def is_blunder(self) -> bool:
-        """Whether the action gave away a win or a draw, as far as known."""
+        """Whether the action is known to have given away a win or a draw."""
         return self.loss is not None and self.loss >= MISTAKE
 
 
 class Side(NamedTuple):
-    """How one player played."""
+    """Summary of how one player played."""
 
     judged: int
-    """Own actions that could be judged, the opening left out."""
+    """Number of own actions that could be judged, without the opening."""
     unknown: int
-    """Own actions that could not."""
+    """Number of own actions that could not be judged."""
     optimal: int
-    """Of `judged`, those that gave nothing away."""
+    """Number of judged actions that gave nothing away."""
     first_blunder: Ply | None
     """The first action that gave away a win or a draw."""
 
     @property
     def accuracy(self) -> float | None:
-        """Share of weakly optimal actions among those that could be judged, in [0, 1]."""
+        """Share of weakly optimal actions among the judged ones, in [0, 1]; None if none was judged."""
         return self.optimal / self.judged if self.judged else None
 
 
 class Analysis(NamedTuple):
-    """A match, judged."""
+    """A judged match."""
 
     plies: tuple[Ply, ...]
-    """All of them, the opening included."""
+    """All plies, opening included."""
     num_opening: int
-    """How many were given."""
+    """Number of preset actions."""
     sides: tuple[Side, Side]
-    """First and second player."""
+    """The summaries of the first and the second player."""
     judge: str = SOLVER
-    """`solver`, or the spec of the bot that judged."""
+    """`solver`, or the spec of the bot that judged the match."""
     identity: str = ""
-    """Of that bot; empty for the solver, whose values are exact."""
+    """The identity of that bot; empty for the solver, whose values are exact."""
 
 
 def analyse_position(
@@ -119,7 +119,7 @@ def analyse_position(
     seconds: float | None = None,
     on_progress: Callable[[Solved], None] | None = None,
 ) -> Solved:
-    """Give outcome and distance of a position and of each of its actions, as far as the budget allows.
+    """Return the result and distance of a position and of each of its actions, as far as the budget allows.
 
     Raises:
         ConfigError: there is no solver for the game.
@@ -130,17 +130,17 @@ def analyse_position(
 def analyse_match(
     game: Game, actions: Sequence[int], *, num_opening: int = 0, nodes: int | None = None
 ) -> Analysis:
-    """Judge every action of a match.
+    """Judge every action of a match with the exact solver.
 
     Args:
         game: the rules.
-        actions: from the initial state.
-        num_opening: how many of them were given, and count for nobody.
-        nodes: positions to search at most for each ply; None takes what is done in a tenth of a second.
+        actions: all actions from the initial state.
+        num_opening: number of preset actions, which count for neither player.
+        nodes: maximum number of positions to search per ply; None for what takes a tenth of a second.
 
     Raises:
         ConfigError: there is no solver for the game.
-        IllegalMoveError: the actions are no match of this game.
+        IllegalMoveError: the actions are not a legal match of this game.
     """
     plies = [*judge_plies(game, actions, nodes=nodes)][::-1]
     return judged_match(plies, num_opening)
@@ -153,19 +153,19 @@ def judge_plies(
     nodes: int | None = None,
     known: Mapping[int, tuple[int, ...]] | None = None,
 ) -> Iterator[Ply]:
-    """Judge actions of a match one by one, the last one first, by the exact solver.
+    """Judge the actions of a match one by one with the exact solver, the last one first.
 
-    What the solver finds at the end helps with the plies before, which are harder.
+    The results for late plies help with the earlier ones, which are harder.
 
     Args:
         game: the rules.
-        actions: from the initial state.
-        nodes: positions to search at most for each ply; None takes what is done in a tenth of a second.
-        known: plies that are judged already, with their lines.
+        actions: all actions from the initial state.
+        nodes: maximum number of positions to search per ply; None for what takes a tenth of a second.
+        known: lines of plies that have already been judged.
 
     Raises:
         ConfigError: there is no solver for the game.
-        IllegalMoveError: the actions are no match of this game.
+        IllegalMoveError: the actions are not a legal match of this game.
     """
     solver = _solver(game)
     nodes = nodes or solver.usual_nodes
@@ -188,7 +188,7 @@ def states_of(game: Game, actions: Sequence[int]) -> list[State]:
     """Return the states before each action and after the last one.
 
     Raises:
-        IllegalMoveError: the actions are no match of this game.
+        IllegalMoveError: the actions are not a legal match of this game.
     """
     states = [game.initial_state()]
     for action in actions:
@@ -197,13 +197,13 @@ def states_of(game: Game, actions: Sequence[int]) -> list[State]:
 
 
 def judged_match(plies: Sequence[Ply], num_opening: int, judge: str = SOLVER, identity: str = "") -> Analysis:
-    """Return the analysis of a match whose plies were judged, in order."""
+    """Assemble the analysis of a match from its judged plies, in order."""
     played = plies[num_opening:]
     return Analysis(tuple(plies), num_opening, (_side(played, 0), _side(played, 1)), judge, identity)
 
 
 def grading_nodes(game: Game) -> int:
-    """Return how many positions the solver searches for a ply that is graded: if possible, all it takes.
+    """Return the number of positions that the solver may search for a graded ply, ideally all that it needs.
 
     Raises:
         ConfigError: there is no solver for the game.
@@ -212,10 +212,10 @@ def grading_nodes(game: Game) -> int:
 
 
 def adjudicator(game: Game, *, nodes: int) -> Callable[[State], Outcome | None]:
-    """Give what names the outcome of a position under best play, or None where `nodes` do not tell.
+    """Return a function that names the result of a position under best play; None if `nodes` do not suffice.
 
-    It uses no opening book, so that a match is played well into its middle. The same position gets the same
-    answer from every process and at any time.
+    It does not use the opening book, so that a match is played well into the middle game. The result for a
+    position is the same in every process and at any time.
 
     Raises:
         ConfigError: there is no solver for the game.
@@ -233,7 +233,7 @@ def adjudicator(game: Game, *, nodes: int) -> Callable[[State], Outcome | None]:
 
 
 def has_solver(game: Game) -> bool:
-    """Return whether matches of this game can be judged; no compiled code is loaded for that."""
+    """Return whether matches of this game can be judged, without loading compiled code."""
     return is_solvable(game)
 
 
@@ -265,7 +265,7 @@ def _judge(ply: int, player: int, action: int, solved: Solved, line: tuple[int, 
 
 
 def _line(solver: Solver, state: State, solved: Solved, nodes: int) -> tuple[int, ...]:
-    """Return a line of best play from `state`, as far as it is found with so many nodes for each action."""
+    """Return a line of best play from `state`, as far as `nodes` positions per action suffice to find it."""
     if solved.worth.outcome is None:
         return ()
     line = [solved.best[0]]

@@ -1,4 +1,4 @@
-"""Competitors: from a spec on the command line to a bot with an identity, of which nothing is loaded."""
+"""Competitors: turns specs into bots with an identity, without loading any bot."""
 
 from __future__ import annotations
 
@@ -37,55 +37,55 @@ if TYPE_CHECKING:
     from arena_plugins.entries import Entry
 
 _ADAPTERS = ".adapters."
-"""In the entry of every bundled bot that runs foreign code."""
+"""Part of the entry point of every bundled bot that runs foreign code."""
 _WHEEL = ".whl"
-"""Among the files of a bot, the wheel it was installed from; no option can be called that."""
+"""Suffix of the wheel a bot was installed from, among its file names; no option can have such a name."""
 _DIGITS = 8
-"""Digits of a hash that people read."""
+"""Number of hex digits of a hash that are displayed."""
 
 
 class Competitor(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot that can be entered: what it is called, what it is, how it is started."""
+    """A bot that can be entered: its name, its identity, and how to start it."""
 
     label: str
     """Its name in the tournament."""
     record: BotRecord
     spec: str
-    """Its spec with the files it names by absolute paths, so that they are found from any folder."""
+    """Its spec, with absolute paths for the files it names, so that they are found from any folder."""
     entry: str
-    """Where its hook lies, `module:attr`."""
+    """Its hook as an entry point, `module:attr`."""
     folder: str = ""
-    """The folder on the shelf it was installed into; empty for a bot of the arena's own environment."""
+    """The folder its wheel was installed into; empty for a bot of the arena's own environment."""
     options: Mapping[str, str]
-    """What its hook is given, with the files as `record.spec` names them: see `options_at`."""
+    """The options for its hook, with files named as in `record.spec`; see `options_at`."""
     copies: Mapping[str, str] = {}
-    """Paths in the content of the files that options name, by option; of a command by `cmd 0`, `cmd 1`."""
+    """Paths in the content of the files that options name, by option; for a command by `cmd 0`, `cmd 1`."""
     runtime: str = ""
-    """The program of this machine that runs its command, by its path; empty if it brings its own."""
+    """Path of this machine's program that runs its command; empty if the bot brings its own."""
     roots: tuple[str, ...] = ()
     """Folders of its content that come first on its `sys.path`."""
     content: str = ""
-    """SHA-256 in hex of its files; empty for a person."""
+    """SHA-256 of its files in hex; empty for a person."""
     num_files: int = 0
-    """Files of its content."""
+    """Number of files in its content."""
     place: str = ""
-    """The folder its content is kept in; empty where it was only hashed."""
+    """The folder in which its content is kept; empty if it was only hashed."""
     state: str = ""
-    """The status of the files in `place` when they had the hash `content`."""
+    """The status of the files in `place` at the time when they had the hash `content`."""
     limit: TimeControl | None
     """Its own limit, or None for the tournament's."""
     procfs: bool = False
-    """Whether its process may read /proc in tiers where no other may."""
+    """Whether its process may read /proc in tiers that deny this to others."""
     allow: tuple[str, ...] = ()
-    """Names of `arena.sandbox.launch.calls.ALLOWABLE`: system calls it may make where no other may."""
+    """Names in `arena.sandbox.launch.calls.ALLOWABLE` whose system calls it may make in addition."""
 
     @property
     def is_foreign(self) -> bool:
-        """Whether its code came with neither the arena nor a bot of it: other distributions, and adapters."""
+        """Whether it runs code that is not part of the arena: another distribution, or an adapter."""
         return self.record.distribution != OURS or _ADAPTERS in self.entry
 
     def options_at(self, root: str) -> dict[str, str]:
-        """Return its options for a process in which its content lies at `root`."""
+        """Return the options for a process in which the content is located at `root`."""
         shown = {key: f"{root}/{path}" for key, path in self.copies.items()}
         if self.runtime:
             shown[f"{CMD} 0"] = self.runtime
@@ -93,26 +93,26 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
         return self._for_hook(given)
 
     def options_here(self) -> dict[str, str]:
-        """Return its options with files where they lie on this machine, for a bot in this process."""
+        """Return the options with files at their locations on this machine, for a bot in this process."""
         return self._for_hook(Spec.parse(self.spec).options)
 
     def _for_hook(self, options: Mapping[str, str]) -> dict[str, str]:
-        # An adapter is told whole paths, so the folder its program lies in is no affair of its own.
+        # An adapter gets absolute paths, so it does not need the option that names the program's folder.
         hidden = (*OUR_KEYS, PROGRAM_FOLDER) if _ADAPTERS in self.entry else OUR_KEYS
         return {key: value for key, value in options.items() if key not in hidden}
 
 
 class LeftOut(NamedTuple):
-    """A bot that takes no part."""
+    """A bot that does not take part."""
 
     seat: int
-    """Its place in the list of bots."""
+    """Its index in the list of bots."""
     bot: str
-    """Its label or, where it has none yet, as it was written."""
+    """Its label, or, if it has none yet, its text as written."""
     why: str
 
 
-def resolve(  # noqa: PLR0913 - one keyword for each way of entering
+def resolve(  # noqa: PLR0913 - one keyword for each variant of entering
     texts: Sequence[str],
     *,
     margin_ms: int,
@@ -123,23 +123,24 @@ def resolve(  # noqa: PLR0913 - one keyword for each way of entering
 ) -> list[Competitor]:
     """Find the bots of some specs and hash their files, without loading any of them.
 
-    Of different bots with one label each is called by the folders its files lie in too, or else by its
-    version and the first digits of its content; the second of two twins is called `A_2`.
+    Different bots with the same label also get the folders of their files in their names, or, if that does
+    not help, their version and the first digits of their content hash. The second of two twins is called
+    `A_2`.
 
     Args:
-        texts: specs in seat order.
-        margin_ms: the margin of limits that a spec sets for its bot.
-        twins: whether one bot may stand there twice.
-        keep: whether contents are copied, which bots are started from; without it none can be started.
-        in_place: whether they are to run in this process, from where they are installed. Then nothing is
-            copied, and folders that options name are places to work in, not content.
-        left_out: takes the bots that cannot be entered; without it the first of them raises.
+        texts: the specs, in seat order.
+        margin_ms: the margin for time controls that a spec sets for its bot.
+        twins: whether the same bot may occur twice.
+        keep: whether contents are copied; without copies no bot can be started.
+        in_place: whether the bots are to run in this process, from where they are installed. Nothing is
+            copied then, and folders named by options are working folders, not content.
+        left_out: receives the bots that cannot be entered; without it the first of them raises.
 
     Raises:
-        PluginError: an unknown bot, one whose installed files were changed, a file that cannot be read, or a
-            malformed spec.
-        OptionError: an option of the arena's own has no meaning.
-        ConfigError: one bot twice, without `twins`, two of one name, or a limit that cannot be.
+        PluginError: a bot is unknown, its installed files were modified, a file cannot be read, or a spec is
+            malformed.
+        OptionError: one of the arena's own options has an invalid value.
+        ConfigError: one bot occurs twice without `twins`, two have one name, or a limit is impossible.
         StoreError: a content cannot be written.
     """
     found: list[Competitor] = []
@@ -162,7 +163,7 @@ def resolve(  # noqa: PLR0913 - one keyword for each way of entering
             continue
         found.append(competitor)
         called.append((names, text))
-    # Beside a kept bot its other versions say which they are, too.
+    # If a kept version of a bot takes part, its other versions show their versions as well.
     names_of = [
         names if names.is_given or bot.record.name not in frozen else names.with_version()
         for bot, (names, _) in zip(found, called, strict=True)
@@ -172,25 +173,25 @@ def resolve(  # noqa: PLR0913 - one keyword for each way of entering
 
 
 def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]) -> None:
-    """See that a bot is not entered already, nor another one under its name.
+    """Check that neither a bot nor another one with its name has already been entered.
 
     Raises:
-        ConfigError: it is.
+        ConfigError: it has.
     """
     for other, written in others:
         if other.identity == bot.identity:
             same = "" if text == written else f"{text} has the same files and options as {written}; "
             raise ConfigError(
-                f"{bot.names[0]} is entered twice; {same}a bot meets itself only in: arena match A A"
+                f"{bot.names[0]} is entered twice; {same}only arena match A A lets a bot play itself"
             )
     if bot.is_given:
         labels_of([*(other for other, _ in others if other.is_given), bot])
 
 
 def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
-    """Return a bot under the record by which a store knows it; None if it is another one by now.
+    """Return a bot under the record by which a store knows it; None if it has become a different bot.
 
-    Stores of earlier versions know bots without their code, and older ones without the weights they bring.
+    Stores of earlier versions identify bots without their code, and even older ones without their weights.
     """
     if bot.record.identity == was.identity:
         return bot
@@ -206,7 +207,7 @@ def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
 
 
 def entered(was: BotRecord, label: str) -> Competitor | None:
-    """Return a competitor as it was entered, from its kept content; None if that is no longer kept."""
+    """Return a competitor as it was entered before, from its kept content; None if that is gone."""
     data = store.read_entered(was.identity)
     if data is None or not was.content:
         return None
@@ -221,12 +222,12 @@ def entered(was: BotRecord, label: str) -> Competitor | None:
 
 
 def files_of(record: BotRecord) -> dict[str, str]:
-    """Give the files that belong to a bot, with the SHA-256 of each in hex."""
+    """Return the files that belong to a bot, with the SHA-256 of each in hex."""
     return msgspec.json.decode(record.files or "{}", type=dict[str, str])
 
 
 def short(content: str) -> str:
-    """Return the digits of a hash that people read."""
+    """Return the leading digits of a hash that are displayed."""
     return content[:_DIGITS]
 
 
@@ -239,7 +240,7 @@ def _resolve_one(
     collection, named, content = _content_of(spec, entry, keep=keep, in_place=in_place)
     hashes = {file.path: file.sha256 for file in content.inventory.files}
     files = {key: hashes[path] for key, path in named.copies.items() if path in hashes}
-    # A file is known by its content: where it lies is no part of the identity.
+    # Files are identified by their content; their location is not part of the identity.
     shown = Spec(spec.name, with_files(options, _names(named)))
     absolute = Spec(spec.name, with_files(spec.options, {key: str(at) for key, at in named.sources.items()}))
     relative = with_files(options, _names(named) | named.copies)
@@ -278,10 +279,10 @@ def _resolve_one(
 
 
 def _resolve_kept(text: str, listing: Listing, *, in_place: bool) -> tuple[Competitor, Called] | None:
-    """Return the kept bot that a spec with a version means; None where an installed one is meant, or none.
+    """Return the kept bot that a spec with a version names; None if it names an installed bot or none.
 
     Raises:
-        PluginError: several kept bots are meant, its copy is gone, or it is to run in this process.
+        PluginError: several kept bots match, its copy is gone, or it is to run in this process.
     """
     with suppress(PluginError):
         read_bot(listing, text)
@@ -296,13 +297,14 @@ def _resolve_kept(text: str, listing: Listing, *, in_place: bool) -> tuple[Compe
         return None
     if in_place:
         raise PluginError(
-            f"{kept.address} is kept as a copy, from which no bot runs in the arena's own process: leave out "
-            "--isolation none"
+            f"{kept.address} is a kept copy, and kept copies cannot run in the arena's own process; leave "
+            "out --isolation none"
         )
     bot = entered(kept.record, "")
     if bot is None:
         raise PluginError(
-            f"the copy of {kept.address} is gone or was changed; arena bots remove {kept.address} forgets it"
+            f"the copy of {kept.address} is gone or was changed; remove it with "
+            f"arena bots remove {kept.address}"
         )
     given = check_name(spec.name, spec.options[NAME]) if NAME in spec.options else ""
     address = Spec.parse(kept.address)
@@ -320,12 +322,12 @@ def _content_of(
     """Collect and hash the files of a bot.
 
     Raises:
-        OptionError: an option names no file.
-        PluginError: a file cannot be read, or a bound is exceeded.
-        StoreError: they cannot be kept.
+        OptionError: an option does not name a file.
+        PluginError: a file cannot be read, or a limit is exceeded.
+        StoreError: the files cannot be kept.
     """
     collection = Collection(spec.name)
-    # A program of the bot `exec` is started in place of a host, so no code of an adapter takes part.
+    # The bot `exec` is a program that is started instead of a host, so no adapter code takes part.
     if spec.name != EXEC:
         collect_package(collection, entry)
     with added_submission(collection, spec.name, spec.options) as (sources, copies):
@@ -346,10 +348,10 @@ def _names(named: NamedFiles) -> dict[str, str]:
 
 
 def _shipped(entry: Entry, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the hash of the wheel a bot was installed from, or of the weights it brings along.
+    """Return the hash of the wheel a bot was installed from, or the hashes of the weights it brings.
 
     Raises:
-        PluginError: the files of the wheel were changed, or weights cannot be read.
+        PluginError: the files of the wheel were modified, or weights cannot be read.
     """
     return {_WHEEL: verify(entry).sha256} if entry.folder else shipped_weights(entry.value, options)
 
@@ -357,10 +359,10 @@ def _shipped(entry: Entry, options: Mapping[str, str]) -> dict[str, str]:
 def _names_for(
     spec: Spec, options: Mapping[str, str], named: NamedFiles, content: str, version: str
 ) -> tuple[str, ...]:
-    """Return what a bot can be called, from short to long.
+    """Return possible names of a bot, from short to long.
 
-    That is its spec, with ever more of the folders that its files lie in; then its version and the first
-    digits of its content.
+    They are its spec, with more and more of the folders that its files are in, then with its version and the
+    first digits of its content hash.
     """
     own = {key: place.parts for key, place in named.sources.items() if key in named.copies}
     if PROGRAM_FOLDER in own:
@@ -377,5 +379,5 @@ def _names_for(
 
 
 def _versioned(spec: Spec, content: str) -> tuple[str, str]:
-    """Return the names of a bot with its version, then with the first digits of its content as well."""
+    """Return the names of a bot with its version, and with the first digits of its content hash as well."""
     return str(spec), f"{spec.address}+{short(content)}{str(spec).removeprefix(spec.address)}"

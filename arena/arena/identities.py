@@ -1,4 +1,4 @@
-"""What a competitor's identity is computed from, now and in earlier versions."""
+"""Computes the identity of a competitor, in its present form and in those of earlier versions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def identity_of(name: str, entry: str, options: Mapping[str, str], content: str) -> str:
-    """Return the SHA-256 in hex by which a competitor is known.
+    """Return the SHA-256 in hex that identifies a competitor.
 
     Args:
-        name: of the bot.
-        entry: where its hook lies.
-        options: its own, files by their places in the content.
+        name: the bot's name.
+        entry: the entry point of its hook.
+        options: its options, with files given by their paths in the content.
         content: SHA-256 of its files.
     """
     canonical = json.dumps([name, entry, dict(options), content], sort_keys=True)
@@ -31,7 +31,7 @@ def identity_of(name: str, entry: str, options: Mapping[str, str], content: str)
 
 
 def hashed_before(spec: Spec) -> tuple[str, dict[str, str]]:
-    """Return the spec and the hashes of the files it names as identities had them before code was hashed."""
+    """Return the spec and file hashes that identities were computed from before code was hashed."""
     options = {key: value for key, value in spec.options.items() if key != NAME}
     files: dict[str, Path] = {}
     for key, value in options.items():

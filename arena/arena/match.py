@@ -1,4 +1,4 @@
-"""One match: opening, questions in turn, outcome."""
+"""Plays one match: the opening, the questions in turn, the outcome."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Bot, Game
 
 
-# As in `verdict`: looking the members up takes long.
+# Module constants, as in `verdict`, because looking up a member of an enum is slow.
 _WINS = (Outcome.FIRST, Outcome.SECOND)
 _DRAW, _VOID = Outcome.DRAW, Outcome.VOID
 _RULES = Termination.RULES
@@ -36,71 +36,71 @@ _POLLED = "polled"
 
 
 class MatchSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """All that defines a match, besides the game and the seats."""
+    """Everything that defines a match besides the game and the seats."""
 
     id: str
-    """What the bots are told as the id of the match."""
+    """The id of the match, as sent to the bots."""
     labels: tuple[str, str]
-    """The bots' names in this tournament, first and second."""
+    """The bots' names in this tournament, first player's and second player's."""
     seeds: tuple[int, int]
-    """One per player, below 2^53; see `match_seed`."""
+    """One seed per player, below 2^53; see `match_seed`."""
     controls: tuple[TimeControl, TimeControl]
-    """One per player: a bot may have a limit of its own."""
+    """One time control per player, because a bot may have its own limit."""
     opening: tuple[int, ...] = ()
     """Actions played before the bots are asked."""
     init_s: float = 60.0
-    """Seconds a bot has to start, and again to get ready."""
+    """Seconds a bot has to start, and again to become ready."""
 
 
 class MatchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a match went; plain data that can be pickled."""
+    """The result and record of a match; plain data that can be pickled."""
 
     outcome: Outcome
     termination: Termination
     reason: str
-    """In words, `X wins by four in a row`."""
+    """How the match ended, in words: `X wins by four in a row`."""
     rated: bool
     actions: tuple[int, ...]
-    """From the initial state, opening included."""
+    """All actions from the initial state on, opening included."""
     num_opening: int
-    """How many of `actions` were given."""
+    """Number of `actions` that belong to the opening."""
     times_ms: tuple[int, ...]
     """Elapsed milliseconds per action; 0 in the opening."""
     infos: tuple[Thoughts | None, ...]
-    """What the mover said, per action; None in the opening."""
+    """The mover's thoughts, per action; None in the opening."""
     fault: Detail | None
-    """The evidence, where a bot or the arena failed."""
+    """The evidence, if a bot or the arena failed."""
     fault_player: int | None
-    """The player that forfeited: 0 or 1, None where nobody did or both."""
+    """The player that forfeited, 0 or 1; None if neither or both did."""
     started_at: float
-    """UTC seconds."""
+    """Start of the match, in seconds since the epoch (UTC)."""
     duration_ms: int
     tier: str
-    """The weaker tier of both seats."""
+    """The weaker isolation tier of the two seats."""
     idle_cpu_ms: tuple[float | None, float | None] = (None, None)
-    """Milliseconds of CPU each bot used while it had to wait, first and second; None if not measured."""
+    """Milliseconds of CPU time each bot used while it had to wait, first and second; None if not measured."""
     limits: str = ""
-    """How memory, tasks and CPU were limited, `kernel` or `polled` (the weaker); empty if not at all."""
+    """How memory, tasks and CPU were limited: `kernel` or `polled` (the weaker one); empty without limits."""
     runtimes: tuple[str, str] = ("", "")
-    """What ran the code of each bot, such as `python 3.11.2`; empty if that is unknown."""
+    """The runtime of each bot's code, such as `python 3.11.2`; empty if unknown."""
 
     @property
     def values(self) -> tuple[float | None, ...]:
-        """What the mover claimed to expect, per action, for the side to move in [-1, 1]."""
+        """The result that the mover expected, per action, for the side to move in [-1, 1]."""
         return tuple(None if info is None else info.value for info in self.infos)
 
 
 def match_seed(tournament_seed: int, pairing: int, match_no: int, player: int) -> int:
-    """Give a player's seed for a match, below 2^53.
+    """Return a player's seed for a match, an int below 2^53.
 
     It is the top 53 bits of the SHA-256 of `tournament_seed/pairing/match_no/player`, all decimal; `pairing`
-    is the index of the encounter and `match_no` the index in it, both from 0.
+    is the index of the encounter and `match_no` the index within it, both from 0.
     """
     text = f"{tournament_seed}/{pairing}/{match_no}/{player}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 11
 
 
-def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
+def play_match(  # noqa: PLR0913 - one keyword per hook and option
     game: Game,
     seats: tuple[Seat, Seat],
     setup: MatchSetup,
@@ -112,33 +112,33 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
     adjudicate: Callable[[State], Outcome | None] | None = None,
     stalls_count: bool = False,
 ) -> MatchResult:
-    """Play one match; seats[0] moves first. The seats stay started, for the next match.
+    """Play one match; seats[0] moves first. The seats stay started for the next match.
 
     Args:
         game: the rules.
-        seats: the players; a seat that was used before goes on with the process it has.
-        setup: everything else.
-        on_ready: called once both bots are ready, with what grows as they play; another thread may read it,
-            which takes the match itself no time.
-        on_move: called as `on_move(ply, action, answer)` after each accepted action, not for the opening.
-        on_info: called as `on_info(ply, thoughts)` with what the mover says while it thinks, at most twice a
-            second; of what comes in between, the newest.
-        abort: asked before each action; once it says True the match ends as `aborted`.
-        adjudicate: asked before each action; once it names an outcome the match ends as `adjudicated`.
-        stalls_count: a bot that was too late loses even if the arena may be to blame; else the match ends as
-            `arena_stall`.
+        seats: the players; a seat that was used before keeps its process.
+        setup: everything else that defines the match.
+        on_ready: called once both bots are ready, with the growing record; another thread may read it.
+        on_move: called as `on_move(ply, action, answer)` after each accepted action, but not in the opening.
+        on_info: called as `on_info(ply, thoughts)` while the mover thinks, at most twice a second, with its
+            latest thoughts.
+        abort: called before each action; when it returns True the match ends as `aborted`.
+        adjudicate: called before each action; when it returns an outcome the match ends as `adjudicated`.
+        stalls_count: whether a late bot loses even if the arena may be to blame; otherwise the match then
+            ends as `arena_stall`.
 
     Returns:
-        The result, always: an error of the arena itself ends the match as `arena_error`, with the traceback
-        as its evidence. Only what is no `Exception` (Ctrl-C) is raised, after both seats are closed.
+        The result, in all cases: an error of the arena itself ends the match as `arena_error`, with the
+        traceback as evidence. Only exceptions outside `Exception` (Ctrl-C) propagate, after both seats are
+        closed.
     """
     news = None if on_info is None else NewsGate(on_info)
     hooks = _Hooks(on_ready, on_move, news, abort, adjudicate)
     match = _Match(game, seats, setup, hooks, stalls_count=stalls_count)
     try:
         return match.result(match.play())
-    except Exception as error:  # noqa: BLE001 - a bug of the arena must cost this match only
-        is_known = isinstance(error, ArenaError)  # and says what to do
+    except Exception as error:  # noqa: BLE001 - a bug in the arena must not cost more than this match
+        is_known = isinstance(error, ArenaError)  # its text says what to do
         fault: Detail = {"cause": str(error)} if is_known else {"traceback": traceback.format_exc()}
         match.close()
         return match.result(_Ending(Outcome.VOID, Termination.ARENA_ERROR, fault))
@@ -147,7 +147,7 @@ def play_match(  # noqa: PLR0913 - one keyword for each thing a caller may want
         raise
 
 
-def play_matches(  # noqa: PLR0913 - one keyword for each thing a caller may want
+def play_matches(  # noqa: PLR0913 - one keyword per option
     game: Game,
     bots: tuple[Bot, Bot],
     num_matches: int,
@@ -156,21 +156,21 @@ def play_matches(  # noqa: PLR0913 - one keyword for each thing a caller may wan
     opening: tuple[int, ...] = (),
     seed: int = 0,
 ) -> Iterator[MatchResult]:
-    """Play two bots against each other in this process, refereed like every match; for trusted bots only.
+    """Play two bots against each other in this process, refereed like any match; for trusted bots only.
 
     Args:
         game: the rules.
-        bots: labelled A and B; A moves first in the matches 0, 2, 4, …, B in the others.
-        num_matches: how many.
-        control: of both; without it 5 seconds per move.
-        opening: actions every match begins with.
-        seed: of all chance: the bots' `new_match` gets other numbers for every match, a bot without it plays
-            on as it is.
+        bots: labelled A and B; A moves first in matches 0, 2, 4, …, B in the others.
+        num_matches: number of matches.
+        control: time control of both bots; the default is 5 seconds per move.
+        opening: actions that begin every match.
+        seed: seed of all randomness. A bot's `new_match` is called with a new number for every match; a bot
+            without that method plays on unchanged.
 
     Yields:
-        The results, each as soon as its match is over.
+        Each result as soon as its match is over.
     """
-    rng = Random(seed)  # noqa: S311 - play needs no secrets
+    rng = Random(seed)  # noqa: S311 - not used for secrets
     control = control or TimeControl.parse(None, None, None)
     seats, labels = (_seat_of(bots[0], "A"), _seat_of(bots[1], "B")), ("A", "B")
     for number in range(num_matches):
@@ -211,7 +211,7 @@ class _Hooks(msgspec.Struct, frozen=True):
 
 
 class _Match:
-    """A match while it is played."""
+    """A match in progress."""
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class _Match:
         self._began = time.monotonic()
 
     def play(self) -> _Ending:
-        """Play to the end and tell both bots of it."""
+        """Play to the end and tell both bots that the match is over."""
         for action in self._setup.opening:
             self._state = self._state.child(action)
         if self._state.is_terminal:
@@ -249,17 +249,17 @@ class _Match:
         return ending
 
     def close(self) -> None:
-        """End both bots: nobody knows what state they are in."""
+        """Close both seats, because the state of their bots is unknown."""
         for seat in self._seats:
             with suppress(Exception):
                 seat.close()
 
     def result(self, ending: _Ending) -> MatchResult:
-        """Put the result together."""
+        """Assemble the result."""
         setup, record = self._setup, self._record
         first, second = self._seats
         tier = first.tier if second.tier is first.tier else min(first.tier, second.tier)
-        # A bot that is judged once the match is over failed while it waited for the last ply.
+        # A bot judged after the end of the match failed while it waited for the last ply.
         ply = (len(record.actions) + (not self._state.is_terminal)) * self._is_on
         how = self._game.ending(self._state) if ending.termination is _RULES else ""
         return MatchResult(
@@ -329,7 +329,7 @@ class _Match:
         return _Ending(_WINS[0 if returns[0] > returns[1] else 1], _RULES)
 
     def _next_answer(self) -> Answer | Resignation | Fault | None:
-        """Give the next answer to be judged; None if the match is over, adjudicated or to be aborted."""
+        """Return the next answer to judge; None if the match is over, adjudicated or aborted."""
         state, abort, adjudicate = self._state, self._hooks.abort, self._hooks.adjudicate
         if self._lanes is not None:
             self._state, answer = rally(self._lanes, state, self._record, self._clock, abort)
@@ -343,10 +343,10 @@ class _Match:
         return seat.ask(state, len(self._setup.opening), self._clock)
 
     def _judge_idle(self, ending: _Ending) -> _Ending:
-        """Let a bot forfeit that pondered, whatever ended the match later; two who did get a void match.
+        """Return the ending after judging bots that pondered while they had to wait.
 
-        A bot that was asked for a move meanwhile has been judged before its question. The others are those
-        who waited when the match ended.
+        One that pondered forfeits, whatever ended the match; if both did, the match is void. A bot that was
+        asked for a move was judged before that question; here only bots that waited at the end are judged.
         """
         if ending.outcome is _VOID:
             return ending

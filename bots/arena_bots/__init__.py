@@ -1,1 +1,1 @@
-"""The bundled bots, found through entry points like anybody's; they do not know each other."""
+"""The bundled bots. They are found through entry points like any other bot, and do not import each other."""

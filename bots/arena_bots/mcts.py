@@ -1,4 +1,4 @@
-"""The bot `mcts`: UCT or PUCT with random rollouts, its tree kept from move to move."""
+"""The bot `mcts`: UCT or PUCT with random rollouts; its tree is kept from move to move."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _MAX_PLAYOUTS = 10**9
 _MAX_SECONDS = 3600.0
 _MAX_C = 100.0
 _C = {"tactical": 0.85, "uniform": 1.4}
-"""Exploration of UCT by rollouts; docs/reference/bots.md has the measurements."""
+"""Exploration constants of UCT for each kind of rollout; docs/reference/bots.md has the measurements."""
 _C_PUCT = 5.0
 
 
 class Search(Protocol):
-    """A search tree, of either kind."""
+    """The interface of a search tree of either kind."""
 
     def clear(self) -> None:
-        """Forget all: a new match begins."""
+        """Discard everything, because a new match begins."""
         ...
 
     def advance(self, state: State) -> None:
@@ -41,22 +41,23 @@ class Search(Protocol):
         ...
 
     def run(self, budget: Budget) -> int:
-        """Make playouts within `budget`; give how many."""
+        """Make playouts within `budget`; return their number."""
         ...
 
     def edges(self) -> Mapping[int, Edge]:
-        """Give what is known of each action that was tried at the root."""
+        """Return the statistics of each action tried at the root."""
         ...
 
     def line(self, action: int) -> list[int]:
-        """Give the actions of most visits from the root's `action` on, that one first."""
+        """Return the sequence of most visited actions that starts with the root's `action`."""
         ...
 
 
 class MctsBot:
-    """Grows a tree by a number of playouts, by time, or by both: what ends first.
+    """Grows a tree until a number of playouts or a time is reached, whichever comes first.
 
-    At least one playout is made, unless the result is proven. Deterministic as long as no time binds.
+    It makes at least one playout, unless the result is proven. It is deterministic unless a time limit ends
+    the search.
     """
 
     def __init__(
@@ -69,14 +70,14 @@ class MctsBot:
         self._seconds = seconds
 
     def new_match(self, seed: int) -> None:
-        """Begin a match with an empty tree and all chance drawn from `seed`."""
+        """Begin a match with an empty tree and all randomness drawn from `seed`."""
         self._random.seed(seed)
         self._search.clear()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose a proven win, else the most visited action, of several the one of largest value, then any.
+        """Choose a proven win, else the most visited action; ties are broken by value, then at random.
 
-        An action that is proven to lose, or lets the opponent win at once, is passed over while there is
+        An action that is proven to lose, or that lets the opponent win at once, is skipped while there is
         another.
         """
         budget = Budget.of(limit, nodes=self._playouts, seconds=self._seconds)
@@ -99,22 +100,22 @@ class MctsBot:
 
 
 def _merit(edge: Edge) -> tuple[int, int, float]:
-    # A draw that is proven waits until the playouts prefer it.
+    # A proven draw is chosen only once the playouts prefer it.
     return edge.proof or 0, edge.visits, edge.mean
 
 
 def safest(state: State, ranked: Sequence[int], last: float) -> int:
-    """Return the first of `ranked` that leaves the opponent no winning action; `ranked[0]` if none does.
+    """Return the first of `ranked` that leaves the opponent no immediate win; `ranked[0]` if none does.
 
-    With few visits to many actions, the mean of random rollouts hides one reply. No action is looked at after
-    `last`, in seconds of `perf_counter`.
+    With few visits to many actions, the mean of random rollouts can hide a single refuting reply. Actions are
+    examined only until `last`, in seconds of `perf_counter`.
     """
     player, reply = state.current_player, None
     for action in ranked:
         child = state.child(action)
         if child.is_terminal or child.current_player == player:
             return action
-        # What refutes one action refutes most others of a lost position; a board may have 400 of them.
+        # Try the last refutation first: it refutes most other actions too, and a board may have 400 of them.
         reply = _winning_reply(child, reply, last)
         if reply is None:
             return action
@@ -124,7 +125,7 @@ def safest(state: State, ranked: Sequence[int], last: float) -> int:
 
 
 def _winning_reply(state: State, first: int | None, last: float) -> int | None:
-    """Return an action that wins at once, `first` if that does; None if none is found before `last`."""
+    """Return an action that wins at once, trying `first` first; None if none is found before `last`."""
     player, legal = state.current_player, state.legal_actions
     for reply in legal if first is None or first not in legal else (first, *legal):
         if state.child(reply).returns[player] > 0:
@@ -139,7 +140,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> MctsBot:
     """Make the bot; docs/reference/bots.md describes its options.
 
     Raises:
-        OptionError: an option is unknown, out of range, or means nothing with the others or for `game`.
+        OptionError: an option is unknown, out of range, or not applicable with the others or for `game`.
     """
     reader = OptionReader("mcts", options)
     seconds = reader.number("seconds", None, low=0.001, high=_MAX_SECONDS)
@@ -158,7 +159,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> MctsBot:
     if not has_kernels and (rollouts == "tactical" or proves):
         option = "rollouts=tactical" if rollouts == "tactical" else "solver=on"
         raise OptionError(f"mcts: {option} needs compiled rules, and {game.name} has none; leave it out")
-    random = Random(seed)  # noqa: S311 # play needs no secrets
+    random = Random(seed)  # noqa: S311 # not used for secrets
     settings = Settings(c, is_puct, rollouts == "tactical", proves)
     return MctsBot(
         _search(game, random, settings, has_kernels=has_kernels), random, playouts=playouts, seconds=seconds

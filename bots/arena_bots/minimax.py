@@ -1,4 +1,4 @@
-"""The bot `minimax`: alpha-beta on open lines, to a depth or a limit, the best actions drawn at random."""
+"""The bot `minimax`: alpha-beta search that evaluates open lines; ties are broken at random."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _MAX_NODES = 10**12
 
 
 class MinimaxBot:
-    """Looks `depth` plies beyond each of its actions, fewer where a limit binds sooner.
+    """Searches `depth` plies beyond each of its actions, or fewer if a limit is reached sooner.
 
-    With `seconds` or `nodes` and no `depth`, as deep as they allow; with none of them, 5 plies.
-    Deterministic as long as no limit of time binds.
+    With `seconds` or `nodes` but no `depth` it searches as deep as they allow; with none of them, 5 plies. It
+    is deterministic unless a time limit ends the search.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class MinimaxBot:
         self._seconds = seconds
         self._nodes = nodes
         self._search = _search_of(game, self._depth)
-        self._random = Random(seed)  # noqa: S311 - play needs no secrets
+        self._random = Random(seed)  # noqa: S311 - not used for secrets
 
     def new_match(self, seed: int) -> None:
-        """Begin a match: its ties are drawn from `seed`."""
+        """Begin a match in which ties are broken by `seed`."""
         self._random.seed(seed)
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose among the actions of the best score; where not even depth 0 fits into `limit`, among all."""
+        """Choose among the actions with the best score; among all if `limit` does not allow even depth 0."""
         budget = Budget.of(limit, nodes=self._nodes, seconds=self._seconds)
         verdict = self._search.deepen(state, self._depth, budget)
         if verdict is None:
@@ -70,7 +70,7 @@ class MinimaxBot:
         )
 
     def _remark(self, verdict: Verdict) -> str | None:
-        """Say how soon a match that is decided ends: wins as soon, losses as late as can be."""
+        """Describe a decided match: a win as early as possible, a loss as late as possible; else None."""
         plies = self._search.distance(verdict.score)
         if plies is None:
             return None
@@ -79,7 +79,7 @@ class MinimaxBot:
 
 
 def _search_of(game: Game, depth: int) -> AlphaBeta | CompiledAlphaBeta:
-    """Give the compiled search where there is one for the game, else the one for all games."""
+    """Return the compiled search if it supports the game, else the general one."""
     from arena_bots.search.alphabeta_compiled import compiled_search
 
     return compiled_search(game, depth) or AlphaBeta(game)
@@ -87,7 +87,7 @@ def _search_of(game: Game, depth: int) -> AlphaBeta | CompiledAlphaBeta:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> MinimaxBot:
-    """Make the bot; option `depth`, plies after the candidate action, `seconds` and `nodes` per move."""
+    """Make the bot; options `depth` (plies after the candidate action), `seconds` and `nodes` per move."""
     reader = OptionReader("minimax", options)
     depth = reader.integer("depth", None, low=1, high=_MAX_DEPTH)
     seconds = reader.number("seconds", None, low=0.001, high=_MAX_SECONDS)

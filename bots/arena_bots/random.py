@@ -1,4 +1,4 @@
-"""The bot `random`: plays any legal action, all with the same probability."""
+"""The bot `random`: plays a uniformly random legal action."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 class RandomBot:
-    """Draws from the legal actions; the floor of every rating table."""
+    """Draws uniformly from the legal actions; a baseline for every rating table."""
 
     deterministic = True
 
     def __init__(self, seed: int) -> None:
-        self._random = Random(seed)  # noqa: S311 - play needs no secrets
+        self._random = Random(seed)  # noqa: S311 - not used for secrets
 
     def new_match(self, seed: int) -> None:
-        """Begin a match: its draws depend on nothing but `seed`."""
+        """Begin a match in which all draws depend on `seed` only."""
         self._random.seed(seed)
 
-    def play(self, state: State, limit: Limit) -> PlayResult:  # noqa: ARG002 - one draw is always in time
+    def play(self, state: State, limit: Limit) -> PlayResult:  # noqa: ARG002 - one draw needs almost no time
         """Choose an action; the reported policy is uniform."""
         actions = state.legal_actions
         return PlayResult(self._random.choice(actions), policy=dict.fromkeys(actions, 1 / len(actions)))
 
 
 @hookimpl
-def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> RandomBot:  # noqa: ARG001 - pluggy asks for it
+def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> RandomBot:  # noqa: ARG001 - required by pluggy
     """Make the bot; it has no options."""
     OptionReader("random", options).done()
     return RandomBot(seed)

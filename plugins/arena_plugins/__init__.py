@@ -1,4 +1,4 @@
-"""What a bot, a game and a trainer see."""
+"""The contract between the arena and its plugins, for authors of bots, games and trainers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ __all__ = [
     "require_modules",
 ]
 
-# Each name is loaded at its first use: a bot pays for no conformance kit, `arena --help` for no manager.
+# Each name is imported on first use, so a bot does not import the conformance kit and `arena --help` does not
+# import the plugin manager.
 _HOMES = {
     "conformance": {"Check", "assert_conforms", "check_bot", "check_game"},
     "contract": {"Bot", "Game", "Limit", "Outcome", "PlayResult", "State", "Symmetry", "Termination"},

@@ -1,4 +1,4 @@
-"""Turns what a bot gave into messages, and refuses what no honest bot gives."""
+"""Converts a bot's `PlayResult` into arena-bot/1 messages and rejects malformed results."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 _Number = TypeVar("_Number", int, float)
 
 _MAX_PV = 256
-"""Actions of a principal variation that are sent; nobody reads on."""
+"""Maximum number of actions of a principal variation that are sent; viewers do not show more."""
 _LONGEST_PAIR = 48
-"""Bytes of an action and a number of at most 64 bits each, with brackets and commas."""
+"""Upper bound in bytes for one [action, number] pair of 64-bit values, with brackets and commas."""
 _SURELY_SHORT = MAX_BOT_LINE // _LONGEST_PAIR // 2
-"""Pairs that fit into a line with room to spare."""
+"""Number of pairs that is certain to fit into one line; only longer answers are encoded to measure them."""
 _LEAST, _TOO_MUCH = -(2**63), 2**64
-"""Of the ints that the wire takes the least, and the first that is too large."""
+"""Range of integers on the wire: the smallest allowed value, and the first value that is too large."""
 
 
 def as_integer(value: object, what: str) -> int:
-    """Give the true int behind an int or a numpy integer.
+    """Convert an int or a NumPy integer to an int.
 
     Raises:
-        BotError: it is a bool, no integer, or has more than 64 bits.
+        BotError: `value` is a bool, is not an integer, or does not fit into 64 bits.
     """
     if type(value) is int:
         number = value
-    elif isinstance(value, bool):  # before `operator.index`, which makes True the action 1
+    elif isinstance(value, bool):  # tested before `operator.index`, which would turn True into action 1
         raise BotError(f"{what} is {value}, a bool")
     else:
         try:
@@ -50,10 +50,10 @@ def as_integer(value: object, what: str) -> int:
 
 
 def as_float(value: object, what: str) -> float:
-    """Give the float behind a number.
+    """Convert a number to a float.
 
     Raises:
-        BotError: it is no number.
+        BotError: `value` is not a number.
     """
     try:
         return float(value)  # pyright: ignore[reportArgumentType] - that is the question asked
@@ -62,10 +62,10 @@ def as_float(value: object, what: str) -> float:
 
 
 def checked_result(result: object) -> PlayResult:
-    """Give `result` if it is a PlayResult, with a true int as its action.
+    """Return `result` unchanged after checking that it is a PlayResult with an integer action.
 
     Raises:
-        BotError: it is something else, or its action is no integer.
+        BotError: `result` has another type, or its action is not an integer.
     """
     if not isinstance(result, PlayResult):
         raise BotError(f"play returned {_short(result)}, not a PlayResult; return PlayResult(action)")
@@ -75,9 +75,10 @@ def checked_result(result: object) -> PlayResult:
 
 
 def make_answer(go_id: str, given: object, legal: Collection[int]) -> list[Message]:
-    """Give the messages for a bot's result: an `info` where it tells more, then `action` or `resign`.
+    """Build the messages for a bot's result: an optional `info`, then `action` or `resign`.
 
-    Evaluations keep legal actions and finite numbers only; they go where the line would become too long.
+    Policy and visits keep only legal actions with finite numbers. Both are dropped if the line would exceed
+    `MAX_BOT_LINE` bytes.
 
     Raises:
         BotError: a field has a wrong type.
@@ -132,10 +133,13 @@ def _pairs(
 
 
 def _is_plain(given: object, number: type[_Number], legal: Collection[int]) -> TypeIs[dict[int, _Number]]:
-    """Tell whether a dict holds legal actions and numbers that need no conversion, as most do."""
+    """Return whether `given` is a dict of legal actions to numbers that can be sent without conversion.
+
+    Most answers are, and this test is cheaper than converting every pair.
+    """
     if type(given) is not dict:
         return False
-    pairs = cast("dict[int, float]", given)  # what it holds is looked at first of all
+    pairs = cast("dict[int, float]", given)  # the key and value types are checked below
     numbers = pairs.values()
     return (
         {*map(type, pairs)} == {int}

@@ -1,6 +1,6 @@
-"""The script a host process runs: secures the protocol's descriptors, sets `sys.path`, then serves.
+"""The script that a host process runs: it secures the protocol's descriptors, sets `sys.path`, then serves.
 
-It runs under `-S`, where only the standard library can be imported at first.
+The interpreter starts with `-S`, so only the standard library can be imported until `sys.path` is set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def take_descriptors() -> tuple[int, int]:
-    """Move the protocol to private, non-inheritable descriptors and give them (to read, to write).
+    """Move the protocol to private, non-inheritable descriptors and return them as (reader, writer).
 
     Afterwards 0 is the null device and 1 is stderr, so neither `print` nor C code can touch the protocol.
     """
@@ -29,23 +29,26 @@ def take_descriptors() -> tuple[int, int]:
 
 
 def extended(path: Sequence[str], more: Sequence[str]) -> list[str]:
-    """Give `path` with the entries of `more` it lacks; never `site.addsitedir`, which runs `.pth` code."""
+    """Return `path` followed by the entries of `more` that it lacks.
+
+    `site.addsitedir` is avoided because it executes code in `.pth` files.
+    """
     return list(dict.fromkeys([*path, *more]))
 
 
 def main() -> None:
-    """Serve until the arena quits; a bot's SystemExit ends the process with its own code."""
+    """Serve until the arena quits; a SystemExit raised by the bot ends the process with its code."""
     reader, writer = take_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # What a bot printed before it was killed is what its author wants to see.
+            # Line buffering keeps what a bot printed before it was killed; its author needs that output.
             stream.reconfigure(line_buffering=True)
     sys.path[:] = extended(sys.path, json.loads(sys.argv[1])["path"])
     from arena_plugins.host import serve
 
     code = serve(sys.argv[1], reader, writer)
     sys.stderr.flush()
-    # Threads and exit handlers a bot left behind must not keep the process alive.
+    # `os._exit` ends the process even if the bot left threads or exit handlers behind.
     os._exit(code)
 
 

@@ -1,4 +1,4 @@
-"""The checks of a bot, each one demand of the contract."""
+"""The conformance checks for bots; each function checks one requirement of the contract."""
 
 from __future__ import annotations
 
@@ -18,67 +18,67 @@ if TYPE_CHECKING:
     from arena_plugins.contract import State
 
 Factory = Callable[[Game, int, Mapping[str, str]], Bot]
-"""Makes a bot for a game, from a seed, with options; a plugin's `make_bot` is one."""
+"""A function of game, seed and options that makes a bot, such as a plugin's `make_bot`."""
 
 _SEED = 1
 _NUM_POSITIONS = 12
-"""Positions that a check asks the bot about."""
+"""Number of positions that each check asks the bot about."""
 _OVERHEAD_S = 0.25
-"""Seconds beyond its limit that a bot may take here: the referee's margin, and a busy machine."""
+"""Seconds that an answer may exceed its limit by: the referee's margin plus delays on a busy machine."""
 _NODE_SLACK = 2
-"""A search that works in batches may end this many times beyond its node limit."""
+"""Allowed ratio of used nodes to the node limit; a search that works in batches may overshoot."""
 _SUM_TOLERANCE = 1e-3
-"""How far a policy's sum may be from one, as in arena-bot/1."""
+"""Allowed distance of a policy's sum from one, the same as in arena-bot/1."""
 
 
 class BotUnderTest(NamedTuple):
-    """What the checks are run on."""
+    """The subject of the bot checks: how to make the bot, the game, and the limits for one answer."""
 
     factory: Factory
     options: Mapping[str, str]
     game: Game
     seconds: float
-    """Time for one answer."""
+    """Seconds for one answer."""
     nodes: int
     """Search nodes for one answer."""
 
     def make(self, seed: int = _SEED) -> Bot:
-        """Give a fresh bot."""
+        """Make a new bot."""
         return self.factory(self.game, seed, self.options)
 
     @property
     def limit(self) -> Limit:
-        """Both limits, for answers that only have to be right."""
+        """The time and node limits together, for checks that look only at the content of an answer."""
         return Limit(seconds=self.seconds, nodes=self.nodes)
 
     def positions(self) -> Iterator[State]:
-        """Give states of random matches that are not terminal, from the opening to the endgame."""
+        """Yield non-terminal states of random matches, from the opening to the endgame."""
         for seed in range(_NUM_POSITIONS):
             states = [state for state in random_match(self.game, seed) if not state.is_terminal]
             yield states[seed * len(states) // _NUM_POSITIONS]
 
     def answers(self) -> Iterator[tuple[State, PlayResult]]:
-        """Give a bot's answers to the positions."""
+        """Yield each position with the answer of one bot."""
         bot = self.make()
         for state in self.positions():
             yield state, bot.play(state, self.limit)
 
 
 def makes(test: BotUnderTest) -> str:
-    """The bot is made, and has play."""
+    """The bot can be made and has a method play."""
     bot: object = test.make()
     require(callable(getattr(bot, "play", None)), f"a {type(bot).__name__} has no play(state, limit)")
     return type(bot).__name__
 
 
 def refuses_options(test: BotUnderTest) -> str:
-    """An option it does not have raises OptionError."""
+    """An unknown option raises OptionError."""
     try:
         test.factory(test.game, _SEED, {**test.options, "no-such-option": "1"})
     except OptionError as error:
         return str(error)
     raise ConformanceError(
-        "no-such-option=1 was accepted; end reading with OptionReader.done(), or name no parameter options"
+        "no-such-option=1 was accepted; call OptionReader.done(), or leave out the parameter options"
     )
 
 
@@ -93,7 +93,7 @@ def plays_legally(test: BotUnderTest) -> str:
 
 
 def leaves_states(test: BotUnderTest) -> str:
-    """Thinking does not change the state."""
+    """Choosing an action does not change the state."""
     bot = test.make()
     for state in test.positions():
         before = (state.current_player, state.legal_actions, state.is_terminal, state.history, state.cells)
@@ -104,7 +104,7 @@ def leaves_states(test: BotUnderTest) -> str:
 
 
 def plays_matches(test: BotUnderTest) -> str:
-    """It plays a whole match against itself."""
+    """The bot plays a whole match against itself."""
     bots = (test.make(1), test.make(2))
     state = test.game.initial_state()
     while not state.is_terminal:
@@ -116,15 +116,16 @@ def plays_matches(test: BotUnderTest) -> str:
 
 
 def keeps_time(test: BotUnderTest) -> str:
-    """It answers within its time."""
+    """The bot answers within its time."""
     bot = test.make()
-    bot.play(test.game.initial_state(), test.limit)  # compiling and loading is not thinking
+    bot.play(test.game.initial_state(), test.limit)  # the first answer may compile kernels or load a model
     times: list[float] = []
     for state in islice(test.positions(), 3):
         start = time.perf_counter()
         bot.play(state, Limit(seconds=test.seconds))
         times.append(time.perf_counter() - start)
-    # The best of three: whoever ignores the limit exceeds it every time, a busy machine does not.
+    # The best of three answers counts: a bot that ignores the limit exceeds it every time, while a busy
+    # machine delays only some answers.
     require(
         min(times) <= test.seconds + _OVERHEAD_S, f"{min(times):.2f} s where {test.seconds:g} s were allowed"
     )
@@ -132,7 +133,7 @@ def keeps_time(test: BotUnderTest) -> str:
 
 
 def keeps_nodes(test: BotUnderTest) -> str:
-    """It keeps a limit of nodes, as far as it tells."""
+    """The number of nodes that the bot reports respects its node limit."""
     bot = test.make()
     most = 0
     for state in islice(test.positions(), 4):
@@ -140,11 +141,11 @@ def keeps_nodes(test: BotUnderTest) -> str:
         if result.nodes is not None:
             most = max(most, result.nodes)
     require(most <= _NODE_SLACK * test.nodes, f"{most} nodes where {test.nodes} were allowed")
-    return f"{most} of {test.nodes} nodes" if most else "it does not tell its nodes"
+    return f"{most} of {test.nodes} nodes" if most else "it reports no nodes"
 
 
 def hurries(test: BotUnderTest) -> str:
-    """It answers legally when there is next to no time, and with one node."""
+    """Answers are legal with almost no time, and with one node."""
     bot = test.make()
     state = test.game.initial_state()
     for limit in (Limit(seconds=0.001, nodes=1), Limit(seconds=test.seconds, nodes=1), Limit(seconds=0.0)):
@@ -161,7 +162,7 @@ def values(test: BotUnderTest) -> str:
 
 
 def policies(test: BotUnderTest) -> str:
-    """A policy sums to one over legal actions, visits are counts of legal actions."""
+    """A policy sums to one over legal actions; visits are counts of legal actions."""
     count = 0
     for state, result in test.answers():
         for what, given in (("policy", result.policy), ("visits", result.visits)):
@@ -178,7 +179,7 @@ def policies(test: BotUnderTest) -> str:
 
 
 def repeats(test: BotUnderTest) -> str:
-    """Declared deterministic, it plays the same from the same seed."""
+    """A bot that declares itself deterministic plays the same actions from the same seed."""
     bot = test.make()
     if not getattr(bot, "deterministic", False):
         return "not declared"
@@ -186,16 +187,16 @@ def repeats(test: BotUnderTest) -> str:
 
 
 def starts_anew(test: BotUnderTest) -> str:
-    """After new_match it plays like a fresh bot."""
+    """After new_match the bot plays like a newly made one."""
     bot = test.make(_SEED + 1)
     new_match = getattr(bot, "new_match", None)
     if new_match is None:
-        return "no new_match: made anew for every match"
+        return "no new_match: the bot is made again for every match"
     _actions(test, bot)
     new_match(_SEED)
     if not getattr(bot, "deterministic", False):
         _actions(test, bot)
-        return "not declared deterministic: it plays on, no more is comparable"
+        return "not declared deterministic: it plays on, but its actions cannot be compared"
     return _same(test, _actions(test, test.make()), bot, "after new_match, the bot")
 
 

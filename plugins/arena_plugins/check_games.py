@@ -1,4 +1,4 @@
-"""The checks of a game, each one demand of the contract."""
+"""The conformance checks for games; each function checks one requirement of the contract."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 _NUM_MATCHES = 5
-"""Random matches that a check looks at."""
+"""Number of random matches that each check plays."""
 _NO_ACTIONS: tuple[object, ...] = (True, 0.0, "0", None)
-"""What is no action in any game."""
+"""Values that are not an action in any game."""
 _NO_MOVES = ("", "?!", "0 0 0", "\N{SNOWMAN}")
-"""What is no move in any game."""
+"""Texts that are not a move in any game."""
 
 
 def _states(game: Game) -> Iterator[State]:
@@ -34,11 +34,11 @@ def _refuses(call: Callable[[], object], error: type[Exception], what: str) -> N
         return
     except Exception as other:
         raise ConformanceError(f"{what} raised {type(other).__name__}, not {error.__name__}") from other
-    raise ConformanceError(f"{what} was accepted, {error.__name__} is due")
+    raise ConformanceError(f"{what} was accepted; it must raise {error.__name__}")
 
 
 def initial_state(game: Game) -> str:
-    """The initial state is empty and the first player's."""
+    """The initial state has no history, and the first player is to move."""
     state = game.initial_state()
     require(state.current_player == 0, f"current_player is {state.current_player}")
     require(not state.is_terminal, "it is terminal")
@@ -48,7 +48,7 @@ def initial_state(game: Game) -> str:
 
 
 def names(game: Game) -> str:
-    """The name is lower case with hyphens, the params are ints and texts."""
+    """The name is lower case with hyphens; params are ints and texts."""
     require(NAME.match(game.name) and game.name == game.name.lower(), f"name is {game.name!r}")
     require("_" not in game.name, f'name is {game.name!r}; write "-" for "_"')
     params = dict(game.params)
@@ -58,7 +58,7 @@ def names(game: Game) -> str:
 
 
 def sizes(game: Game) -> str:
-    """The numbers of actions, plies, rows and columns are positive."""
+    """num_actions, max_length and the board's sides are positive ints."""
     for what, number in zip(
         ("num_actions", "max_length", "rows", "columns"),
         (game.num_actions, game.max_length, *game.shape),
@@ -83,7 +83,7 @@ def legal_actions(game: Game) -> str:
 
 
 def children(game: Game) -> str:
-    """A child has a longer history, leaves its parent as it was, and comes out the same twice."""
+    """child() appends to the history, leaves the parent unchanged, and is repeatable."""
     count = 0
     for state in _states(game):
         before = _view(state)
@@ -98,7 +98,7 @@ def children(game: Game) -> str:
 
 
 def refusals(game: Game) -> str:
-    """What is no action raises InvalidMoveError, what is not allowed IllegalMoveError."""
+    """A value that is not an action raises InvalidMoveError, a forbidden action IllegalMoveError."""
     for state in random_match(game, 0):
         for action in (-1, game.num_actions, *_NO_ACTIONS):
             _refuses(lambda s=state, a=action: s.child(a), InvalidMoveError, f"child({action!r})")  # pyright: ignore[reportArgumentType] - wrong on purpose
@@ -123,7 +123,7 @@ def returns(game: Game) -> str:
 
 
 def cells(game: Game) -> str:
-    """Cells are a tuple of 0, 1 and 2, one per row and column; winning cells, if any, are the winner's."""
+    """Cells are a tuple of 0, 1 and 2, one per row and column; winning cells hold the winner's stones."""
     rows, columns = game.shape
     for state in _states(game):
         require(len(state.cells) == rows * columns, f"{len(state.cells)} cells on {rows} x {columns}")
@@ -134,7 +134,11 @@ def cells(game: Game) -> str:
 
 
 def _require_winning(state: State) -> None:
-    """Require that winning cells, which a game need not tell, are stones of the winner."""
+    """Require that winning cells, which are optional, hold stones of the winner.
+
+    Raises:
+        ConformanceError: they do not, or they are not an ascending tuple of ints.
+    """
     found = state.winning_cells
     require(type(found) is tuple, f"winning_cells is a {type(found).__name__}")
     require(all(type(cell) is int for cell in found), f"winning_cells {found} are not all ints")
@@ -146,7 +150,7 @@ def _require_winning(state: State) -> None:
 
 def observation(game: Game) -> str:
     """The observation is float32 planes of 0 and 1: the mover's stones, the opponent's, others."""
-    import numpy as np  # here, so that `import arena_plugins` stays light
+    import numpy as np  # imported here to keep `import arena_plugins` fast
 
     shape = ()
     for state in _states(game):
@@ -164,7 +168,7 @@ def observation(game: Game) -> str:
 
 
 def moves(game: Game) -> str:
-    """Moves are read as they are written, whatever the case and the blanks around."""
+    """parse_move reads what move writes, ignoring case and surrounding blanks."""
     for state in _states(game):
         texts = [game.move(state, action) for action in state.legal_actions]
         require(len(set(texts)) == len(texts), f"two actions have one move: {texts}")
@@ -176,7 +180,7 @@ def moves(game: Game) -> str:
 
 
 def wrong_moves(game: Game) -> str:
-    """A text that is no move raises InvalidMoveError, a move not allowed IllegalMoveError."""
+    """A text that is not a move raises InvalidMoveError, a forbidden move IllegalMoveError."""
     for state in random_match(game, 0):
         for text in _NO_MOVES:
             _refuses(lambda s=state, t=text: game.parse_move(s, t), InvalidMoveError, f"parse_move({text!r})")
@@ -187,7 +191,7 @@ def wrong_moves(game: Game) -> str:
 
 
 def symmetries(game: Game) -> str:
-    """Symmetries are permutations, identity first, and commute with play."""
+    """Symmetries are permutations, the identity first, and commute with child()."""
     count = game.shape[0] * game.shape[1]
     identity = (tuple(range(count)), tuple(range(game.num_actions)))
     require(len(game.symmetries) > 0 and tuple(game.symmetries[0]) == identity, "identity is not the first")
@@ -212,7 +216,7 @@ def symmetries(game: Game) -> str:
 
 
 def endings(game: Game) -> str:
-    """The end of a match is put in words."""
+    """ending() describes every terminal state."""
     words = {game.ending(state) for state in _states(game) if state.is_terminal}
     require(all(type(word) is str and word for word in words), f"ending gave {words}")
     return ", ".join(sorted(words))

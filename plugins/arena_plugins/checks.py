@@ -1,4 +1,4 @@
-"""What the conformance kits share: the result of a check, and the runner that lets nothing escape."""
+"""Shared by the conformance kits: the result type of a check, and a runner that catches every exception."""
 
 from __future__ import annotations
 
@@ -16,62 +16,63 @@ if TYPE_CHECKING:
 _Subject = TypeVar("_Subject")
 
 _MAX_DETAIL = 300
-"""Characters of the detail of a check."""
+"""Maximum length in characters of a check's detail."""
 
 
 class Check(NamedTuple):
     """The result of one check."""
 
     number: int
-    """From 1, the same for the same check."""
+    """The check's number, counted from 1 and stable across runs."""
     title: str
-    """What is demanded."""
+    """The requirement."""
     passed: bool
-    """Whether it was met."""
+    """Whether the requirement was met."""
     detail: str
-    """What was seen: why it failed, or on what it passed."""
+    """What was observed: the reason of a failure, or what the check passed on."""
 
 
 class ConformanceError(ArenaError):
-    """A demand that is not met; only the runner sees it."""
+    """A requirement that is not met; caught by `run_checks`."""
 
 
 def require(met: object, detail: str) -> None:
-    """Go on where a demand is met.
+    """Raise unless a requirement is met.
 
     Raises:
-        ConformanceError: it is not.
+        ConformanceError: `met` is false; the text is `detail`.
     """
     if not met:
         raise ConformanceError(detail)
 
 
 def run_checks(checks: Iterable[Callable[[_Subject], str]], subject: _Subject) -> list[Check]:
-    """Run every check; its title is the first line of its docstring, its result the detail.
+    """Run every check. Its title is the first line of its docstring, its detail is what it returns.
 
-    Where the first one fails, the others are failed untried: without a subject they would only repeat it.
+    If the first check fails, the others are reported as failed without being run, because they need the same
+    subject.
     """
     results: list[Check] = []
     for number, check in enumerate(checks, 1):
         title = (check.__doc__ or check.__name__).partition("\n")[0].rstrip(".")
         if results and not results[0].passed:
-            results.append(Check(number, title, passed=False, detail="not tried, check 1 failed"))
+            results.append(Check(number, title, passed=False, detail="not run because check 1 failed"))
             continue
         try:
             passed, detail = True, check(subject)
         except ConformanceError as error:
             passed, detail = False, str(error)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise whatever it likes
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - plugin code may raise anything
             passed, detail = False, f"raised {type(error).__name__}: {error}"
         results.append(Check(number, title, passed, clean_text(detail, _MAX_DETAIL)))
     return results
 
 
 def assert_conforms(checks: Iterable[Check]) -> None:
-    """Do nothing where all checks passed.
+    """Raise unless all checks passed.
 
     Raises:
-        AssertionError: the text lists those that failed.
+        AssertionError: at least one check failed; the text lists the failed checks.
     """
     failed = [check for check in checks if not check.passed]
     if failed:
@@ -79,12 +80,12 @@ def assert_conforms(checks: Iterable[Check]) -> None:
 
 
 def random_match(game: Game, seed: int) -> Iterator[State]:
-    """Give the states of a match of random legal actions, from the initial state to the terminal one.
+    """Yield the states of a match of random legal actions, from the initial state to the terminal one.
 
     Raises:
         ConformanceError: the match is longer than `max_length`.
     """
-    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    chance = random.Random(seed)  # noqa: S311 - not used for secrets
     state = game.initial_state()
     yield state
     while not state.is_terminal:

@@ -1,4 +1,4 @@
-"""Makes the Limit of one answer from the time control and the clock."""
+"""Computes the `Limit` of one answer from the time control and the clock."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ if TYPE_CHECKING:
     from arena_plugins.wire import Clock, TimeControl
 
 _SHARE = 20
-"""A match on a fischer clock is planned as if this many own moves were still to come."""
+"""Number of own moves that a fischer clock is assumed to have to last for."""
 _INCREMENT_SHARE = 0.8
-"""The part of the increment that is spent at once; the rest refills the clock."""
+"""Part of the increment that is spent at once; the rest refills the clock."""
 
 
 def make_limit(tc: TimeControl, clock: Clock, moves_played: int) -> Limit:
-    """Give what the bot may use for its next answer, having played `moves_played` itself.
+    """Return the limit for a bot's next answer, after `moves_played` moves of its own.
 
-    - `move`: the time of a move, or the remaining time where that is less.
-    - `fischer`: `remaining / 20 + 0.8 * increment` (fewer than 20 where `moves` ends a session sooner), at
+    - `move`: the time for a move, or the remaining time if that is less.
+    - `fischer`: `remaining / 20 + 0.8 * increment` (fewer than 20 if `moves` ends a session sooner), at
       most the remaining time less the margin, and never more than `move_ms`.
-    - `bank`: the time of a move; the bank, which is told too, stays for accidents.
+    - `bank`: the time for a move; `Limit.bank` holds the bank as well, as a reserve for late answers.
     """
     remaining = max(clock.you_ms, 0)
     if tc.mode == "fischer":
         left = _SHARE if tc.moves is None else min(_SHARE, tc.moves - moves_played % tc.moves)
         wish = remaining / left + _INCREMENT_SHARE * tc.inc_ms
-        # With less than two margins left, half of it is the safer bound.
+        # With less than two margins left, subtracting one would leave almost nothing: use half instead.
         milliseconds = min(wish, max(remaining - tc.margin_ms, remaining / 2), tc.move_ms)
     elif tc.mode == "bank":
         milliseconds = tc.move_ms

@@ -1,4 +1,4 @@
-"""The command line that starts a bot host; light enough for the arena to import."""
+"""Builds the command line that starts a bot host; has few imports, so the arena can use it cheaply."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a host must know before it can greet: its only argument, as JSON.
+    """Everything a host must know before it can greet, passed as JSON in its only argument.
 
-    Everybody on the machine can read the arguments of a process, so nothing here is a secret.
+    Every user of the machine can read the arguments of a process, so it contains no secrets.
     """
 
     entry: str
@@ -27,9 +27,9 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     options: dict[str, str]
     """The bot's options."""
     games: dict[str, str]
-    """The games it may be asked to play: name to entry point."""
+    """The games it may be asked to play, from name to entry point."""
     path: list[str]
-    """What `sys.path` is to hold, after the standard library."""
+    """The entries that `sys.path` holds after the standard library."""
 
 
 def host_command(  # noqa: PLR0913 - one keyword for each field of `Start`
@@ -42,10 +42,10 @@ def host_command(  # noqa: PLR0913 - one keyword for each field of `Start`
     games: Mapping[str, str],
     path: Sequence[str],
 ) -> list[str]:
-    """Give the arguments that start a host with the interpreter `python`.
+    """Return the arguments that start a host with the interpreter `python`.
 
-    `-P -s -S` is `-I -S` without `-E`, because `-I` would ignore PYTHONHASHSEED. `-S` skips `site`, so
-    `.pth` files never run and `path` must hold every folder that is needed (see `host_path`).
+    `-P -s -S` equals `-I -S` without `-E`; `-E`, which `-I` implies, would ignore PYTHONHASHSEED. `-S` skips
+    `site`: `.pth` files are not executed, and `path` must hold every folder that is needed (see `host_path`).
     """
     start = Start(
         entry=entry,
@@ -60,9 +60,9 @@ def host_command(  # noqa: PLR0913 - one keyword for each field of `Start`
 
 
 def host_path() -> list[str]:
-    """Give this process's `sys.path` for a host: absolute, only what exists, without the entry "".
+    """Return this process's `sys.path` for a host: absolute paths of existing entries, without the entry "".
 
-    That entry means whatever folder a process works in, which for a host is its scratch folder.
+    The empty entry means the working directory, which for a host is its scratch folder.
     """
     return list(
         dict.fromkeys(str(Path(entry).absolute()) for entry in sys.path if entry and Path(entry).exists())

@@ -1,4 +1,4 @@
-"""The kit every author runs: does this game, does this bot keep the contract?"""
+"""The conformance kit: checks whether a game or a bot satisfies the contract."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Check", "assert_conforms", "check_bot", "check_game"]
 
 
 def check_game(game: Game) -> list[Check]:
-    """Check a game, in this process; what it raises becomes a failed check."""
+    """Check a game in this process; any exception it raises becomes a failed check."""
     return run_checks(GAME_CHECKS, game)
 
 
@@ -36,14 +36,14 @@ def check_bot(
     seconds: float = 0.1,
     nodes: int = 100,
 ) -> list[Check]:
-    """Check a bot, in this process; what it raises while it is made or plays becomes a failed check.
+    """Check a bot in this process; any exception it raises when made or asked becomes a failed check.
 
     Args:
         bot: the spec of an installed bot, its hook `make_bot`, or a function of game, seed and options.
-        game: what it is to play; a spec or a game.
-        options: options for a `make_bot`; a spec has its own.
-        seconds: time for one answer.
-        nodes: search nodes for one answer, where they are limited.
+        game: the game it plays, as a spec or a `Game`.
+        options: options for a `make_bot`; ignored for a spec, which has its own.
+        seconds: time for one answer, in seconds.
+        nodes: search nodes for one answer in the checks that limit them.
 
     Raises:
         PluginError: the game cannot be loaded, or the spec of the bot cannot be read.
@@ -71,7 +71,7 @@ def _by_spec(text: str) -> tuple[Factory, Mapping[str, str]]:
 
 
 def _by_hook(make: Factory | Callable[[Game, int], Bot]) -> Factory:
-    """Return a factory that calls a marked hook as the arena does, with the parameters that it names."""
+    """Return a factory that calls a marked hook the way the arena does: with the parameters it declares."""
     if not hasattr(make, f"{PROJECT}_impl"):
         return cast("Factory", make)
     return Plugin(BOTS, make.__module__, SimpleNamespace(make_bot=make)).make_bot

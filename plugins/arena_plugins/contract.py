@@ -1,4 +1,4 @@
-"""The contract: what a game, a state and a bot are, with shapes and units."""
+"""The contract: the interfaces of games, states and bots, with shapes and units."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class Symmetry(NamedTuple):
-    """A permutation of the board that maps every match onto an equally legal one."""
+    """A permutation of the board that maps every legal match to a legal match with the same result."""
 
     cells: tuple[int, ...]
-    """What stands on cell `i` comes to stand on cell `cells[i]`; `[rows * columns]`."""
+    """The content of cell `i` moves to cell `cells[i]`; `[rows * columns]`."""
     actions: tuple[int, ...]
     """Action `a` becomes action `actions[a]`; `[num_actions]`."""
 
 
 class State(ABC):
-    """A point in play, immutable: `child` gives a new one."""
+    """A position with its history. Immutable: `child` returns a new state."""
 
     __slots__ = ()
 
     current_player: int
-    """Who moves: 0 (first) or 1 (second); without meaning once the state is terminal."""
+    """The side to move: 0 (first) or 1 (second); meaningless once the state is terminal."""
     legal_actions: tuple[int, ...]
-    """Allowed actions, ascending; empty when the state is terminal."""
+    """Allowed actions in ascending order; empty when the state is terminal."""
     is_terminal: bool
     """Whether the match is over."""
     returns: tuple[float, float]
@@ -41,27 +41,27 @@ class State(ABC):
     history: tuple[int, ...]
     """Actions from the initial state to here."""
     cells: tuple[int, ...]
-    """The board flat, row 0 on top: 0 empty, 1 first player's, 2 second player's."""
+    """The board, flattened, row 0 on top: 0 empty, 1 first player's stone, 2 second player's stone."""
 
     @property
     @abstractmethod
     def observation(self) -> NDArray[np.float32]:
-        """The board for the side to move: `[planes, rows, columns]`, values 0 or 1.
+        """The board as the side to move sees it: float32 `[planes, rows, columns]`, values 0 or 1.
 
         Plane 0 holds the mover's stones, plane 1 the opponent's; a game may add more.
         """
 
     @property
     def winning_cells(self) -> tuple[int, ...]:
-        """Cells that decided a won match, ascending, as in `cells`; viewers light them.
+        """The cells that decided a won match, ascending, as indices into `cells`; viewers highlight them.
 
-        Optional: without this property, and in every state that is not won, there are none.
+        Optional: empty unless a state class overrides it, and in every state that is not won.
         """
         return ()
 
     @abstractmethod
     def child(self, action: int) -> State:
-        """Give the state after `action`.
+        """Return the state after `action`.
 
         Raises:
             InvalidMoveError: `action` is not an int in `[0, num_actions)`.
@@ -87,7 +87,7 @@ class Game(ABC):
 
     @abstractmethod
     def initial_state(self) -> State:
-        """Give the state before the first action."""
+        """Return the state before the first action."""
 
     @abstractmethod
     def move(self, state: State, action: int) -> str:
@@ -99,7 +99,7 @@ class Game(ABC):
 
     @abstractmethod
     def parse_move(self, state: State, text: str) -> int:
-        """Read a move; the inverse of `move`, whatever the case and the blanks around it.
+        """Read a move; the inverse of `move`. Case and surrounding blanks are ignored.
 
         Raises:
             InvalidMoveError: `text` is not a move of this game.
@@ -107,23 +107,23 @@ class Game(ABC):
         """
 
     def ending(self, state: State) -> str:  # noqa: ARG002 - games that override it look at the state
-        """Say in words by what a terminal `state` ended, as in "X wins by four in a row"."""
+        """Describe how a terminal `state` was decided, as in "X wins by four in a row"."""
         return "the rules"
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bot may use for one answer; None is no bound."""
+    """The resources that a bot may use for one answer; None means unlimited."""
 
     seconds: float | None = None
-    """Wall time in seconds until the answer must be there."""
+    """Wall time in seconds within which the answer must arrive."""
     nodes: int | None = None
     """Search nodes; a playout counts as one node."""
     bank: float | None = None
-    """Seconds left for the whole match beyond `seconds` for each answer; None where there is no such bank."""
+    """Seconds left in the match's reserve, on top of `seconds` for each answer; None without a reserve."""
 
 
 class PlayResult(msgspec.Struct, frozen=True, gc=False):
-    """A bot's answer. Only `action` is needed; the rest is shown, stored and never trusted."""
+    """A bot's answer. Only `action` is required; the rest is displayed and stored, but never trusted."""
 
     action: int
     """The chosen action; ignored when `resign` is set."""
@@ -140,23 +140,23 @@ class PlayResult(msgspec.Struct, frozen=True, gc=False):
     depth: int | None = None
     """Search depth in plies."""
     text: str | None = None
-    """A remark for people, at most 200 characters."""
+    """A remark for human readers, at most 200 characters."""
     resign: bool = False
-    """The bot gives the match up."""
+    """Whether the bot resigns the match."""
 
 
 class Bot(Protocol):
-    """A competitor. `play` is all it must have.
+    """A competitor. Only `play` is required.
 
     Optional members, used when present:
 
-    - `new_match(seed: int) -> None`: a new match begins. A bot without it is made anew for every match.
-      A bot that has it must play as a fresh one would with that seed.
-    - `deterministic: bool`: the same seed, states and node limits give the same actions.
+    - `new_match(seed: int) -> None`: called when a match begins. After it the bot must play as a newly made
+      bot with that seed would. A bot without this method is made again for every match.
+    - `deterministic: bool`: whether the same seed, states and node limits always give the same actions.
     """
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose an action in `state`, a state that is not terminal."""
+        """Choose an action in `state`, which is not terminal."""
         ...
 
 
@@ -167,11 +167,11 @@ class Outcome(StrEnum):
     SECOND = "second"
     DRAW = "draw"
     VOID = "void"
-    """It does not count: the arena failed, or nobody ever moved."""
+    """The match does not count: the arena failed, or no move was ever made."""
 
 
 class Termination(StrEnum):
-    """Why a match ended (docs/reference/protocol.md tells when each one is given)."""
+    """Why a match ended (docs/reference/protocol.md defines each value)."""
 
     RULES = "rules"
     ADJUDICATED = "adjudicated"
@@ -198,17 +198,17 @@ class Termination(StrEnum):
 
     @property
     def is_regular(self) -> bool:
-        """Whether the match was played to a result by its players: rated and exported."""
+        """Whether the players played the match to a result: it is rated and exported."""
         return self in _REGULAR
 
     @property
     def is_void(self) -> bool:
-        """Whether the arena, not a bot, ended the match: neither rated nor exported."""
+        """Whether the arena, not a bot, ended the match: it is neither rated nor exported."""
         return self in _VOID
 
     @property
     def is_fault(self) -> bool:
-        """Whether a bot forfeited: rated, not exported."""
+        """Whether a bot forfeited the match: it is rated, but not exported."""
         return not (self in _REGULAR or self in _VOID or self is Termination.WALKOVER)
 
 

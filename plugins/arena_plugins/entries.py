@@ -1,4 +1,4 @@
-"""Lists plugins from the metadata of installed distributions; nothing is imported."""
+"""Lists plugins from the metadata of installed distributions, without importing any of them."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ GAMES = "arena.games"
 TRAINERS = "arena.trainers"
 """The entry point group of trainers."""
 _MOST = 256
-"""Characters of the name and of the version of a distribution."""
+"""Maximum length in characters of a distribution's name, and of its version."""
 NUM_DIGITS = 8
-"""How many digits of a content hash are written where one is shown."""
+"""Number of hex digits of a content hash that are displayed."""
 _NAME_FIELD = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE)
 
 
 class Entry(NamedTuple):
-    """One entry point, as the metadata of its distribution has it."""
+    """One entry point, as declared in the metadata of its distribution."""
 
     name: str
     """The name of the bot or game."""
     value: str
-    """Where it lies: `module` or `module:attr`."""
+    """The object it refers to: `module` or `module:attr`."""
     distribution: str
-    """The name of the distribution that offers it."""
+    """The name of the distribution that declares it."""
     version: str
     """The version of that distribution."""
     folder: str = ""
-    """The folder it alone lies in, which comes first on its path; empty where it shares the arena's."""
+    """The distribution's private folder, first on the bot's path; empty in the arena's own environment."""
     digest: str = ""
-    """The SHA-256, in hex, of the wheel it was installed from; empty where it shares the arena's folder."""
+    """SHA-256 of the wheel it was installed from, in hex; empty in the arena's own environment."""
 
     @property
     def address(self) -> str:
-        """The shortest spec that always finds this one: `name@3f2a91c0`, without a digest `name@version`."""
+        """The shortest spec that is unambiguous: `name@3f2a91c0`, or `name@version` without a digest."""
         return f"{self.name}@{self.digest[:NUM_DIGITS] or self.version}"
 
 
@@ -61,11 +61,11 @@ class Listing(NamedTuple):
     """The entry points of a group."""
 
     entries: Mapping[str, Entry]
-    """The usable ones by name, sorted."""
+    """The usable entry points by name, sorted."""
     problems: tuple[Problem, ...]
-    """Bad names, and names that are offered more than once (each of the offers)."""
+    """Malformed names, and one problem for each entry point of a name that is declared more than once."""
     older: Mapping[str, tuple[Entry, ...]] = {}
-    """By name, the versions behind the newest one, which is in `entries`; newest first."""
+    """For each name, all versions except the newest (which is in `entries`), newest first."""
 
     def versions_of(self, name: str) -> tuple[Entry, ...]:
         """Return all versions of a usable bot, newest first.
@@ -77,12 +77,12 @@ class Listing(NamedTuple):
 
 
 def list_plugins(group: str, path: Sequence[str] | None = None) -> Listing:
-    """List a group from metadata alone, on `path` (default `sys.path`); nothing is imported."""
+    """List a group of entry points on `path` (default `sys.path`) from metadata; nothing is imported."""
     return make_listing(offers(group, path))
 
 
 def make_listing(offered: Iterable[Entry]) -> Listing:
-    """Sort out which entry points can be used; an entry that is offered twice in one place counts once."""
+    """Separate usable entry points from problems; an entry that is found twice in one place counts once."""
     by_name: dict[str, list[Entry]] = {}
     problems: list[Problem] = []
     for entry in sorted(set(offered)):
@@ -104,7 +104,9 @@ def make_listing(offered: Iterable[Entry]) -> Listing:
         owners = " and ".join(
             f"{entry.distribution} {entry.version} ({entry.folder or entry.value})" for entry in same
         )
-        way_out = "; arena bots remove does so with a folder" * any(entry.folder for entry in same)
+        way_out = "; arena bots remove uninstalls a bot that has its own folder" * any(
+            entry.folder for entry in same
+        )
         problems += [
             Problem(entry, f'"{entry.name}" is offered by {owners}; uninstall all but one{way_out}')
             for entry in same
@@ -113,19 +115,19 @@ def make_listing(offered: Iterable[Entry]) -> Listing:
 
 
 def find(group: str, name: str, path: Sequence[str] | None = None) -> Entry:
-    """Give the entry point of a name.
+    """Return the entry point with a given name.
 
     Raises:
-        PluginError: there is none of that name, or more than one.
+        PluginError: no entry point, or more than one, has that name.
     """
     return pick(list_plugins(group, path), group, name)
 
 
 def pick(listing: Listing, group: str, name: str) -> Entry:
-    """Give the entry point of a name from the listing of its group.
+    """Return the entry point with a given name from the listing of its group.
 
     Raises:
-        PluginError: there is none of that name, or more than one.
+        PluginError: no entry point, or more than one, has that name.
     """
     if name in listing.entries:
         return listing.entries[name]
@@ -138,12 +140,12 @@ def pick(listing: Listing, group: str, name: str) -> Entry:
 
 
 def noun_of(group: str) -> str:
-    """Give the word for one plugin of a group: `bot` for `arena.bots`."""
+    """Return the word for one plugin of a group: `bot` for `arena.bots`."""
     return group.removeprefix("arena.").removesuffix("s")
 
 
 def offers(group: str, path: Sequence[str] | None = None) -> Iterator[Entry]:
-    """Give the entry points of a group as they are, on `path` (default `sys.path`); nothing is imported."""
+    """Yield the unchecked entry points of a group on `path` (default `sys.path`); nothing is imported."""
     folders = tuple(sys.path if path is None else path)
     for name, distribution, points in _installed(folders, tuple(map(_stamp, folders))):
         for point in points:
@@ -155,9 +157,13 @@ def offers(group: str, path: Sequence[str] | None = None) -> Iterator[Entry]:
 def _installed(
     path: tuple[str, ...], stamps: tuple[int, ...]
 ) -> tuple[tuple[str, Distribution, EntryPoints], ...]:
-    """Give the names and entry points of distributions; each install changes a folder, and so its stamp."""
+    """Return names and entry points of distributions.
+
+    `stamps` are the modification times of the folders. They are only part of the cache key: an installation
+    changes a folder and therefore its stamp.
+    """
     del stamps
-    # Not above: the host of a bot imports this module, and lists nothing.
+    # Imported here because the host of a bot imports this module and lists nothing.
     import importlib.metadata
 
     found: list[tuple[str, Distribution, EntryPoints]] = []
@@ -165,9 +171,9 @@ def _installed(
     for distribution in importlib.metadata.distributions(path=list(path)):
         name = _name_of(distribution)
         if name is None:
-            continue  # the remains of an uninstalled one
+            continue  # leftovers of an uninstalled distribution
         normal = re.sub(r"[-_.]+", "-", name).casefold()
-        # The first on the path is the one that gets imported; the same folder may be found twice.
+        # The first distribution on the path is the one that Python imports; a folder may be listed twice.
         if normal not in seen:
             seen.add(normal)
             found.append((name, distribution, distribution.entry_points))
@@ -182,7 +188,10 @@ def _stamp(folder: str) -> int:
 
 
 def _name_of(distribution: Distribution) -> str | None:
-    """Give the name alone: parsing all metadata of a hundred distributions takes ten times as long."""
+    """Return the distribution's name without parsing all its metadata.
+
+    Parsing the metadata of a hundred distributions takes ten times as long.
+    """
     text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
     found = _NAME_FIELD.search(text.partition("\n\n")[0])
     return found[1] if found else None

@@ -15,7 +15,7 @@
 
 
 class ArenaError(Exception):
-    """The base of every error the arena raises on purpose; its text is meant for people."""
+    """The base of every error that the arena raises deliberately; its text is written for users."""
 
 
 class InvalidMoveError(ArenaError):
@@ -27,7 +27,7 @@ class IllegalMoveError(ArenaError):
 
 
 class BotError(ArenaError):
-    """A bot failed: the reason is the text."""
+    """A bot failed; the text is the reason."""
 
 
 class BotTimeoutError(BotError):
@@ -35,7 +35,7 @@ class BotTimeoutError(BotError):
 
 
 class BotTerminatedError(BotError):
-    """The process of a bot ended before it answered."""
+    """A bot's process ended before it answered."""
 
 
 class ProtocolError(ArenaError):
@@ -47,4 +47,4 @@ class PluginError(ArenaError):
 
 
 class OptionError(PluginError):
-    """A game or a bot does not know an option, or refuses its value."""
+    """A game, bot or trainer does not know an option, or rejects its value."""

@@ -1,4 +1,4 @@
-"""What is not installed: one sentence with the command that installs it."""
+"""Reports missing optional modules, together with the command that installs them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def require_modules(what: str, requirement: str, *modules: str) -> None:
     """Check, without importing them, that optional modules are installed.
 
     Args:
-        what: what needs them, as users know it.
-        requirement: what pip installs to bring all of them, as in `bot-arena[train-keras]`.
-        *modules: top-level modules.
+        what: the feature that needs them, in the words of its users.
+        requirement: the requirement for pip that installs all of them, as in `bot-arena[train-keras]`.
+        *modules: names of top-level modules.
 
     Raises:
-        PluginError: one is not installed; the message names it and the command that installs it.
+        PluginError: a module is not installed; the text names it and the command that installs it.
     """
     for module in modules:
         if not _is_installed(module):
@@ -28,5 +28,5 @@ def _is_installed(module: str) -> bool:
     if module in sys.modules:
         return sys.modules[module] is not None  # pyright: ignore[reportUnnecessaryComparison] - None blocks an import
     found = find_spec(module)
-    # Without an origin it is a namespace: a folder that happens to have this name.
+    # A spec without an origin is a namespace package: any folder of that name on the path.
     return found is not None and found.origin is not None

@@ -1,4 +1,4 @@
-"""The hooks a plugin implements; docs/reference/hooks.md has one entry for each."""
+"""The hooks that plugins implement; docs/reference/hooks.md documents each of them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,31 @@ PROJECT = "arena"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
-"""Marks a function of a plugin as the implementation of the hook of that name."""
+"""Marks a function of a plugin as the implementation of the hook with the same name."""
 
 
 @hookspec(firstresult=True)
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> Bot:  # pyright: ignore[reportReturnType]
-    """Make a bot that plays `game`, all its chance drawn from `seed`; refuse options with `OptionError`."""
+    """Make a bot that plays `game`, with all randomness drawn from `seed`.
+
+    Raises:
+        OptionError: an option is unknown, or its value is not allowed.
+    """
 
 
 @hookspec(firstresult=True)
 def make_game(options: Mapping[str, str]) -> Game:  # pyright: ignore[reportReturnType]
-    """Make a game by its options; refuse impossible ones with `OptionError`."""
+    """Make a game from its options.
+
+    Raises:
+        OptionError: an option is unknown, or its value is not allowed.
+    """
 
 
 @hookspec(firstresult=True)
 def make_trainer(options: Mapping[str, str]) -> Trainer:  # pyright: ignore[reportReturnType]
-    """Make a trainer by its options; refuse those it does not know with `OptionError`."""
+    """Make a trainer from its options.
+
+    Raises:
+        OptionError: an option is unknown, or its value is not allowed.
+    """

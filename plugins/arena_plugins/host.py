@@ -1,7 +1,7 @@
-"""The process a bot lives in: loads one plugin, answers arena-bot/1.
+"""The process in which a bot runs: loads one plugin and speaks arena-bot/1.
 
-Started by `arena_plugins.command.host_command`. Exit codes: 0 after `quit` or the end of input, 2 when the
-bot refused an option, 1 when it could not start or the arena's line could not be read.
+It is started by `arena_plugins.command.host_command`. Exit codes: 0 after `quit` or the end of input, 2 if
+the bot rejected an option, 1 if it could not start or a line from the arena could not be read.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Bot, Game, State
 
 _MAX_ERROR = 500
-"""Characters of the text of an `error`."""
+"""Maximum length in characters of the text of an `error` message."""
 
 
 class Host:
-    """Answers messages; `exit_code` is set when the process is to end after the answer."""
+    """Answers messages of the arena. Once `exit_code` is set, the process ends after sending the answer."""
 
     exit_code: int | None
 
@@ -63,11 +63,11 @@ class Host:
         self._match: NewMatch | None = None
         self._state: State | None = None
         self._actions: Sequence[int] = ()
-        """Those that lead to the state."""
+        """The actions that lead to `_state`, so that a `go` only replays the new ones."""
 
     def handle(self, message: ArenaMessage) -> list[Message]:
-        """Give the answers to one message; SystemExit and KeyboardInterrupt of the bot pass through."""
-        if isinstance(message, Go):  # first, as it is by far the most frequent
+        """Return the answers to one message; SystemExit and KeyboardInterrupt raised by the bot propagate."""
+        if isinstance(message, Go):  # tested first because it is by far the most frequent message
             return self._go(message)
         match message:
             case ArenaHello():
@@ -104,7 +104,7 @@ class Host:
         try:
             self._set_game(match.game)
             self._set_bot(match.seed)
-        except Exception as error:  # noqa: BLE001 - whatever a plugin raises is its failure to start
+        except Exception as error:  # noqa: BLE001 - any exception of a plugin means that it failed to start
             return self._not_started(error)
         self._match = match
         declared = getattr(self._bot, "deterministic", None)
@@ -121,7 +121,7 @@ class Host:
         try:
             self._game = load_entry(GAMES, spec.name, entry).make_game(params)
         except OptionError as error:
-            # An OptionError would be taken for the bot's.
+            # As an OptionError the failure would be reported as a bad option of the bot.
             raise PluginError(str(error)) from error
         self._spec = spec
 
@@ -132,7 +132,7 @@ class Host:
         if callable(new_match):
             new_match(seed)
         else:
-            self._bot = None  # the old one's memory first, it may be large
+            self._bot = None  # release the old bot's memory first; it may be large
             self._bot = self._plugin.make_bot(self._game, seed, self._start.options)
 
     def _go(self, go: Go) -> list[Message]:
@@ -144,17 +144,17 @@ class Host:
             state = self._advance(game, actions)
         except ArenaError as error:
             return [Error(id=go.id, code="rules_mismatch", message=describe(error))]
-        # The own ones of those after the opening, whoever made its last.
+        # The number of moves this player has made itself, which depends on who moved last in the opening.
         own = (len(actions) - opening + (opening + match.player + 1) % 2) // 2
         try:
             result = bot.play(state, make_limit(match.tc, go.clock, own))
             return make_answer(go.id, result, go.legal)
         except ProtocolError as error:
-            # Of a bot that speaks for another program: what that one said is no answer.
+            # The bot is an adapter, and the program behind it sent a line that is not an answer.
             return [Error(id=go.id, code="malformed", message=describe(error))]
-        except MemoryError:  # without a traceback, which takes memory
+        except MemoryError:  # no traceback, because printing one needs memory
             return [Error(id=go.id, code="oom", message="out of memory")]
-        except Exception as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
+        except Exception as error:  # noqa: BLE001 - any exception of a bot forfeits the match
             _print_traceback(error)
             return [Error(id=go.id, code="bot_error", message=describe(error))]
 
@@ -180,10 +180,10 @@ class Host:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Write an exception to stderr; of one of ours that has a cause, the traceback of the cause alone.
+    """Write an exception to stderr; for an ArenaError with a cause, only the traceback of the cause.
 
-    The frames in which an adapter or the arena put the cause into words lie behind those of the bot's own
-    code. They would hide its innermost line from its author, and from whoever looks for that line.
+    The outer frames belong to the adapter or the arena, which wrapped the cause. Printed last, they would
+    hide the innermost line of the bot's own code, which is the line its author looks for.
     """
     if isinstance(error, ArenaError) and error.__cause__ is not None:
         traceback.print_exception(error.__cause__)
@@ -193,10 +193,10 @@ def _print_traceback(error: BaseException) -> None:
 
 
 def describe(error: BaseException) -> str:
-    """Give an exception in one clean line: our own by their text, foreign ones with their class."""
+    """Describe an exception in one clean line: an ArenaError by its text, others with their class name."""
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - the text of a foreign exception is foreign code
+    except Exception:  # noqa: BLE001 - the text of a plugin's exception is computed by the plugin
         text = "its text cannot be read"
     if not isinstance(error, ArenaError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -204,10 +204,10 @@ def describe(error: BaseException) -> str:
 
 
 def read_lines(fd: int) -> Iterator[bytes]:
-    """Give the lines of a raw descriptor without their line ends, empty ones left out.
+    """Yield the non-empty lines read from a descriptor, without their line ends.
 
     Raises:
-        ProtocolError: a line has no end within `MAX_ARENA_LINE` bytes.
+        ProtocolError: a line exceeds `MAX_ARENA_LINE` bytes.
     """
     rest = b""
     while chunk := os.read(fd, 1 << 16):
@@ -220,13 +220,13 @@ def read_lines(fd: int) -> Iterator[bytes]:
 
 
 def serve(argument: str, reader: int, writer: int) -> int:
-    """Answer the arena on two descriptors until it quits; give the exit code."""
+    """Serve the arena on two descriptors until it quits or closes the pipe; return the exit code."""
     host = Host(msgspec.json.decode(argument, type=Start))
     try:
         for line in read_lines(reader):
             answers = host.handle(decode_arena(line))
             _flush_prints()
-            # At once, for the arena wakes up at each part.
+            # All answers in one write, because every write wakes up the arena.
             _write(writer, b"".join(map(encode, answers)))
             if host.exit_code is not None:
                 return host.exit_code
@@ -234,14 +234,17 @@ def serve(argument: str, reader: int, writer: int) -> int:
         _write(writer, encode(Error(code="malformed", message=describe(error))))
         return 1
     except BrokenPipeError:
-        return 0  # the arena is gone
+        return 0  # the arena closed the pipe
     return 0
 
 
 def _flush_prints() -> None:
-    """Write what the bot printed before its answer: then it counts for this ply, and no kill can lose it."""
+    """Flush what the bot printed, before its answer is sent.
+
+    The output is then attributed to this ply, and it survives if the process is killed.
+    """
     for stream in (sys.stdout, sys.stderr):
-        with suppress(Exception):  # a bot may have put anything in their place
+        with suppress(Exception):  # a bot may have replaced the streams with anything
             stream.flush()
 
 

@@ -1,6 +1,6 @@
-"""Runs the conformance kit in a process of its own: `python -m arena_plugins.kit SPEC GAME SECONDS`.
+"""Runs the conformance kit in its own process: `python -m arena_plugins.kit SPEC GAME SECONDS`.
 
-Where nothing is to be looked for on `sys.path`, `main_by_entry` takes the bot as the start of a host has it.
+`main_by_entry` is the variant for a process that must not search `sys.path`: it is given the entry point.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> None:
-    """Print one JSON array (number, title, passed, detail) a check."""
+    """Run the kit and print one JSON array (number, title, passed, detail) per check."""
     bot, game, seconds = arguments
     _print(lambda: check_bot(bot, game, seconds=float(seconds)))
 
 
 def main_by_entry(arguments: list[str]) -> None:
-    """Do as `main`, with START, the JSON of a `Start`, in place of SPEC; its games are the only ones."""
+    """Run the kit on the bot of a `Start`, without looking up any metadata.
+
+    Args:
+        arguments: the JSON of a `Start`, the spec of one of its games, and the seconds for one answer.
+    """
     start = msgspec.json.decode(arguments[0], type=Start)
     spec = Spec.parse(arguments[1])
     game = load_entry(GAMES, spec.name, start.games[spec.name]).make_game(spec.options)
@@ -48,7 +52,7 @@ def main_by_entry(arguments: list[str]) -> None:
 
 
 def _print(run: Callable[[], list[Check]]) -> None:
-    # What the bot prints must not mix with the results.
+    # Results go to a copy of stdout, and stdout becomes stderr, so what the bot prints cannot mix with them.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)
         for check in run():

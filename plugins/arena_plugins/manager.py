@@ -1,4 +1,4 @@
-"""Loads plugins: one by name, which raises, or all, with their failures kept as data."""
+"""Loads plugins: one by name, raising on failure, or all of them, with failures kept as data."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ __all__ = [
 
 
 _OPTIONS = "options"
-"""The parameter of every hook that a plugin without options leaves out."""
+"""Name of the hook parameter that a plugin without options leaves out."""
 
 
 class Plugin:
     """One loaded plugin, whose hook makes bots, games or trainers.
 
-    Each has a pluggy manager of its own. In a shared one a hook call would go to every registered plugin, and
-    a second entry point that names the same module could not be registered.
+    Every plugin has its own pluggy manager. With a shared one, a hook call would reach every registered
+    plugin, and a second entry point for the same module could not be registered.
     """
 
     def __init__(self, group: str, name: str, module: object) -> None:
         """Register `module`.
 
         Raises:
-            PluginError: it has no hook of this group, or one with unknown arguments.
+            PluginError: it lacks the hook of this group, or the hook has unknown parameters.
         """
         noun = noun_of(group)
         hook = f"make_{noun}"
@@ -86,11 +86,11 @@ class Plugin:
             )
 
     def make(self, options: Mapping[str, str], **arguments: object) -> Any:  # noqa: ANN401 - what the group says
-        """Call the hook with those of its arguments that it names.
+        """Call the hook with the arguments it declares.
 
         Raises:
-            OptionError: the plugin refuses an option, or there are options and its hook does not name them.
-            PluginError: the plugin says why it cannot be made, or the hook failed with another exception.
+            OptionError: the plugin rejects an option, or options are given and its hook takes none.
+            PluginError: the plugin reports that it cannot be made, or the hook raised another exception.
         """
         (hook,) = self._hook.get_hookimpls()
         if _OPTIONS not in hook.argnames:
@@ -108,8 +108,8 @@ class Plugin:
         """Make a bot.
 
         Raises:
-            OptionError: the plugin refuses an option.
-            PluginError: the hook failed, or gave something that cannot play.
+            OptionError: the plugin rejects an option.
+            PluginError: the hook failed, or returned an object without `play`.
         """
         bot = self.make(options, game=game, seed=seed)
         if not callable(getattr(bot, "play", None)):
@@ -122,20 +122,20 @@ class Plugin:
         """Make a game.
 
         Raises:
-            OptionError: the plugin refuses an option.
-            PluginError: the hook failed, or gave something that is no `Game`.
+            OptionError: the plugin rejects an option.
+            PluginError: the hook failed, or returned an object that is not a `Game`.
         """
         game = self.make(options)
         if not isinstance(game, Game):
-            raise PluginError(f'the game "{self.name}" made a {type(game).__name__}, which is no Game')
+            raise PluginError(f'the game "{self.name}" made a {type(game).__name__}, which is not a Game')
         return game
 
     def make_trainer(self, options: Mapping[str, str]) -> Trainer:
         """Make a trainer.
 
         Raises:
-            OptionError: the plugin refuses an option.
-            PluginError: the hook failed, or gave something that cannot train or names no bot.
+            OptionError: the plugin rejects an option.
+            PluginError: the hook failed, or returned an object without `train` or without the name of a bot.
         """
         trainer = self.make(options)
         if not callable(getattr(trainer, "train", None)) or not isinstance(
@@ -148,25 +148,25 @@ class Plugin:
 
 
 def load_plugin(group: str, name: str, path: Sequence[str] | None = None) -> Plugin:
-    """Load one plugin by its name.
+    """Load the plugin with a given name.
 
     Raises:
-        PluginError: there is none of that name, more than one, or it cannot be imported.
+        PluginError: no plugin or more than one has that name, or it cannot be imported.
     """
     return load_entry(group, name, find(group, name, path).value)
 
 
 def load_bot_plugin(spec: Spec) -> Plugin:
-    """Load the plugin of a bot into this process, which holds one version of each bot.
+    """Load a bot's plugin into this process, which can hold only one version of each bot.
 
     Raises:
-        PluginError: there is none of that name, it cannot be imported, or it has another version.
+        PluginError: no plugin has that name, it cannot be imported, or another version is installed.
     """
     entry = find(BOTS, spec.name)
     if spec.version and _plain(spec.version) != _plain(entry.version):
         raise PluginError(
             f"{spec.address} is not in this Python environment, which has {entry.name} {entry.version}; "
-            "versions side by side meet in arena match and arena tournament"
+            "use arena match or arena tournament to play several versions"
         )
     return load_entry(BOTS, spec.name, entry.value)
 
@@ -190,14 +190,14 @@ def load_entry(group: str, name: str, value: str) -> Plugin:
 
 
 def _plain(version: str) -> str:
-    """Write 0.1, 0.1.0 and v0.1 alike; the contract compares no more of versions, which takes a library."""
+    """Normalise a version so that 0.1, 0.1.0 and v0.1 are equal; a full comparison would need a library."""
     return re.sub(r"(\.0)+\Z", "", version.casefold().removeprefix("v"))
 
 
 def load_all(
     group: str, path: Sequence[str] | None = None
 ) -> tuple[Mapping[str, Plugin], tuple[Problem, ...]]:
-    """Load every plugin of a group; those that fail are problems, the others load all the same."""
+    """Load every plugin of a group; return the loaded ones by name, and a problem for each failure."""
     listing = list_plugins(group, path)
     plugins: dict[str, Plugin] = {}
     problems = list(listing.problems)
@@ -210,29 +210,29 @@ def load_all(
 
 
 def load_game(text: str) -> Game:
-    """Make a game by its spec, as in `gomoku:size=6,k=4`.
+    """Make a game from its spec, as in `gomoku:size=6,k=4`.
 
     Raises:
-        PluginError: the spec cannot be read, or the game cannot be found, loaded or made.
-        OptionError: the game refuses an option.
+        PluginError: the spec is malformed, or the game cannot be found, loaded or made.
+        OptionError: the game rejects an option.
     """
     spec = Spec.parse(text, versioned=False)
     return load_plugin(GAMES, spec.name).make_game(spec.options)
 
 
 def load_bot(text: str, game: Game, *, seed: int) -> Bot:
-    """Make a bot in this process by its spec, as in `mcts:playouts=1000`.
+    """Make a bot in this process from its spec, as in `mcts:playouts=1000`.
 
     Raises:
-        PluginError: the spec cannot be read, or the bot cannot be found, loaded or made.
-        OptionError: the bot refuses an option.
+        PluginError: the spec is malformed, or the bot cannot be found, loaded or made.
+        OptionError: the bot rejects an option.
     """
     spec = Spec.parse(text)
     return load_bot_plugin(spec).make_bot(game, seed, spec.options)
 
 
 def game_spec(game: Game) -> str:
-    """Give the canonical spec of a game: keys sorted, whatever equals the default left out.
+    """Return the canonical spec of a game: keys sorted, default values left out.
 
     Raises:
         PluginError: no installed game has its name.
@@ -241,6 +241,6 @@ def game_spec(game: Game) -> str:
     try:
         defaults = dict(plugin.make_game({}).params)
     except OptionError:
-        defaults: dict[str, int | str] = {}  # an option without a default: then all are written
+        defaults: dict[str, int | str] = {}  # a required option means there is no default game: write all
     options = {key: str(value) for key, value in game.params.items() if defaults.get(key) != value}
     return str(Spec(game.name, options))

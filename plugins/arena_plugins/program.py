@@ -1,4 +1,4 @@
-"""Programs that a spec names in its option `cmd`: their words, and the bot that is nothing but one."""
+"""Programs named by the option `cmd` of a spec: splitting the command, and the bot `exec`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CMD = "cmd"
-"""The option that holds a command."""
+"""The name of the option that holds a command."""
 EXEC = "exec"
-"""The bot whose program speaks arena-bot/1 itself: the arena starts it in place of a host."""
+"""The bot whose program speaks arena-bot/1 itself; the arena starts the program instead of a host."""
 
 
 def exec_command(options: Mapping[str, str]) -> list[str]:
-    """Give the program and the arguments of the bot `exec`.
+    """Return the program and the arguments of the bot `exec`.
 
     Raises:
         OptionError: an option is unknown, or there is no command.
@@ -31,10 +31,10 @@ def exec_command(options: Mapping[str, str]) -> list[str]:
 
 
 def command_words(owner: str, options: Mapping[str, str]) -> list[str]:
-    """Give the program and the arguments in the option `cmd` of the bot `owner`.
+    """Return the program and the arguments named by the option `cmd` of the bot `owner`.
 
     Raises:
-        OptionError: there is none.
+        OptionError: the option is missing, or its quotes are not closed.
     """
     words = split_command(options.get(CMD, ""))
     if not words:
@@ -45,10 +45,10 @@ def command_words(owner: str, options: Mapping[str, str]) -> list[str]:
 
 
 def split_command(text: str) -> list[str]:
-    """Give the words of a command as a shell has them; the path of a file is one, whatever is in it.
+    """Split a command into words like a shell does; a text that is the path of a file stays one word.
 
     Raises:
-        OptionError: its quotes are not closed.
+        OptionError: a quote is not closed.
     """
     if is_file(text):
         return [text]
@@ -59,8 +59,8 @@ def split_command(text: str) -> list[str]:
 
 
 def is_file(text: str) -> bool:
-    """Tell whether `text` is the path of a file."""
+    """Return whether `text` is the path of a file."""
     try:
         return Path(text).is_file()
     except (OSError, ValueError):
-        return False  # too long for a name, or with a NUL
+        return False  # the text is too long for a path, or contains a NUL

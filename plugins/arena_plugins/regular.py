@@ -1,4 +1,4 @@
-"""Opens files that a user or a spec names: regular files alone, so that no pipe and no device can block."""
+"""Opens files named by users or specs; rejects all but regular files, because pipes and devices can block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 MAX_WHOLE = 1 << 26
-"""Bytes of the largest file that is read whole, unless the reader says otherwise: 64 MiB."""
+"""Default size limit for files that are read whole: 64 MiB."""
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
@@ -25,12 +25,12 @@ _KINDS = {
 
 
 def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
-    """Open a regular file to read its bytes; a pipe, a socket or a device is refused and never waited for.
+    """Open a regular file for reading bytes; a pipe, socket or device is rejected without blocking.
 
     Raises:
-        OSError: it cannot be opened, or is no regular file; `strerror` says why.
+        OSError: it cannot be opened, or is not a regular file; `strerror` is the reason.
     """
-    # Without O_NONBLOCK the open of a pipe waits for a writer, which may never come.
+    # Without O_NONBLOCK, opening a pipe blocks until a writer opens it, which may never happen.
     flags = (
         os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     )
@@ -44,7 +44,7 @@ def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
 
 
 def _refuse(descriptor: int, path: str) -> None:
-    # Asked of the opened file, since its name may stand for another one by now.
+    # The check uses the open descriptor: by now, the path may refer to another file.
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -54,33 +54,33 @@ def _refuse(descriptor: int, path: str) -> None:
 
 
 def read_regular(path: str | os.PathLike[str], *, max_bytes: int = MAX_WHOLE) -> bytes:
-    """Read a regular file whole.
+    """Read all of a regular file.
 
     Args:
         path: the file.
-        max_bytes: the largest size that is read.
+        max_bytes: the largest size that is accepted.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or is larger; `strerror` says why.
+        OSError: it cannot be read, is not a regular file, or is too large; `strerror` is the reason.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         content = b"" if size > max_bytes else file.read(max_bytes + 1)
-    # Files of the system, such as those in /proc, have more content than size.
+    # Files in /proc and similar file systems report size 0 but have content.
     if max(size, len(content)) > max_bytes:
         raise OSError(errno.EFBIG, f"it has more than the {max_bytes:,} bytes allowed", os.fspath(path))
     return content
 
 
 def refuse_special(owner: str, options: Mapping[str, str]) -> None:
-    """Refuse options whose value is the path of a pipe, a socket or a device, before any bot opens it.
+    """Reject options whose value is the path of a pipe, socket or device, before any bot opens it.
 
     Args:
-        owner: the bot, for the message.
-        options: those of its spec; a command (`cmd`) may name what its program reads.
+        owner: the bot's name, for the message.
+        options: the options of its spec; `cmd` is exempt, because a command may name what its program reads.
 
     Raises:
-        OptionError: names the option and the kind of file.
+        OptionError: the text names the option and the kind of file.
     """
     for key, value in options.items():
         kind = _KINDS.get(_format_of(value)) if key != "cmd" and os.sep in value else None
@@ -92,4 +92,4 @@ def _format_of(path: str) -> int:
     try:
         return stat.S_IFMT(Path(path).stat().st_mode)
     except (OSError, ValueError):
-        return 0  # not there, too long for a name, or with a NUL
+        return 0  # no such file, or the text is too long for a path or contains a NUL

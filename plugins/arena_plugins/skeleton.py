@@ -1,4 +1,4 @@
-"""Writes a new bot: a copy of the complete plugin in `plugins/template`, renamed."""
+"""Creates a new bot project: a renamed copy of the complete plugin in `plugins/template`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _WORDS = re.compile(r"arena_template|arena-template|\btemplate\b")
 
 
 def write_skeleton(name: str, folder: Path) -> list[Path]:
-    """Write the plugin of a bot called `name` into the new `folder`; give the files, sorted.
+    """Write a plugin for a bot called `name` into the new `folder`; return the written files, sorted.
 
-    The package is `arena_` with the name in lower case and `_` for whatever no identifier may hold.
+    The package is named `arena_` plus the lower-case name, with `_` for characters identifiers cannot have.
 
     Raises:
-        PluginError: the name cannot be one, the folder exists, or it cannot be written.
+        PluginError: the name is not allowed, the folder exists, or it cannot be written.
     """
     if not NAME.match(name):
         raise PluginError(f'"{name}" cannot be a name; use letters, digits, "_", ".", "-", at most 64')
@@ -44,7 +44,7 @@ def write_skeleton(name: str, folder: Path) -> list[Path]:
 
 def _template() -> Path:
     here = Path(__file__)
-    for folder in (here.with_name("template"), here.parents[1] / "template"):  # a wheel's, a checkout's
+    for folder in (here.with_name("template"), here.parents[1] / "template"):  # in a wheel, in a checkout
         if (folder / "pyproject.toml").is_file():
             return folder
     raise PluginError("this installation lacks the template of a bot; install bot-arena again")

@@ -1,4 +1,4 @@
-"""Specs, `name@version:option=value,option="a,b"`: how a bot or a game is written, and its options read."""
+"""Specs, the notation for bots and games, `name@version:option=value,option="a,b"`, and their options."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 _Default = TypeVar("_Default")
 
 MAX_SPEC = 4096
-"""Characters of a spec."""
+"""Maximum length of a spec in characters."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
-"""What a name of a bot or a game may look like."""
+"""The form of a bot's or game's name."""
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]{0,127}\Z")
-"""What may stand behind the `@`: a PEP 440 version, or digits of a content hash."""
+"""The form of the text after `@`: a PEP 440 version, or leading hex digits of a content hash."""
 _OPTION = re.compile(r'([A-Za-z][A-Za-z0-9_-]*)=(?:"((?:[^"\\]|\\.)*)"|([^",]*))(?:,(?=.)|\Z)')
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Give `; did you mean "x"?` for the closest known word, or an empty text."""
+    """Return `; did you mean "x"?` for the most similar known word, or an empty string if none is similar."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
 class Spec(NamedTuple):
-    """A name with options and perhaps a version; `str()` returns its canonical text, keys sorted."""
+    """A name with options and an optional version; `str()` returns the canonical text, keys sorted."""
 
     name: str
     options: Mapping[str, str]
     version: str = ""
-    """The text behind the `@`, a version or digits of a content hash; empty stands for the newest version."""
+    """The text after `@`: a version, or leading digits of a content hash; empty means the newest version."""
 
     @classmethod
     def parse(cls, text: str, *, versioned: bool = True) -> Spec:
@@ -42,11 +42,11 @@ class Spec(NamedTuple):
 
         Args:
             text: `name`, `name@version`, `name:options` or `name@version:options`.
-            versioned: whether a version may be written; bots have versions, games and openings have none.
+            versioned: whether a version is allowed; only bots have versions, games and openings do not.
 
         Raises:
-            PluginError: it is longer than `MAX_SPEC`, the name, the version or an option is malformed, or an
-                option is given twice.
+            PluginError: the spec is longer than `MAX_SPEC`, the name, the version or an option is malformed,
+                or an option is given twice.
         """
         if len(text) > MAX_SPEC:
             raise PluginError(f'"{text[:40]}…" has {len(text):,} characters; a spec has at most {MAX_SPEC:,}')
@@ -81,11 +81,11 @@ class Spec(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The name with the version, if there is one: `mcts@0.1.0`."""
+        """The name, followed by `@` and the version if there is one: `mcts@0.1.0`."""
         return f"{self.name}@{self.version}" if self.version else self.name
 
     def __str__(self) -> str:
-        """Return the canonical text: keys sorted, values quoted where they must be."""
+        """Return the canonical text: keys sorted, values quoted where necessary."""
         if not self.options:
             return self.address
         options = ",".join(f"{key}={_quoted(self.options[key])}" for key in sorted(self.options))
@@ -101,8 +101,8 @@ def _quoted(value: str) -> str:
 class OptionReader:
     """Reads the options of one spec strictly; call `done` after the last one.
 
-    Every method gives the default where the option is absent and raises `OptionError`, naming owner and
-    option, where its value is refused.
+    Every method returns the default if the option is absent, and raises `OptionError`, which names owner and
+    option, if the value is not allowed.
     """
 
     def __init__(self, owner: str, options: Mapping[str, str]) -> None:
@@ -111,12 +111,12 @@ class OptionReader:
         self._known: list[str] = []
 
     def text(self, key: str, default: str) -> str:
-        """Give the value as it is written."""
+        """Return the value as written."""
         self._known.append(key)
         return self._options.get(key, default)
 
     def integer(self, key: str, default: _Default, *, low: int, high: int) -> int | _Default:
-        """Give a whole number in `[low, high]`."""
+        """Return a whole number in `[low, high]`."""
         text = self.text(key, "")
         if not text:
             return self._absent(key, default)
@@ -125,7 +125,7 @@ class OptionReader:
         return int(text)
 
     def number(self, key: str, default: _Default, *, low: float, high: float) -> float | _Default:
-        """Give a number in `[low, high]`."""
+        """Return a number in `[low, high]`."""
         text = self.text(key, "")
         if not text:
             return self._absent(key, default)
@@ -137,7 +137,7 @@ class OptionReader:
         return float(text)
 
     def choice(self, key: str, default: str, choices: Iterable[str]) -> str:
-        """Give one of `choices`."""
+        """Return one of `choices`."""
         text = self.text(key, default)
         known = list(choices)
         if text not in known:
@@ -147,11 +147,11 @@ class OptionReader:
         return text
 
     def flag(self, key: str, *, default: bool) -> bool:
-        """Give a switch, written on or off."""
+        """Return a switch, written as `on` or `off`."""
         return self.choice(key, "on" if default else "off", ("on", "off")) == "on"
 
     def done(self) -> None:
-        """Refuse every option that was not asked for."""
+        """Raise `OptionError` for any option that no method has read."""
         for key in self._options:
             if key not in self._known:
                 known = ", ".join(sorted(self._known)) or "none"

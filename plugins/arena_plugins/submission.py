@@ -1,12 +1,12 @@
-"""A submission to Kaggle: a file, or a folder or an archive with a file `main.py`; where Kaggle puts it."""
+"""Names of Kaggle submissions. A submission is a file, or a folder or archive that contains `main.py`."""
 
 from __future__ import annotations
 
 KAGGLE = "kaggle"
-"""The bot that plays submissions."""
+"""The bot that runs Kaggle submissions."""
 FILE = "file"
-"""Its option that names the submission."""
+"""The option of that bot that names the submission."""
 MAIN = "main.py"
-"""The file with the agent, at the top of a submission."""
+"""The file that defines the agent, at the top of a submission."""
 PLACE = "/kaggle_simulations/agent"
-"""The folder in which a submission finds its files on Kaggle."""
+"""The folder in which Kaggle places the files of a submission."""

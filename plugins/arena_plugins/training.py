@@ -1,4 +1,4 @@
-"""The contract of trainers: what `arena train` gives one, and what it gives back."""
+"""The contract of trainers: what `arena train` passes to one, and what it returns."""
 
 from __future__ import annotations
 
@@ -16,113 +16,113 @@ if TYPE_CHECKING:
 
 
 class TrainingMatch(NamedTuple):
-    """A match to learn from."""
+    """A match used as training data."""
 
     actions: tuple[int, ...]
-    """From the initial state."""
+    """All actions, from the initial state on."""
     outcome: int
-    """1 where the first player won, -1 where the second did, 0 for a draw."""
+    """1 if the first player won, -1 if the second player won, 0 for a draw."""
     match_hash: str = ""
-    """Equal for equal matches, also mirrored ones: what tells training from validation data."""
+    """Equal for equal matches and their mirror images; used to split training from validation data."""
 
 
 class Checkpoint(NamedTuple):
-    """All that is needed to go on exactly: weights, optimiser, chance, step."""
+    """The complete state of a training run: weights, optimiser, random generators and step."""
 
     step: int
-    """As in `metric`."""
+    """The number of steps done, as in `TrainingContext.metric`."""
     arrays: Mapping[str, NDArray[Any]]
-    """By name, none of Python objects; bytes go in as `numpy.frombuffer(blob, numpy.uint8)`."""
+    """Arrays by name, without Python objects; store bytes as `numpy.frombuffer(blob, numpy.uint8)`."""
     facts: Mapping[str, Fact]
-    """Whatever else is needed."""
+    """Any other values needed to resume."""
 
 
 class Trained(NamedTuple):
-    """What a trainer made."""
+    """The result of a training run."""
 
     weights: bytes
-    """The whole file."""
+    """The content of the weights file."""
     suffix: str
-    """The end of its name, `.npz` or `.onnx`."""
+    """The file name's suffix, `.npz` or `.onnx`."""
     facts: Mapping[str, Fact]
-    """What it was made of, for its provenance: matches, positions, source, evaluations."""
+    """The provenance of the weights: matches, positions, source, evaluations."""
 
 
 class Score(NamedTuple):
-    """Results of two bots, for the first-named one: wins, draws and losses."""
+    """Results between two bots from the view of the first-named one, as (wins, draws, losses)."""
 
     first: tuple[int, int, int]
-    """Where it moved first."""
+    """Matches in which it moved first."""
     second: tuple[int, int, int]
-    """Where it moved second."""
+    """Matches in which it moved second."""
     num_distinct: int
-    """Matches that differ in an action or in who moved first."""
+    """Number of matches that differ from each other in an action or in who moved first."""
 
     @property
     def percent(self) -> float:
-        """Points of a hundred; a draw is half a point."""
+        """Points as a percentage of the matches; a draw is half a point."""
         wins, draws, losses = (sum(side) for side in zip(self.first, self.second, strict=True))
         return 100 * (wins + draws / 2) / max(wins + draws + losses, 1)
 
 
 class TrainingContext(Protocol):
-    """One run of `arena train`, as its trainer sees it."""
+    """One run of `arena train`, as passed to its trainer."""
 
     game: Game
-    """What is to be learnt."""
+    """The game to learn."""
     seed: int
-    """All chance of the run is drawn from it; in `[0, 2^53)`."""
+    """The seed of all randomness in the run; in `[0, 2^53)`."""
     recipe: str
-    """The recipe's name or file; empty without one."""
+    """Name or path of the recipe; empty without one."""
     folder: Path
     """The folder of the run."""
     data: Path | None
-    """A folder of exported matches to learn from, where one was given."""
+    """A folder of exported matches to learn from; None if none was given."""
     resumed: Checkpoint | None
-    """Where to go on; None in a new run."""
+    """The checkpoint to resume from; None in a new run."""
 
     def matches(self) -> Iterator[TrainingMatch]:
-        """Give the stored matches of the game that were played to a regular end, newest tournament first."""
+        """Yield the game's stored matches that ended regularly, newest tournament first."""
         ...
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """Keep a figure: a line of `metrics.jsonl`, a point of a curve; shown live."""
+        """Record a measurement: a line of `metrics.jsonl` and a point of a curve, displayed live."""
         ...
 
     def tick(self, step: int, total: int, snapshot: Callable[[], Checkpoint]) -> bool:
-        """Say that `step` steps of `total` are done; call it after each, at least every few seconds.
+        """Report that `step` of `total` steps are done; call it after each step, at least every few seconds.
 
-        A checkpoint is taken and kept when one is due. When the user stops the run one is kept and the call
-        does not return; False says that the time for training is used up.
+        It saves a checkpoint from `snapshot` when one is due. If the user stops the run, it saves one
+        and does not return. A result of False means that the time for training is used up.
         """
         ...
 
     def write(self, name: str, content: bytes) -> Path:
-        """Write a file of the run, whole or not at all; give its path."""
+        """Write a file into the run's folder atomically; return its path."""
         ...
 
     def play(self, first: str, second: str, matches: int, *, plies: int = 2) -> Score:
-        """Let two bots, written as specs, meet in this process, each half of the matches first.
+        """Play matches between two bots, given as specs, in this process; each moves first in half of them.
 
-        Pairs of matches with sides swapped start from random openings of `plies` actions.
+        Matches come in pairs with swapped sides, from random openings of `plies` actions.
         """
         ...
 
     def store(self, matches: Iterable[TrainingMatch]) -> int:
-        """Keep matches in the store as an unrated tournament of the run; give how many."""
+        """Store matches as an unrated tournament of the run; return their number."""
         ...
 
     def say(self, text: str) -> None:
-        """Tell the user something on a line of its own."""
+        """Print a line of text for the user."""
         ...
 
 
 class Trainer(Protocol):
-    """Makes weights for a bot."""
+    """Trains weights for a bot."""
 
     bot: str
-    """The bot that plays them: it is entered as `BOT:weights=FILE`."""
+    """Name of the bot that uses the weights; it enters matches as `BOT:weights=FILE`."""
 
     def train(self, context: TrainingContext) -> Trained:
-        """Train, from `context.resumed` on where it is given."""
+        """Train, resuming from `context.resumed` unless it is None."""
         ...

@@ -1,7 +1,7 @@
-"""Reads the weights of a bot: NumPy archives and ONNX models, and nothing that can carry code.
+"""Reads the weights of bots from NumPy archives and ONNX models, which cannot contain executable code.
 
-A pickle runs code when it is read, a Keras archive may hold Lambda layers, and a small file may claim a
-terabyte: what a file claims is checked before any memory is taken for it.
+A pickle runs code when it is read, a Keras archive may contain Lambda layers, and a small file may claim a
+terabyte: sizes are checked before any memory is allocated.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_WEIGHTS = MAX_WHOLE
-"""Bytes a bot's weights may have, unless it says otherwise."""
+"""Default size limit for a bot's weights, in bytes."""
 _ZIP = b"PK\x03\x04"
 _ONNX = b"\x08"
-"""The tag of `ir_version`, the first field of every model, in the wire format of protocol buffers."""
+"""Protocol buffer tag of `ir_version`, the first field of every ONNX model."""
 _KNOWN = (
     (b"\x80", "a pickle, which runs code when it is read"),
     (b"\x89HDF", "an HDF5 file, as Keras wrote them, which may carry code"),
@@ -39,27 +39,27 @@ _ARRAY = ".npy"
 _WAY_OUT = "save weights with numpy.savez, or export the network to ONNX"
 _BROKEN = (
     *(OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error),
-    # Of zipfile: an unknown compression, an encrypted member.
+    # Raised by zipfile for an unknown compression method or an encrypted member.
     RuntimeError,
 )
 
 
 def load_arrays(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -> dict[str, NDArray[Any]]:
-    """Read the arrays of an `.npz` file by their names, all of them, and never a pickle.
+    """Read all arrays of an `.npz` file by name; pickled arrays are rejected.
 
     Args:
         path: the file.
-        max_bytes: how large the file, and all arrays together, may be.
+        max_bytes: size limit in bytes, for the file and for the sum of its arrays.
 
     Raises:
-        PluginError: it is not there, no such file, larger than allowed, or does not hold what it claims.
+        PluginError: the file is missing, not an `.npz` file or too large, or an array contradicts its header.
     """
     file = Path(path)
     try:
         with _opened(file, max_bytes, _ZIP) as content, zipfile.ZipFile(content) as archive:
             members = archive.infolist()
             if others := [member.filename for member in members if not member.filename.endswith(_ARRAY)]:
-                raise PluginError(f"{file} holds {others[0]!r}, which is no array; {_WAY_OUT}")
+                raise PluginError(f"{file} holds {others[0]!r}, which is not an array; {_WAY_OUT}")
             if (size := sum(member.file_size for member in members)) > max_bytes:
                 raise PluginError(f"{file} unpacks to {size} bytes, more than the {max_bytes} allowed")
             return {member.filename.removesuffix(_ARRAY): _array(archive, member) for member in members}
@@ -68,14 +68,14 @@ def load_arrays(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -
 
 
 def load_onnx(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -> bytes:
-    """Read an ONNX model as the bytes that `onnxruntime.InferenceSession` takes.
+    """Read an ONNX model as bytes, in the form that `onnxruntime.InferenceSession` accepts.
 
     Args:
         path: the file.
-        max_bytes: how large it may be.
+        max_bytes: size limit in bytes.
 
     Raises:
-        PluginError: it is not there, no ONNX model, or larger than allowed.
+        PluginError: the file is missing, not an ONNX model, or too large.
     """
     file = Path(path)
     try:
@@ -86,10 +86,10 @@ def load_onnx(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -> 
 
 
 def _opened(file: Path, max_bytes: int, start: bytes) -> IO[bytes]:
-    """Open a regular file that is small enough and begins as its kind does, at its beginning.
+    """Open a regular file after checking its size and its first bytes; reading starts at the beginning.
 
     Raises:
-        PluginError: it does not, or is no regular file.
+        PluginError: it is not a regular file, is too large, or starts with other bytes than `start`.
     """
     try:
         opened = open_regular(file)
@@ -116,18 +116,18 @@ def _check(opened: IO[bytes], file: Path, max_bytes: int, start: bytes) -> None:
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array, which must be exactly as large as its header says.
+    """Read one array, whose size must be exactly what its header claims.
 
     Raises:
-        ValueError: it is not, or holds Python objects, which only a pickle can.
+        ValueError: the sizes differ, or the array contains Python objects, which would need a pickle.
     """
     with archive.open(member) as opened:
         shape, by_columns, dtype = _header(opened)
         if dtype.hasobject:
-            raise ValueError(f"{member.filename} holds Python objects, so a pickle")
+            raise ValueError(f"{member.filename} holds Python objects, which are stored as a pickle")
         claimed, there = math.prod(shape) * dtype.itemsize, member.file_size - opened.tell()
         if claimed != there:
-            raise ValueError(f"{member.filename} claims {claimed} bytes and has {there}")
+            raise ValueError(f"{member.filename} claims {claimed} bytes but has {there}")
         flat = np.frombuffer(bytearray(opened.read()), dtype)
     return flat.reshape(shape, order="F" if by_columns else "C")
 
@@ -136,9 +136,9 @@ def _header(opened: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = npy.read_magic(opened)
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     if version not in readers:
-        raise ValueError(f"arrays of version {version} are not read")
+        raise ValueError(f"arrays of format version {version} are not supported")
     try:
         return readers[version](opened)
     except Exception as error:
-        # Its parser lets through whatever Python's tokenizer raises.
+        # NumPy's header parser lets any exception of Python's tokenizer escape.
         raise ValueError(f"the header of an array: {error}") from error

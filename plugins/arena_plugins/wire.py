@@ -1,6 +1,6 @@
 """The messages of arena-bot/1 and their strict codec (docs/reference/protocol.md).
 
-One message is one line of UTF-8 JSON that ends with LF. Unknown keys are ignored, all else is strict.
+A message is one line of UTF-8 JSON, terminated by LF. Unknown keys are ignored; everything else is strict.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 """The version of arena-bot that this code speaks."""
 MAX_BOT_LINE = 65_536
-"""Bytes of one line from a bot, LF included."""
+"""Maximum length in bytes of a line from a bot, LF included."""
 MAX_ARENA_LINE = 1 << 20
-"""Bytes of one line to a bot, LF included."""
+"""Maximum length in bytes of a line to a bot, LF included."""
 MAX_GO_BYTES = 1 << 20
-"""Bytes a bot may send in answer to one `go`."""
+"""Maximum number of bytes that a bot may send in answer to one `go`."""
 MAX_GO_LINES = 2_000
-"""Lines a bot may send in answer to one `go`."""
+"""Maximum number of lines that a bot may send in answer to one `go`."""
 MAX_TEXT = 200
-"""Characters of the text of an `info`."""
+"""Maximum length in characters of the text of an `info`."""
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The base of all messages; `type` is the name of the class in snake case."""
+    """The base of all messages; the tag `type` is the class name in snake case."""
 
 
 class Limits(Message, frozen=True, omit_defaults=False):
-    """What the arena accepts from a bot."""
+    """The limits that the arena enforces on a bot."""
 
     line_bytes: int = msgspec.field(default=MAX_BOT_LINE)
     go_bytes: int = msgspec.field(default=MAX_GO_BYTES)
@@ -46,7 +46,7 @@ class Limits(Message, frozen=True, omit_defaults=False):
 
 
 class ArenaHello(Message, frozen=True, tag="hello", omit_defaults=False):
-    """Arena to bot, once: the protocols it speaks, and a nonce that the answer echoes."""
+    """Arena to bot, once: the supported protocols, and a nonce that the answer must echo."""
 
     protocols: list[int]
     arena: str
@@ -55,14 +55,14 @@ class ArenaHello(Message, frozen=True, tag="hello", omit_defaults=False):
 
 
 class GameSpec(Message, frozen=True, omit_defaults=False):
-    """A game by its name and all its parameters."""
+    """A game's name and all its parameters."""
 
     name: str
     params: dict[str, int | str]
 
 
 class TimeControl(Message, frozen=True):
-    """How the bot's clock runs: `mode` is move, fischer or bank; times in milliseconds."""
+    """How the bot's clock runs: `mode` is move, fischer or bank; times are in milliseconds."""
 
     mode: str
     move_ms: int
@@ -85,14 +85,14 @@ class NewMatch(Message, frozen=True, tag="new_match", omit_defaults=False):
 
 
 class Clock(Message, frozen=True, omit_defaults=False):
-    """What remains on both clocks, in milliseconds."""
+    """Remaining time on both clocks, in milliseconds."""
 
     you_ms: int
     opp_ms: int
 
 
 class Go(Message, frozen=True, tag="go"):
-    """Arena to bot: your move. `actions` holds the match from its start, `opening` how many were given."""
+    """Arena to bot: make a move. `actions` is the whole match; the first `opening` actions were preset."""
 
     id: str
     actions: Sequence[int]
@@ -103,7 +103,7 @@ class Go(Message, frozen=True, tag="go"):
 
 
 class Ping(Message, frozen=True, tag="ping"):
-    """Arena to bot: are you there? Never while the bot thinks."""
+    """Arena to bot: check that it is alive; never sent while the bot thinks."""
 
     n: int
 
@@ -117,11 +117,11 @@ class MatchOver(Message, frozen=True, tag="match_over"):
 
 
 class Quit(Message, frozen=True, tag="quit"):
-    """Arena to bot: end now; one second later the process is killed."""
+    """Arena to bot: exit; the process is killed one second later."""
 
 
 class BotHello(Message, frozen=True, tag="hello"):
-    """Bot to arena: the answer to `hello`; `board` false means that `go` may leave the board out."""
+    """Bot to arena: the answer to `hello`; `board` false means that `go` may omit the board."""
 
     protocol: int
     name: str
@@ -133,14 +133,14 @@ class BotHello(Message, frozen=True, tag="hello"):
 
 
 class Ready(Message, frozen=True, tag="ready"):
-    """Bot to arena: it is set up for the match; only now can a bot know whether it is `deterministic`."""
+    """Bot to arena: it is ready for the match; `deterministic` is only known at this point."""
 
     match: str
     deterministic: bool | None = None
 
 
 class Info(Message, frozen=True, tag="info"):
-    """Bot to arena: thoughts while it thinks; never trusted."""
+    """Bot to arena: progress while it thinks; displayed, never trusted."""
 
     id: str
     value: float | None = None
@@ -164,13 +164,13 @@ class Action(Message, frozen=True, tag="action"):
 
 
 class Resign(Message, frozen=True, tag="resign"):
-    """Bot to arena: it gives the match up."""
+    """Bot to arena: it resigns the match."""
 
     id: str
 
 
 class Error(Message, frozen=True, tag="error"):
-    """Bot to arena: it cannot go on; a graceful forfeit."""
+    """Bot to arena: it cannot continue and forfeits the match."""
 
     code: str
     message: str
@@ -186,7 +186,7 @@ class Pong(Message, frozen=True, tag="pong"):
 BotMessage = BotHello | Ready | Info | Action | Resign | Error | Pong
 ArenaMessage = ArenaHello | NewMatch | Go | Ping | MatchOver | Quit
 
-# An escaped NUL, unless its backslash is itself escaped.
+# An escaped NUL; an even number of backslashes before it escape each other, not the NUL.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 _encode = msgspec.json.Encoder().encode
@@ -195,24 +195,24 @@ _from_arena: msgspec.json.Decoder[ArenaMessage] = msgspec.json.Decoder(ArenaMess
 
 
 def encode(message: Message) -> bytes:
-    """Give the line of a message, LF included."""
+    """Return the line of a message, LF included."""
     return _encode(message) + b"\n"
 
 
 def decode_bot(line: bytes) -> BotMessage:
-    """Read a line from a bot, without its LF.
+    """Decode a line from a bot, without its LF.
 
     Raises:
-        ProtocolError: for whatever is not a message a bot may send.
+        ProtocolError: it is not a message that a bot may send.
     """
     return _decode(line, MAX_BOT_LINE, _from_bot.decode)
 
 
 def decode_arena(line: bytes) -> ArenaMessage:
-    """Read a line from the arena, without its LF.
+    """Decode a line from the arena, without its LF.
 
     Raises:
-        ProtocolError: for whatever is not a message the arena may send.
+        ProtocolError: it is not a message that the arena may send.
     """
     return _decode(line, MAX_ARENA_LINE, _from_arena.decode)
 
@@ -222,8 +222,8 @@ def _decode(line: bytes, limit: int, decode: Callable[[bytes], Any]) -> Any:  # 
         raise ProtocolError(f"a line of {len(line)} bytes; {limit} are allowed")
     try:
         message = decode(line)
-        # What `encode` writes has no key twice, and every byte of it is UTF-8; hosts in Python write such
-        # lines. To see that costs a tenth of what the full check does.
+        # A line equal to what `encode` writes has no duplicate keys and only valid UTF-8; Python hosts send
+        # such lines. This comparison costs a tenth of the full check.
         if _encode(message) != line or b"\\u0000" in line:
             _check_text(line)
     except (ValueError, RecursionError, msgspec.MsgspecError) as error:
@@ -232,10 +232,11 @@ def _decode(line: bytes, limit: int, decode: Callable[[bytes], Any]) -> Any:  # 
 
 
 def _check_text(line: bytes) -> None:
-    """See to what msgspec lets through: NUL, bad UTF-8 in an ignored value, the last of two equal keys.
+    """Reject what msgspec accepts: NUL, bad UTF-8 in an ignored value, duplicate keys.
 
     Raises:
-        ValueError: one of them is there, or the nesting is too deep (RecursionError).
+        ValueError: the line contains one of them.
+        RecursionError: the nesting is too deep.
     """
     if _NUL.search(line):
         raise ValueError("NUL in a text")
@@ -245,7 +246,7 @@ def _check_text(line: bytes) -> None:
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
     seen = dict(pairs)
     if len(seen) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("an object has a duplicate key")
     return seen
 
 

@@ -77,7 +77,7 @@ def test_an_engine_without_board_plays_from_the_empty_board(tmp_path: Path) -> N
     assert result.termination.value == "bot_error"
     assert result.fault is not None
     assert str(result.fault["cause"]).endswith(
-        'the engine answered "UNKNOWN command" to BOARD, by which openings are set up; play it from the '
+        'the engine answered "UNKNOWN command" to BOARD, which sets up openings; play it from the '
         "empty board, with --openings none"
     )
 

@@ -115,7 +115,7 @@ REFUSED = {
     # It says so of what it is asked first: BEGIN in a match, BOARD in a check, which asks an opening.
     "Algebra": Refusal("malformed", 'the engine answered "a1" to B'),
     "TwoMoves": Refusal("malformed", 'the engine answered "0,0 0,1" to BEGIN; a move is column,row'),
-    "TwoLines": Refusal("malformed", 'the engine answered "0,0" and then "0,1"; it has one move'),
+    "TwoLines": Refusal("malformed", 'the engine answered "0,0" and then "0,1"; only one move is allowed'),
     "ErrorMove": Refusal(
         "bot_error", "the engine says: ERROR I would not play 0,0; no move to BEGIN followed"
     ),

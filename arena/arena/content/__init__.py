@@ -1,1 +1,1 @@
-"""What a competitor consists of: its files, collected, hashed and kept in read-only folders to start from."""
+"""The content of a competitor: its files, collected, hashed and kept in read-only folders to start from."""

@@ -1,7 +1,7 @@
-"""Bounds of what an archive may unpack to, checked by reading it through before anything is written.
+"""Limits for unpacking archives, checked by reading the whole archive before anything is written.
 
-An archive of a few kilobytes can unpack to gigabytes, to links or to paths outside its folder. Sizes in its
-headers are what its author claims, so the bytes are counted as they are decompressed.
+An archive of a few kilobytes can unpack to gigabytes, to links, or to paths outside its folder. The sizes in
+its headers are only claims of its author, so the bytes are counted while they are decompressed.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_DEPTH = 32
-"""Parts of a path."""
+"""Maximum number of parts of a path."""
 _MAX_PART = 255
-"""Bytes of a part of a path, as many as file systems take."""
+"""Maximum length in bytes of one part of a path, the limit of common file systems."""
 _MAX_RATIO = 200
-"""Bytes for each byte of the archive, of archives that unpack to more than `_SMALL`."""
+"""Maximum ratio of unpacked to packed bytes, for archives that unpack to more than `_SMALL` bytes."""
 _SMALL = 10 << 20
 _MAX_DIRECTORY = 8 << 20
-"""Bytes of the list of files at the end of a zip file, which zipfile reads whole."""
+"""Maximum size in bytes of a zip file's central directory, which zipfile reads into memory as a whole."""
 _CHUNK = 1 << 20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The only ones that decompress in bounded memory, and the ones that build tools use."""
+"""The compression methods that need only bounded memory; they are also those that build tools use."""
 _BAD = re.compile(r"[\x00-\x1f\x7f\\:]")
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
 _END_SIZE = 22
@@ -36,31 +36,31 @@ _MAX_COMMENT = (1 << 16) - 1
 
 
 class Bounds(NamedTuple):
-    """How much an archive may unpack to."""
+    """Limits of what an archive may unpack to."""
 
     max_bytes: int
-    """Bytes of all files, compressed and not."""
+    """Maximum number of bytes of all files, compressed as well as uncompressed."""
     max_files: int
-    """Files and folders."""
+    """Maximum number of files and folders."""
 
 
 class Extent(NamedTuple):
-    """How much an archive unpacks to."""
+    """What an archive unpacks to."""
 
     num_bytes: int
     num_files: int
-    """Files and folders."""
+    """Number of files and folders."""
 
 
 class MemberNames:
-    """The names in one archive, each checked as it is added."""
+    """The member names of one archive; each is checked when it is added."""
 
     def __init__(self, archive: str, max_files: int) -> None:
-        """Begin without names.
+        """Start without names.
 
         Args:
-            archive: what it is called, for messages.
-            max_files: how many files and folders may be added.
+            archive: the archive's name, for messages.
+            max_files: maximum number of files and folders.
         """
         self._archive = archive
         self._max_files = max_files
@@ -68,17 +68,17 @@ class MemberNames:
         self._folders: set[str] = set()
 
     def add(self, name: str, *, is_folder: bool) -> str:
-        """Add the name of a member; return it without the slash at its end.
+        """Add the name of a member; return it without a trailing slash.
 
         Raises:
-            PluginError: it leads out of the archive, cannot be a path here, is there already, or too much.
+            PluginError: it leads out of the archive, is not a valid path, is a duplicate, or is one too many.
         """
         parts = name.removesuffix("/").split("/")
         if _BAD.search(name) or not all(part.strip(".") for part in parts) or not _fits(parts):
-            raise PluginError(f"{self._archive} is refused: a file in it is called {name[:200]!a}")
+            raise PluginError(f"{self._archive} is refused: it contains the invalid name {name[:200]!a}")
         if len(parts) > MAX_DEPTH:
             raise PluginError(
-                f"{self._archive} is refused: {len(parts)} folders in each other, at most {MAX_DEPTH} may"
+                f"{self._archive} is refused: {len(parts)} folders deep; at most {MAX_DEPTH} are allowed"
             )
         path = "/".join(parts)
         if path in self._files:
@@ -90,27 +90,27 @@ class MemberNames:
             raise PluginError(f"{self._archive} is refused: more than {self._max_files} files and folders")
         for each in (path, *above):
             if each in self._files and each in self._folders:
-                raise PluginError(f"{self._archive} is refused: {each} is a file and a folder")
+                raise PluginError(f"{self._archive} is refused: {each} is both a file and a folder")
         return path
 
     def __len__(self) -> int:
-        """Return the number of files and folders."""
+        """Return the number of files and folders added so far."""
         return len(self._files) + len(self._folders)
 
 
 def check_zip(path: Path, bounds: Bounds) -> Extent:
-    """Read a whole zip file without writing anything, and refuse what must not be unpacked.
+    """Read a whole zip file without writing anything, and refuse one that must not be unpacked.
 
     Raises:
-        PluginError: too much, too many files, too deep, a link, a device, a bad or repeated name, or a
-            compression other than deflate.
+        PluginError: it is too large, has too many files or too deep folders, a link, a device, a bad or
+            repeated name, or a compression method other than deflate.
         OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error: it is damaged.
     """
     size = path.stat().st_size
     _check_directory(path, size, bounds)
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
-        # Cheap first: what the headers admit to needs no reading.
+        # Check the claims of the headers first, because that needs no decompression.
         extent = Extent(0, _check_members(path.name, members, bounds))
         largest = max(members, key=lambda member: member.file_size).filename if members else ""
         check_bytes(path.name, sum(member.file_size for member in members), size, bounds, largest)
@@ -123,17 +123,17 @@ def check_zip(path: Path, bounds: Bounds) -> Extent:
 
 
 def check_bytes(archive: str, num_bytes: int, size: int, bounds: Bounds, largest: str) -> None:
-    """Check how much an archive unpacks to.
+    """Check the unpacked size of an archive.
 
     Args:
-        archive: what it is called.
-        num_bytes: bytes it unpacks to, as far as is known.
-        size: its own bytes.
-        bounds: those it must keep.
+        archive: the archive's name.
+        num_bytes: the number of unpacked bytes counted so far.
+        size: the archive's own size in bytes.
+        bounds: the limits.
         largest: the name of its largest file, for the message.
 
     Raises:
-        PluginError: it is too much.
+        PluginError: a limit is exceeded.
     """
     if num_bytes <= _SMALL or num_bytes <= min(bounds.max_bytes, _MAX_RATIO * size):
         return
@@ -144,7 +144,7 @@ def check_bytes(archive: str, num_bytes: int, size: int, bounds: Bounds, largest
 
 
 def check_size(path: Path, size: int, bounds: Bounds) -> None:
-    """Check the size of an archive itself.
+    """Check the size of an archive file.
 
     Raises:
         PluginError: it is too large.
@@ -154,12 +154,12 @@ def check_size(path: Path, size: int, bounds: Bounds) -> None:
 
 
 def is_executable(member: zipfile.ZipInfo) -> bool:
-    """Return whether a member of a zip file is marked as a program."""
+    """Return whether a member of a zip file is marked as executable."""
     return bool(member.external_attr >> 16 & 0o111)
 
 
 def _fits(parts: Sequence[str]) -> bool:
-    """Return whether each part can be the name of a file."""
+    """Return whether each part can be the name of a file or folder."""
     try:
         return all(len(part.encode()) <= _MAX_PART for part in parts)
     except UnicodeEncodeError:
@@ -167,7 +167,7 @@ def _fits(parts: Sequence[str]) -> bool:
 
 
 def _check_directory(path: Path, size: int, bounds: Bounds) -> None:
-    """Check the size of the list of files by the record at the end, which is found as zipfile finds it."""
+    """Check the size of the central directory by the record at the end, located as zipfile does."""
     check_size(path, size, bounds)
     with path.open("rb") as file:
         file.seek(max(0, size - _END_SIZE - _MAX_COMMENT))
@@ -176,19 +176,21 @@ def _check_directory(path: Path, size: int, bounds: Bounds) -> None:
     if not (tail[start : start + 4] == _END and tail.endswith(b"\0\0")):
         start = tail.rfind(_END)
     if start < 0:
-        return  # no zip file at all, as zipfile will say
+        return  # not a zip file, which zipfile will report
     if tail[max(0, start - 20) : start].startswith(_END_64):
-        raise PluginError(f"{path.name} is refused: it has the form for more than 65,535 files or 4 GiB")
+        raise PluginError(
+            f"{path.name} is refused: it is a ZIP64 archive, made for more than 65,535 files or 4 GiB"
+        )
     directory = int.from_bytes(tail[start + 12 : start + 16], "little")
     if directory > _MAX_DIRECTORY:
         raise PluginError(f"{path.name} is refused: its list of files has {directory} bytes")
 
 
 def _check_members(archive: str, members: Sequence[zipfile.ZipInfo], bounds: Bounds) -> int:
-    """Check names, kinds and number of files; return the number of files and folders."""
+    """Check the names, types and number of members; return the number of files and folders."""
     names = MemberNames(archive, bounds.max_files)
     for member in members:
-        # zipfile cuts a name at a NUL, and turns what separates folders elsewhere into a slash.
+        # zipfile cuts names at a NUL and converts other path separators to slashes; check the original name.
         if member.orig_filename != member.filename:
             names.add(member.orig_filename, is_folder=False)
         kind = stat.S_IFMT(member.external_attr >> 16)
@@ -196,8 +198,7 @@ def _check_members(archive: str, members: Sequence[zipfile.ZipInfo], bounds: Bou
             raise PluginError(f"{archive} is refused: {member.filename} is a link or a device")
         if member.compress_type not in _METHODS:
             raise PluginError(
-                f"{archive} is refused: {member.filename} is compressed in a way that is not read here; "
-                "use deflate"
+                f"{archive} is refused: {member.filename} uses an unsupported compression method; use deflate"
             )
         names.add(member.filename, is_folder=member.is_dir())
     return len(names)

@@ -1,4 +1,4 @@
-"""Collects the files of a competitor within bounds: path in its content to file of this machine."""
+"""Collects the files of a competitor, within limits, as a map from paths in its content to source files."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2 << 30
 MAX_FILES = 20_000
-"""Files and folders together."""
+"""Maximum number of files and folders together."""
 MAX_DEPTH = 32
-"""Folders above a file."""
+"""Maximum number of folders above a file."""
 _SKIPPED = frozenset(
     {
         *("__pycache__", "__MACOSX", ".git", ".hg", ".svn", ".jj", ".bzr", ".venv", ".tox", ".nox"),
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
     }
 )
-"""Folders that tools write: their contents change without the bot."""
+"""Folders written by tools, which change although the bot does not."""
 _LITTER = re.compile(r"\.DS_Store|\._.*|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*|#.*#")
-"""Files that editors and file managers leave."""
+"""Files left by editors and file managers."""
 _VENV = "pyvenv.cfg"
 _WAY_OUT = "name a smaller folder, or only the files the bot needs"
 
 
 class Collection:
-    """The files of one competitor by their path in its content."""
+    """The files of one competitor, by their paths in its content."""
 
     def __init__(self, what: str) -> None:
-        """Begin without files; `what` names the competitor in messages."""
+        """Start without files; `what` names the competitor in messages."""
         self.what = what
         self.files: dict[str, Path] = {}
-        """Path in the content, with `/` between its parts, to the file it is copied from."""
+        """From the path in the content, with `/` as separator, to the file to copy."""
         self.needs: dict[str, str] = {}
-        """Distributions the files belong to or use, with their versions."""
+        """Distributions that the files belong to or use, with their versions."""
         self.roots: tuple[str, ...] = ()
-        """Folders of the content that come first on the `sys.path` of the bot."""
+        """Folders of the content that come first on the bot's `sys.path`."""
         self._bytes: Counter[str] = Counter()
         self._entries: Counter[str] = Counter()
 
     def add_file(self, path: str, source: Path) -> None:
-        """Add a file; a link stands for the file it names. A path that is taken keeps its first file.
+        """Add a file; a link is replaced by its target. If the path is taken, the first file stays.
 
         Raises:
-            PluginError: it is missing, unreadable, no regular file or behind a link that `follow` refuses, or
-                a bound is exceeded.
+            PluginError: the file is missing, unreadable or not a regular file, is reached through a link that
+                `follow` refuses, or exceeds a limit.
         """
         self._add(path, follow(self.what, source))
 
@@ -65,18 +65,18 @@ class Collection:
         keeps: Callable[[str], bool] = lambda _: True,
         within: Path | None = None,
     ) -> None:
-        """Add all files below a folder, without version control, virtual environments and caches of tools.
+        """Add all files below a folder, except version control, virtual environments and caches of tools.
 
-        A link is copied as what it names, which must lie in `within`.
+        A link is copied as its target, which must lie in `within`.
 
         Args:
             prefix: path of the folder in the content; empty for the content itself.
-            folder: where the files lie.
-            keeps: told each path relative to `folder`; False leaves that file or folder out.
-            within: a folder above it; None for `folder` itself.
+            folder: the folder on this machine.
+            keeps: called with each path relative to `folder`; False leaves that file or folder out.
+            within: a folder above `folder`; None for `folder` itself.
 
         Raises:
-            PluginError: a file is unreadable, a device or a link that leads out, or a bound is exceeded.
+            PluginError: a file is unreadable, a device or a link that leads out, or a limit is exceeded.
         """
         root = follow(self.what, folder)
         inside = root if within is None else follow(self.what, within)
@@ -97,7 +97,7 @@ class Collection:
                     self._add(name, source)
 
     def covers(self, path: str) -> bool:
-        """Return whether a path of the content is one of its files, or a folder of one."""
+        """Return whether a path of the content is one of its files or a folder that contains one."""
         return path in self.files or any(file.startswith(f"{path}/") for file in self.files)
 
     def _children(self, folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -155,7 +155,7 @@ class Collection:
 
 
 def unreadable(what: str, path: Path, error: OSError) -> PluginError:
-    """Make the error for a file of a competitor that cannot be read."""
+    """Make the error for a competitor's file that cannot be read."""
     return PluginError(
         f"{what}: {path} cannot be read ({error.strerror}), so its identity is unknown; "
         "restore the file or its permissions, or install the bot again"
@@ -163,5 +163,5 @@ def unreadable(what: str, path: Path, error: OSError) -> PluginError:
 
 
 def _is_compiled(file: Path) -> bool:
-    """Return whether a file is Python's compiled form of one that lies beside it."""
+    """Return whether a file is the bytecode of a source file beside it."""
     return file.suffix == ".pyc" and file.with_suffix(".py").exists()

@@ -1,4 +1,4 @@
-"""Reads the files of a collection: hashes them and, into a folder, writes exactly what was hashed."""
+"""Hashes the files of a collection; a copy consists of exactly the bytes that were hashed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from arena.content.collect import Collection
 
 MTIME_S = 946_684_800
-"""Modification time of every copy, 2000-01-01 UTC: compiled code is kept by the time of its source."""
+"""Modification time of all copies, 2000-01-01 UTC; bytecode and compiled kernels are keyed by source time."""
 _FILE, _PROGRAM, _FOLDER = 0o444, 0o555, 0o555
-"""Modes of copies; any user may read them, because a root arena's bots are other users."""
+"""Modes of copies; they are readable by all users, because bots of an arena run by root have other users."""
 _CHUNK = 1 << 20
 _OPEN = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -28,15 +28,15 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
 def hash_collection(collection: Collection, *, remembers: bool = False) -> Inventory:
-    """Hash the files of a collection where they lie.
+    """Hash the files of a collection in place.
 
     Args:
         collection: the files.
-        remembers: take the hash of a file this process has hashed before if its status is unchanged. For
-            views that ask again and again; whatever is played must be read.
+        remembers: whether to reuse the hash of a file that this process has hashed before, if its status is
+            unchanged. Meant for views that ask repeatedly; content that is played must be read.
 
     Raises:
-        PluginError: a file cannot be read, is no regular file, or all together are too large.
+        PluginError: a file cannot be read, is not a regular file, or the total size is too large.
     """
     left = MAX_BYTES
     entries: list[FileEntry] = []
@@ -51,12 +51,12 @@ def hash_collection(collection: Collection, *, remembers: bool = False) -> Inven
 
 
 def copy_collection(collection: Collection, folder: Path) -> Inventory:
-    """Copy the files of a collection into an empty folder and hash the bytes that are written.
+    """Copy the files of a collection into an empty folder, and hash the bytes that are written.
 
-    The copies are read-only and have a fixed modification time; so do the folders, but not `folder` itself.
+    The copies and their folders are read-only with a fixed modification time, except for `folder` itself.
 
     Raises:
-        PluginError: a source cannot be read, is no regular file, or all together are too large.
+        PluginError: a file cannot be read, is not a regular file, or the total size is too large.
         OSError: the folder cannot be written.
     """
     left = MAX_BYTES
@@ -74,7 +74,7 @@ def copy_collection(collection: Collection, folder: Path) -> Inventory:
 
 
 def seal_folder(folder: Path) -> None:
-    """Make a folder read-only, with the modification time of all copies."""
+    """Make a folder read-only, with the fixed modification time of copies."""
     os.utime(folder, (MTIME_S, MTIME_S))
     folder.chmod(_FOLDER)
 
@@ -98,7 +98,7 @@ def _copy_one(what: str, path: str, source: Path, target: Path, left: int) -> Fi
 
 
 def _read(path: str, source: Path, writer: int | None, left: int, *, opened: int | None = None) -> FileEntry:
-    """Read a file to its end, hash it, and write it to a descriptor if there is one."""
+    """Read a file to its end and hash it; also write it to the descriptor `writer`, if given."""
     reader = os.open(source, _OPEN) if opened is None else opened
     try:
         status = os.fstat(reader)

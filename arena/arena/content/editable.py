@@ -1,4 +1,4 @@
-"""Reads what editable installs leave behind without running it: path files, finders, trees of links."""
+"""Interprets what editable installs leave behind, without executing it: path files, finders, link trees."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _FINDER = "__editable___"
-"""How the name of setuptools' module begins that maps names of modules to places."""
+"""Name prefix of setuptools' module that maps module names to locations."""
 _MAPPING = "MAPPING"
 _REDIRECTOR = "_editable_impl_"
-"""How the name of a module begins that calls `map_module(NAME, PLACE)` of the library editables."""
+"""Name prefix of a module that calls `map_module(NAME, PLACE)` of the library editables."""
 _LINK_TREE = "__editable__."
-"""How the name of the folder in `build` of a project begins that setuptools' strict mode fills with links."""
+"""Name prefix of the folder in a project's `build` that setuptools' strict mode fills with links."""
 _MADE = (_FINDER, _LINK_TREE, _REDIRECTOR)
 _MAX_SOURCE = 4 << 20
-"""Bytes of a module that is looked through for imports."""
+"""Maximum size in bytes of a module that is scanned for imports."""
 _UNREADABLE = (OSError, SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def linked_folders(files: Iterable[Path]) -> list[str]:
-    """Return the folders that `.pth` files among `files` add to `sys.path`; lines with code do not count."""
+    """Return the folders that `.pth` files among `files` add to `sys.path`; lines of code are ignored."""
     found: list[str] = []
     for file in files:
         if file.suffix != ".pth":
@@ -37,19 +37,19 @@ def linked_folders(files: Iterable[Path]) -> list[str]:
             continue
         for line in (line.strip() for line in lines):
             if line and not line.startswith(("#", "import ", "import\t")):
-                place = Path(os.path.abspath(file.parent / line))  # noqa: PTH100 - a link stays one
+                place = Path(os.path.abspath(file.parent / line))  # noqa: PTH100 - must keep links
                 if place.is_dir():
                     found.append(str(place))
     return found
 
 
 def is_made(name: str) -> bool:
-    """Return whether a file of site-packages has a name that editable installs give to theirs."""
+    """Return whether the name of a file in site-packages is one that editable installs generate."""
     return name.endswith(".pth") or name.startswith(_MADE)
 
 
 def mapped_modules(files: Iterable[Path]) -> dict[str, Path]:
-    """Return where modules lie by the finders among `files`: a folder, or a file perhaps without suffix."""
+    """Return the locations of modules by the finders among `files`; a file may lack its suffix."""
     found: dict[str, Path] = {}
     for file in files:
         if file.suffix != ".py":
@@ -62,13 +62,13 @@ def mapped_modules(files: Iterable[Path]) -> dict[str, Path]:
 
 
 def project_of_links(place: Path) -> Path | None:
-    """Return the project that a tree of links stands for; None for a place that is not in one."""
+    """Return the project that a link tree belongs to, or None if the path is not in a link tree."""
     tree = next((folder for folder in place.parents if folder.name.startswith(_LINK_TREE)), None)
     return None if tree is None else tree.parent.parent
 
 
 def _mapping(module: ast.Module) -> dict[str, Path]:
-    """Return the dictionary of one of setuptools' finders."""
+    """Return the dictionary in one of setuptools' finders."""
     found: dict[str, Path] = {}
     for statement in module.body:
         if isinstance(statement, ast.AnnAssign):
@@ -83,7 +83,7 @@ def _mapping(module: ast.Module) -> dict[str, Path]:
 
 
 def _redirected(module: ast.Module) -> dict[str, Path]:
-    """Return the arguments of the calls of `map_module`."""
+    """Return the arguments of all calls of `map_module`."""
     found: dict[str, Path] = {}
     for statement in module.body:
         match statement:
@@ -101,7 +101,7 @@ def _redirected(module: ast.Module) -> dict[str, Path]:
 
 
 def imported_modules(place: Path, folder: Path) -> list[str]:
-    """Return the top-level modules of `folder` that the module or package at `place` imports."""
+    """Return the top-level modules of `folder` that the module or package at `place` imports, sorted."""
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
     names = {name for file in files for name in _imports_of(file)}
     names.discard(place.name.partition(".")[0])
@@ -115,7 +115,7 @@ def _imports_of(file: Path) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 12)
 def _known_imports(file: Path, *status: int) -> frozenset[str]:
-    """Return what a file of this status imports: a dashboard asks again and again."""
+    """Return the imports of a file; cached by its status, because a dashboard asks repeatedly."""
     del status
     return frozenset(_imports(file))
 
@@ -129,11 +129,11 @@ def _imports(file: Path) -> Iterator[str]:
 
 
 def _parse(file: Path) -> ast.Module:
-    """Parse a source file; one that cannot be parsed counts as empty, and fails when the bot starts."""
+    """Parse a source file; one with errors counts as empty, since it will fail when the bot starts."""
     try:
         if file.stat().st_size <= _MAX_SOURCE:
             with warnings.catch_warnings():
-                # What the compiler warns of is the author's affair.
+                # Warnings of the compiler concern only the author.
                 warnings.simplefilter("ignore")
                 return ast.parse(file.read_bytes())
     except _UNREADABLE:

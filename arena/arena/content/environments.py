@@ -1,4 +1,4 @@
-"""What a virtual environment brings to the bot that its interpreter runs, as far as identity goes."""
+"""The part of a virtual environment that belongs to the identity of the bot that its interpreter runs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _CACHE = "__pycache__"
 
 
 def add_environment(collection: Collection, program: str) -> None:
-    """Add what the virtual environment of an interpreter holds to what a content needs, if there is one.
+    """Record the content of an interpreter's virtual environment, if any, in the collection's `needs`.
 
-    Distributions count by name and version, as those that a package requires do. Modules that no distribution
-    recorded count by their bytes: they are the bot's own code, put where the interpreter finds it.
+    Distributions count by name and version, like those that a package requires. Modules that belong to no
+    distribution count by their bytes: they are the bot's own code.
 
     Raises:
-        PluginError: such a module cannot be read, or a bound is exceeded.
+        PluginError: such a module cannot be read, or a limit is exceeded.
     """
     prefix = Path(program).parent.parent
     if not (prefix / "pyvenv.cfg").is_file():
@@ -43,7 +43,7 @@ def add_environment(collection: Collection, program: str) -> None:
 
 def _others(collection: Collection, site: Path, recorded: set[str]) -> Iterator[Path]:
     try:
-        names = sorted(os.listdir(site))  # noqa: PTH208 - a folder that cannot be read raises here
+        names = sorted(os.listdir(site))  # noqa: PTH208 - must raise for a folder that cannot be read
     except OSError as error:
         raise unreadable(collection.what, site, error) from error
     for name in names:

@@ -1,4 +1,4 @@
-"""Follows links as far as their owners are trusted: nobody's link may name another user's file."""
+"""Follows links only as far as their owners may be trusted, so that no link exposes another user's file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MAX_LINKS = 40
-"""Links in a row that Linux follows."""
+"""Maximum number of consecutive links, as in Linux."""
 
 
 def follow(what: str, path: Path) -> Path:
-    """Return the absolute path of a file or folder, with all links followed.
+    """Return the absolute path of a file or folder with all links resolved.
 
-    The arena can often read more than the author of a bot: its user is a teacher or root. A link in the
-    author's folder would have such a file copied to where the bot can read it. So a link of another user,
-    root excepted, is followed only to what belongs to the same user.
+    The arena can often read more than the author of a bot can, because its user is a teacher or root. Through
+    a link in the author's folder such a file would be copied to where the bot can read it. Therefore a link
+    owned by another user (except root) is followed only to files of the same owner.
 
     Args:
         what: the competitor, for the message.
-        path: the file or folder; one that is missing is returned as it would be named.
+        path: the file or folder; a missing one is resolved as far as it exists.
 
     Raises:
-        PluginError: a link of another user names a file that is not theirs.
+        PluginError: a link owned by another user leads to a file of a different owner.
     """
     real = Path(os.path.realpath(path))
     if os.name != "posix":
@@ -49,7 +49,7 @@ def _user_of(path: Path) -> int:
 
 
 def _links(path: Path) -> Iterator[Path]:
-    """Yield each link on the way to a path."""
+    """Yield each link that is followed on the way to a path."""
     place, waiting, num_links = Path("/"), [*reversed(path.absolute().parts[1:])], 0
     while waiting and num_links < _MAX_LINKS:
         part = waiting.pop()
@@ -62,7 +62,7 @@ def _links(path: Path) -> Iterator[Path]:
                 place = step
                 continue
             target = step.readlink()
-        except (OSError, ValueError):  # it is missing, or no name at all
+        except (OSError, ValueError):  # it does not exist, or is not a valid path
             return
         yield step
         num_links += 1

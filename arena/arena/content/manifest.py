@@ -1,4 +1,4 @@
-"""The list of a competitor's files, and the hash that stands for all of them."""
+"""The list of a competitor's files, and the hash that identifies them."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ class FileEntry(msgspec.Struct, frozen=True, array_like=True):
     """One file of a content."""
 
     path: str
-    """Relative to the content, with `/` between its parts."""
+    """Path relative to the content, with `/` as separator."""
     is_executable: bool
     size: int
-    """In bytes."""
+    """Size in bytes."""
     sha256: str
-    """In hex."""
+    """SHA-256 in hex."""
 
 
 class Inventory(msgspec.Struct, frozen=True, kw_only=True):
-    """All files of a content and what they need beside them."""
+    """All files of a content, and what they need in addition."""
 
     files: tuple[FileEntry, ...]
-    """Sorted by path."""
+    """The files, sorted by path."""
     needs: dict[str, str] = {}
-    """Distributions that the files belong to or use, with their versions; none for bundled bots. Modules of a
-    virtual environment that no distribution recorded are there with their SHA-256."""
+    """Distributions that the files belong to or use, with versions; empty for bundled bots. Modules in a
+    virtual environment that belong to no distribution are listed with their SHA-256."""
 
     @property
     def tree_hash(self) -> str:
-        """SHA-256, in hex, over paths, executable bits, sizes, contents and needs, in canonical order."""
+        """SHA-256 in hex over paths, executable bits, sizes, file hashes and needs, in canonical order."""
         rows = sorted(msgspec.structs.astuple(file) for file in self.files)
         canonical = json.dumps([rows, self.needs], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     @property
     def num_bytes(self) -> int:
-        """The size of all files together."""
+        """Total size of all files in bytes."""
         return sum(file.size for file in self.files)

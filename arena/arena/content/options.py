@@ -1,4 +1,4 @@
-"""The files that the options of a spec name: added to a content, and written into the options again."""
+"""The files named by options of a spec: adding them to a content, and rewriting the options accordingly."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from arena.content.collect import Collection
 
 _MAY_BE_FOLDER = re.compile(r"(file|with[0-9]*)\Z")
-"""Options of the adapters for single files whose values name folders also without a `/`."""
+"""Options of single-file adapters whose values may name a folder even without a `/`."""
 _OPTIONS = "options"
-"""The folder of a content that holds the files of options."""
+"""The folder of a content that holds the files named by options."""
 
 
 class NamedFiles(NamedTuple):
-    """The files and folders that options name, by the option; those in a command as `cmd 0`, `cmd 1`."""
+    """The files and folders that options name, by option; those in a command as `cmd 0`, `cmd 1`."""
 
     sources: dict[str, Path]
     """Absolute paths on this machine."""
     copies: dict[str, str]
     """Paths in the content."""
     runtime: str = ""
-    """The program of this machine that runs the command, by its path; empty if the bot brings its own."""
+    """Path of this machine's program that runs the command; empty if the bot brings its own."""
 
 
 def place_options(
@@ -41,15 +41,15 @@ def place_options(
     """Add the files and folders that options name to a collection.
 
     Args:
-        collection: takes them.
-        options: those of the spec that may name files.
-        has_program: whether the bot is an adapter, for which the option `folder` names a folder with all that
-            the program needs; other options then are relative to it.
-        takes_folders: whether folders that other options name are taken too.
+        collection: receives the files.
+        options: the options of the spec that may name files.
+        has_program: whether the bot is an adapter. Its option `folder` then names a folder with everything
+            that the program needs, and other options are relative to it.
+        takes_folders: whether folders named by other options are added too.
 
     Raises:
-        OptionError: `folder` names no folder, or the quotes of a command are not closed.
-        PluginError: a file cannot be read, or a bound is exceeded.
+        OptionError: `folder` does not name a folder, or a quote in a command is not closed.
+        PluginError: a file cannot be read, or a limit is exceeded.
     """
     folder = _program_folder(options) if has_program else None
     base = Path.cwd() if folder is None else folder
@@ -63,9 +63,9 @@ def place_options(
                 found.sources[f"{CMD} 0"] = Path(placed.runtime)
             for number, path in placed.copies.items():
                 found.copies[f"{CMD} {number}"] = path
-                # A program that was found by PATH is found so again.
+                # A program that was found by PATH is not recorded, because PATH will find it again.
                 if (place := base / words[number]).exists():
-                    found.sources[f"{CMD} {number}"] = Path(os.path.abspath(place))  # noqa: PTH100 - a link stays one
+                    found.sources[f"{CMD} {number}"] = Path(os.path.abspath(place))  # noqa: PTH100 - must keep links
         elif folder is not None and key == FOLDER:
             found.sources[key], found.copies[key] = folder, FOLDER
         elif (place := _named(collection.what, base, key, value)) is not None and (
@@ -78,7 +78,7 @@ def place_options(
 
 
 def with_files(options: Mapping[str, str], shown: Mapping[str, str]) -> dict[str, str]:
-    """Return `options` with each file as `shown` has it, by the keys of `NamedFiles`."""
+    """Return `options` with each file replaced by its entry in `shown`, keyed as in `NamedFiles`."""
     given = {key: shown.get(key, value) for key, value in options.items()}
     if any(key.startswith(f"{CMD} ") for key in shown):
         words = split_command(options[CMD])
@@ -90,17 +90,20 @@ def _program_folder(options: Mapping[str, str]) -> Path | None:
     text = options.get(FOLDER)
     if text is None:
         return None
-    folder = Path(os.path.abspath(text))  # noqa: PTH100 - a link stays one
+    folder = Path(os.path.abspath(text))  # noqa: PTH100 - must keep links
     if not text or not folder.is_dir():
-        raise OptionError(f"folder={text} names no folder; give the one that holds the program and its files")
+        raise OptionError(
+            f"folder={text} is not a folder; name the folder that contains the program and its files"
+        )
     return folder
 
 
 def _named(what: str, base: Path, key: str, value: str) -> Path | None:
-    """Return the file or folder that the value of an option names; None if it names none.
+    """Return the file or folder that an option's value names, or None.
 
-    A number is one, even where a file is called 5. Without a `/` only the options of the bot's own files can
-    name a folder: one that lies in the working folder by chance must not take the place of a word.
+    A number never names a file, even if a file called 5 exists. Without a `/`, only the options for the bot's
+    own files can name a folder: a folder that happens to exist in the working directory must not replace a
+    word.
     """
     if not value or value.replace(".", "", 1).isdecimal():
         return None
@@ -115,7 +118,7 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except (OSError, ValueError):
-        return False  # too long for a name, or with a NUL
+        return False  # too long for a path, or contains a NUL
 
 
 def _place(collection: Collection, key: str, place: Path, folder: Path | None) -> str:

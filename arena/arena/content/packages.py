@@ -1,4 +1,4 @@
-"""Collects the code of a plugin: a bundled bot, a wheel on the shelf, a package of the environment."""
+"""Collects the code of a plugin: a bundled bot, an installed wheel, or a package of the environment."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 OURS = "bot-arena"
 """The distribution of the arena itself."""
 LIB = "lib"
-"""The folder of a content that comes first on the `sys.path` of its bot."""
+"""The folder of a content that comes first on its bot's `sys.path`."""
 _BUNDLED = "arena_bots"
 _ADAPTERS = f"{_BUNDLED}.adapters"
 _OUR_PACKAGES = frozenset({"arena", "arena_plugins", "arena_bots", "arena_db"})
 _INSTALLER = frozenset(
     {"RECORD", "RECORD.jws", "RECORD.p7s", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
 )
-"""Files beside the metadata of a distribution that tell how and from where it was installed."""
+"""Files of a distribution's metadata that record how and from where it was installed."""
 _GROUPS = "arena."
-"""How the names of our groups of entry points begin."""
+"""Prefix of the arena's entry point groups."""
 _SITE = frozenset({"site-packages", "dist-packages"})
 _SUFFIXES = (".py", ".pyc", ".so", ".pyd")
 
@@ -51,7 +51,7 @@ def collect_package(collection: Collection, entry: Entry) -> None:
     """Add the code of a bot to its collection.
 
     Raises:
-        PluginError: a file of it cannot be read, or a bound is exceeded.
+        PluginError: one of its files cannot be read, or a limit is exceeded.
     """
     module = entry.value.partition(":")[0]
     collection.roots = (LIB,)
@@ -64,7 +64,7 @@ def collect_package(collection: Collection, entry: Entry) -> None:
 
 
 def linked_bots() -> frozenset[str]:
-    """Return the folders that editable installs of bots add to `sys.path`, those with a game left out."""
+    """Return the folders that editable installs of bots add to `sys.path`, except those with a game."""
     return _linked_bots(tuple(host_path()))
 
 
@@ -82,7 +82,7 @@ def _linked_bots(path: tuple[str, ...]) -> frozenset[str]:
 
 
 def is_installed(path: str) -> bool:
-    """Tell whether a file of a distribution is one that pip or an editable install made for this machine."""
+    """Return whether a file of a distribution was generated at installation by pip or an editable install."""
     parts = PurePosixPath(path).parts
     name = parts[-1]
     is_ours = ".." in parts or path.startswith("/") or "__pycache__" in parts
@@ -98,7 +98,7 @@ def _add_shelved(collection: Collection, lib: Path) -> None:
 
 
 def _add_installed(collection: Collection, entry: Entry) -> None:
-    """Add the recorded files of a distribution, and modules that lie elsewhere and are linked to."""
+    """Add the recorded files of a distribution, and linked modules outside of it."""
     try:
         distribution = importlib.metadata.distribution(entry.distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -121,7 +121,7 @@ def _add_installed(collection: Collection, entry: Entry) -> None:
 
 
 def _check_found(collection: Collection, entry: Entry) -> None:
-    """Refuse an editable install whose module cannot be found without running what the install left.
+    """Refuse an editable install whose module can be located only by executing what the install left.
 
     Raises:
         PluginError: the module of the bot is not among the files.
@@ -129,8 +129,8 @@ def _check_found(collection: Collection, entry: Entry) -> None:
     module = entry.value.partition(":")[0].partition(".")[0]
     if not any(collection.covers(f"{LIB}/{module}{suffix}") for suffix in ("", *_SUFFIXES)):
         raise PluginError(
-            f"{collection.what}: its editable install leaves no sign that the arena can read of "
-            f"where the module {module} lies; install the project without -e, as in: pip install PROJECT"
+            f"{collection.what}: its editable install does not tell the arena in a readable way "
+            f"where the module {module} is; install the project without -e, as in: pip install PROJECT"
         )
 
 
@@ -145,7 +145,7 @@ def _has_source(file: Path) -> bool:
 
 
 def _top_modules(distribution: Distribution, entry: Entry) -> list[str]:
-    """Return the modules of a distribution that are known by name: those of its plugins, and its own list."""
+    """Return the module names of a distribution: those of its plugins, and those it lists itself."""
     modules = [entry.value.partition(":")[0]]
     points = distribution.entry_points
     modules += [point.value.partition(":")[0] for point in points if point.group.startswith(_GROUPS)]
@@ -154,7 +154,7 @@ def _top_modules(distribution: Distribution, entry: Entry) -> list[str]:
 
 
 def _add_needs(collection: Collection, distribution: Distribution) -> None:
-    """Note the versions of a distribution and of installed ones it requires, without the arena's."""
+    """Record the versions of a distribution and of its installed requirements, without the arena."""
     for line in distribution.requires or ():
         try:
             wanted = Requirement(line)
@@ -170,9 +170,9 @@ def _add_needs(collection: Collection, distribution: Distribution) -> None:
 
 
 def _add_module(collection: Collection, module: str, folders: Sequence[str]) -> None:
-    """Add the outermost package that a module is in, or the module, from the first folder that has it.
+    """Add the outermost package that contains a module, or the module, from the first folder that has it.
 
-    What it imports from a folder that is no site-packages belongs to the bot too.
+    Modules that it imports from a folder outside of site-packages belong to the bot, too.
     """
     parts = module.split(".")
     if any(collection.covers(f"{LIB}/{'/'.join(parts[:1])}{suffix}") for suffix in ("", *_SUFFIXES)):
@@ -187,7 +187,7 @@ def _add_module(collection: Collection, module: str, folders: Sequence[str]) -> 
 
 
 def _add_bundled(collection: Collection, *, is_adapter: bool) -> None:
-    """Add the bundled bots, which share their search trees, or the adapters alone."""
+    """Add the bundled bots, which share the search code, or the adapters alone."""
 
     def keeps(path: str) -> bool:
         return not is_adapter or path in {"__init__.py", "adapters"} or path.startswith("adapters/")
@@ -197,14 +197,14 @@ def _add_bundled(collection: Collection, *, is_adapter: bool) -> None:
 
 
 def _find(parts: Sequence[str], folders: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """Find where the outermost regular package or module of a dotted name lies, as an import would.
+    """Locate the outermost regular package or module of a dotted name, in the way an import does.
 
     Yields:
-        The name as a path, and the folder or file; several for a namespace that is spread over folders.
+        The name as a path, and the folder or file; several for a namespace package in several folders.
     """
     places = list(folders)
     for number, part in enumerate(parts, start=1):
-        # By its last part alone: with a dot it would look for an imported parent.
+        # Only the last part is looked up: for a dotted name the finder expects an imported parent.
         spec = PathFinder.find_spec(part, places)
         if spec is None:
             return
@@ -219,7 +219,7 @@ def _find(parts: Sequence[str], folders: Iterable[str]) -> Iterator[tuple[str, P
 
 
 def _add_place(collection: Collection, name: str, place: Path) -> None:
-    """Add a package (a folder) or a module (a file, whose suffix may be left out)."""
+    """Add a package (a folder) or a module (a file, whose suffix may be missing)."""
     if place.is_dir():
         collection.add_tree(f"{LIB}/{name}", place, within=project_of_links(place))
         return

@@ -1,4 +1,4 @@
-"""Tells what of a command is the bot's own, and copied, from a runtime of this machine such as `node`."""
+"""Separates the parts of a command: the bot's own files, which are copied, and runtimes such as `node`."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from arena.content.collect import Collection
 
 FOLDER = "folder"
-"""The option of programs that names a folder with all they need; words of the command are relative to it."""
+"""The option that names a folder with all files of a program; words of the command are relative to it."""
 
 
 class Placed(NamedTuple):
-    """Where the words of a command are found once its files are copied."""
+    """Where the words of a command are found after its files were copied."""
 
     copies: dict[int, str]
-    """Number of a word to its path in the content."""
+    """From the index of a word to its path in the content."""
     runtime: str = ""
-    """The program that is this machine's, by its path; empty if the first word is the bot's own."""
+    """Path of the program if it belongs to this machine; empty if the first word is the bot's own."""
 
 
 def place_words(collection: Collection, words: Sequence[str], folder: Path | None) -> Placed:
-    """Add the files and folders a command names to its collection.
+    """Add the files and folders that a command names to a collection.
 
     Args:
-        collection: takes them.
+        collection: receives the files.
         words: program and arguments.
-        folder: what the words are relative to and which is copied as a whole; None for the working folder of
-            this process, of which only what is named is copied.
+        folder: the folder that words are relative to, which is copied as a whole; None for the working
+            directory of this process, from which only the named files are copied.
 
     Raises:
-        PluginError: the program cannot be started, a file cannot be read, or a bound is exceeded.
+        PluginError: the program cannot be started, a file cannot be read, or a limit is exceeded.
     """
     base = Path.cwd() if folder is None else folder
     if folder is not None:
@@ -65,7 +65,7 @@ def place_words(collection: Collection, words: Sequence[str], folder: Path | Non
 
 
 def _named(base: Path, word: str) -> Path | None:
-    """Return the file or folder a word names; None if it names none, as an option does."""
+    """Return the file or folder that a word names, by the same rules as for options, or None."""
     if not word or word.startswith("-"):
         return None
     place = Path(os.path.abspath(base / word)) if len(word) < os.pathconf("/", "PC_PATH_MAX") else None  # noqa: PTH100 - behind a link a program may be another one
@@ -83,7 +83,7 @@ def _why_not(words: Sequence[str], program: Path | None, base: Path) -> str:
 
     Args:
         words: program and arguments.
-        program: the file or folder that the first word names; None if it names none.
+        program: the file or folder that the first word names, or None.
         base: the folder that words are relative to.
     """
     word = words[0]
@@ -98,10 +98,10 @@ def _why_not(words: Sequence[str], program: Path | None, base: Path) -> str:
 
 
 def _check_first_line(what: str, program: Path) -> None:
-    """See that what runs a script of the bot is there.
+    """Check that the interpreter of a bot's script exists.
 
     Raises:
-        PluginError: it is not.
+        PluginError: it does not.
     """
     words = script_words(program)
     if not words:
@@ -113,7 +113,9 @@ def _check_first_line(what: str, program: Path) -> None:
         )
     by_name = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     if words[0].startswith("/") and not is_file(words[0]):
-        raise PluginError(f"{line} names {words[0]}, which is not there; install it, or name another program")
+        raise PluginError(
+            f"{line} names {words[0]}, which does not exist; install it, or name another program"
+        )
     if (
         Path(words[0]).name == "env"
         and by_name
@@ -126,11 +128,11 @@ def _check_first_line(what: str, program: Path) -> None:
 
 
 def _is_runtime(program: Path, *, has_more: bool) -> bool:
-    """Return whether a program is one of this machine that runs the bot's files.
+    """Return whether a program is a runtime of this machine that runs the bot's files.
 
-    Interpreters are known by name, if they are installed: a file of the bot may have such a name, too. Of
-    other programs those of the system are runtimes where the bot has files for them; an engine of one's own
-    is the bot itself, with or without a file beside it.
+    Interpreters are recognised by name if they are installed, because a file of the bot may have such a name,
+    too. Other programs of the system count as runtimes if the command names files of the bot; an engine
+    outside of the system is the bot itself, with or without further files.
     """
     if is_interpreter(program.name):
         real = Path(os.path.realpath(program))
@@ -141,7 +143,7 @@ def _is_runtime(program: Path, *, has_more: bool) -> bool:
 
 
 def _place(collection: Collection, number: int, place: Path, folder: Path | None) -> str:
-    """Add what one word names and return its path in the content."""
+    """Add what one word names; return its path in the content."""
     if folder is not None and place.is_relative_to(folder):
         return str(PurePosixPath(FOLDER, place.relative_to(folder).as_posix()))
     path = f"{CMD}/{place.name}"

@@ -1,7 +1,7 @@
-"""The folders of contents: `content/HASH` holds the files, `content/HASH.json` what is known of them.
+"""The folders of contents: `content/HASH` contains the files, `content/HASH.json` the metadata.
 
-A folder is written under another name and renamed when it is whole, so processes may write the same content
-at the same time. Bots start from these folders alone.
+A folder is written under a temporary name and renamed when complete, so processes can write the same content
+at the same time. Bots are started only from these folders.
 """
 
 from __future__ import annotations
@@ -28,49 +28,49 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 _WORK = ".work-"
-"""How the name of a folder begins that is not ready yet, or no longer wanted."""
+"""Name prefix of folders that are not complete yet or are being removed."""
 _ENTERED = "entered"
 _STALE_S = 86_400.0
-"""Seconds after which a work folder was left by a process that was killed."""
+"""Seconds after which a work folder must have been left by a killed process."""
 _TOUCH_S = 3600.0
-"""A content in use is stamped at most this often."""
+"""Seconds; the minimum interval between two stamps of a content in use."""
 KEEP_S = 30 * 86_400.0
-"""Seconds a content is kept after its last use."""
+"""Seconds for which a content is kept after its last use: 30 days."""
 
 
 class Content(NamedTuple):
-    """The content of a competitor, kept or only hashed."""
+    """The content of a competitor, either kept or only hashed."""
 
     inventory: Inventory
     hash: str
     """SHA-256 in hex."""
     folder: str = ""
-    """Where it is kept; empty if it was only hashed."""
+    """The folder where it is kept; empty if it was only hashed."""
     state: str = ""
-    """What `state_of` returned for the folder when its files had this hash."""
+    """The result of `state_of` for the folder at the time when its files had this hash."""
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a kept content."""
+    """The stored metadata of a kept content."""
 
     inventory: Inventory
     state: str
 
 
 class Pruned(NamedTuple):
-    """What `prune` removed."""
+    """The contents that `prune` removed."""
 
     num_contents: int
     num_bytes: int
 
 
 def content_folder() -> Path:
-    """Return the folder that holds all contents; it may not exist."""
+    """Return the folder that contains all contents; it may not exist."""
     return home().absolute() / "content"
 
 
 def hash_content(collection: Collection) -> Content:
-    """Hash a collection without keeping it; files of unchanged status are hashed once per process.
+    """Hash a collection without keeping it; files with unchanged status are hashed once per process.
 
     Raises:
         PluginError: a file cannot be read.
@@ -80,9 +80,9 @@ def hash_content(collection: Collection) -> Content:
 
 
 def keep_content(collection: Collection) -> Content:
-    """Hash a collection and copy it if no such content is kept yet; the hash is that of the copy.
+    """Hash a collection, and copy it unless this content is already kept; the hash is that of the copy.
 
-    A kept folder whose files were changed is replaced.
+    A kept folder whose files were modified is replaced.
 
     Raises:
         PluginError: a file cannot be read.
@@ -95,31 +95,32 @@ def keep_content(collection: Collection) -> Content:
 
 @contextmanager
 def work_folder() -> Generator[Path]:
-    """Make an empty folder beside the contents, which is removed at the end.
+    """Make an empty temporary folder beside the contents; remove it at the end of the block.
 
-    One that a killed process left is removed by `prune`.
+    If the process is killed, `prune` removes the folder later.
 
     Raises:
-        StoreError: something cannot be written.
+        StoreError: the folder cannot be written.
     """
     base = content_folder()
     work = base / f"{_WORK}{secrets.token_hex(8)}"
     try:
-        # Bots of other users pass here to their own content, whose name they are told; nobody else finds any.
+        # 0o711: bots with other users can enter the folder whose name they are told, but nobody can list
+        # them.
         base.mkdir(mode=0o711, parents=True, exist_ok=True)
         work.mkdir()
         yield work
     except OSError as error:
         raise StoreError(
-            f"cannot write {content_folder()} ({error.strerror}), and bots start from there; free some space "
-            "(arena bots prune removes what is no longer used), or set ARENA_HOME to another folder"
+            f"cannot write {content_folder()} ({error.strerror}), the folder that bots start from; free some "
+            "space (arena bots prune removes what is no longer used), or set ARENA_HOME to another folder"
         ) from error
     finally:
         remove(work)
 
 
 def find_content(tree_hash: str) -> Content | None:
-    """Return a kept content if its files are still those of its hash, and stamp it as used."""
+    """Return a kept content if its files still have the hash, and stamp it as used; otherwise None."""
     folder = content_folder() / tree_hash
     stamp = _stamp(tree_hash)
     with suppress(OSError):
@@ -134,7 +135,7 @@ def find_content(tree_hash: str) -> Content | None:
     if not state:
         return None
     if state != known.state:
-        # Moved to another disk, or changed: only its bytes tell.
+        # The status differs, as after a move to another disk or a modification: only the bytes can tell.
         if not _is_whole(folder, known.inventory):
             return None
         _write_stamp(tree_hash, _Kept(inventory=known.inventory, state=state))
@@ -142,10 +143,10 @@ def find_content(tree_hash: str) -> Content | None:
 
 
 def state_of(folder: str) -> str:
-    """Digest the status (inode, size, mode, times) of all files below a folder, without reading them.
+    """Return a digest of the status (inode, size, mode, times) of all files below a folder.
 
-    Every change of a file changes it: nobody but the kernel sets the time of the last change of status. It is
-    empty where there is no such folder.
+    Files are not read. Any change of a file changes the digest, because only the kernel can set the time of
+    its last status change (ctime). The digest is empty if there is no such folder.
     """
     digest = hashlib.blake2b(digest_size=20)
     waiting = [("", folder)]
@@ -174,7 +175,7 @@ def state_of(folder: str) -> str:
 
 
 def stamp_used(tree_hash: str) -> None:
-    """Note that a content is in use, so that `prune` lets it stay."""
+    """Record that a content is in use, so that `prune` keeps it."""
     stamp = _stamp(tree_hash)
     with suppress(OSError):
         if time.time() - stamp.stat().st_mtime > _TOUCH_S:
@@ -182,7 +183,7 @@ def stamp_used(tree_hash: str) -> None:
 
 
 def write_entered(identity: str, data: bytes) -> None:
-    """Keep what starts the competitor of this identity again; a full disk keeps nothing and stops nobody."""
+    """Store the data needed to start a competitor again; a failure, such as a full disk, is ignored."""
     path = content_folder() / _ENTERED / f"{identity}.json"
     with suppress(OSError):
         if not path.exists() or path.read_bytes() != data:
@@ -190,7 +191,7 @@ def write_entered(identity: str, data: bytes) -> None:
 
 
 def read_entered(identity: str) -> bytes | None:
-    """Return what `write_entered` kept; None if there is nothing."""
+    """Return what `write_entered` stored, or None."""
     try:
         return (content_folder() / _ENTERED / f"{identity}.json").read_bytes()
     except OSError:
@@ -198,10 +199,10 @@ def read_entered(identity: str) -> bytes | None:
 
 
 def prune(needed: Container[str] = (), *, unused_s: float = KEEP_S) -> Pruned:
-    """Remove contents that nothing has used for a time; those in use are stamped at every start of a bot.
+    """Remove contents that have been unused for a time; each start of a bot stamps its content.
 
     Args:
-        needed: hashes of contents that stay in any case.
+        needed: hashes of contents to keep in any case.
         unused_s: seconds since the last use.
 
     Raises:
@@ -225,7 +226,7 @@ def prune(needed: Container[str] = (), *, unused_s: float = KEEP_S) -> Pruned:
                 entered.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
-            f"cannot remove contents from {base} ({error.strerror}); mend its permissions, then prune again"
+            f"cannot remove contents from {base} ({error.strerror}); fix its permissions, then prune again"
         ) from error
     return Pruned(num_contents, num_bytes)
 
@@ -241,12 +242,15 @@ def _copy(collection: Collection) -> Content:
             work.rename(folder)
         found = find_content(tree_hash)
         if found is None:
-            # What had the name already is not this content any more.
+            # Any existing folder of this name no longer has this content.
             _discard(folder)
             work.rename(folder)
             found = find_content(tree_hash)
         if found is None:
-            raise StoreError(f"{folder} is changed while it is written; stop what does that, then try again")
+            raise StoreError(
+                f"{folder} was changed by another program while it was being written; stop that program, "
+                "then try again"
+            )
         return found
 
 
@@ -256,11 +260,11 @@ def _is_whole(folder: Path, inventory: Inventory) -> bool:
     for parent, folders, names in os.walk(folder):
         links = [name for name in folders if Path(parent, name).is_symlink()]
         for path in (Path(parent, name) for name in (*names, *links)):
-            # No copy is a link, and reading one fails.
+            # Copies contain no links, so a link makes hashing fail.
             collection.files[path.relative_to(folder).as_posix()] = path
     try:
         return hash_collection(collection).tree_hash == inventory.tree_hash
-    except Exception:  # noqa: BLE001 - whatever cannot be hashed is not what was kept
+    except Exception:  # noqa: BLE001 - whatever cannot be hashed differs from what was kept
         return False
 
 
@@ -283,7 +287,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _age_s(path: Path) -> float:
-    """Return the seconds since the last use of a content or, of anything else, since it was written."""
+    """Return the seconds since the last use of a content; for other files, since they were written."""
     for file in (_stamp(path.name), path):
         with suppress(OSError):
             return time.time() - file.lstat().st_mtime
@@ -291,7 +295,7 @@ def _age_s(path: Path) -> float:
 
 
 def _content_of(entered: Path) -> str:
-    """Return the hash of the content a kept competitor starts from; one that cannot be read has none."""
+    """Return the hash of the content that a stored competitor starts from; empty if it cannot be read."""
     with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
         found = msgspec.json.decode(entered.read_bytes(), type=dict[str, object]).get("content")
         if isinstance(found, str) and found:
@@ -300,7 +304,7 @@ def _content_of(entered: Path) -> str:
 
 
 def _discard(folder: Path) -> None:
-    """Rename a folder away at once, then remove it; do nothing if there is none."""
+    """Rename a folder away at once, then remove it; do nothing if it does not exist."""
     old = folder.with_name(f"{_WORK}{secrets.token_hex(8)}")
     with suppress(FileNotFoundError):
         folder.rename(old)

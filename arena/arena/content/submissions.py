@@ -1,4 +1,4 @@
-"""Submissions to Kaggle: a file, a folder and an archive of the same files become the same content."""
+"""Kaggle submissions: a file, a folder and an archive with the same files result in the same content."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from arena.content.collect import Collection
 
 _AGENT = "agent"
-"""The folder of a content that holds the files of a submission."""
+"""The folder of a content that contains the files of a submission."""
 
 
 @contextmanager
 def added_submission(
     collection: Collection, name: str, options: Mapping[str, str]
 ) -> Generator[tuple[dict[str, Path], dict[str, str]]]:
-    """Add the files of the submission that the options of a bot name; an archive stays unpacked within.
+    """Add the files of the submission that a bot's options name; an archive stays unpacked within the block.
 
     Yields:
-        The path of the submission on this machine, and of its `main.py` in the content, by the option; both
-        are empty for other bots, and where an option `folder` says what belongs to the agent.
+        The path of the submission on this machine, and the path of its `main.py` in the content, each by
+        option. Both are empty for other bots, and if the option `folder` names the agent's files.
 
     Raises:
         OptionError: there is no such file or folder.
-        PluginError: it has no `main.py`, cannot be read, or a bound is exceeded.
-        StoreError: there is no room to unpack it.
+        PluginError: it has no `main.py`, cannot be read, or exceeds a limit.
+        StoreError: there is no space to unpack it.
     """
     if name != KAGGLE or FILE not in options or FOLDER in options:
         yield {}, {}
@@ -51,7 +51,7 @@ def added_submission(
             _add_folder(collection, folder, path)
             yield found
     else:
-        # As Kaggle does, so that a file and a folder with nothing else are one competitor.
+        # Kaggle does the same, so a single file and a folder with only that file are one competitor.
         collection.add_file(f"{_AGENT}/{MAIN}", path)
         yield found
 
@@ -60,13 +60,13 @@ def _submission(what: str, text: str) -> Path:
     """Return the file or folder that an option names.
 
     Raises:
-        OptionError: there is none.
-        PluginError: it is behind a link that `follow` refuses.
+        OptionError: it does not exist.
+        PluginError: it is reached through a link that `follow` refuses.
     """
     try:
         path = follow(what, Path(text))
         is_there = path.exists()
-    except (OSError, ValueError, RuntimeError):  # too long, with a NUL, links in a circle
+    except (OSError, ValueError, RuntimeError):  # too long, contains a NUL, or a loop of links
         path, is_there = Path(), False
     if not text or not is_there:
         raise OptionError(
@@ -77,7 +77,7 @@ def _submission(what: str, text: str) -> Path:
 
 
 def _add_folder(collection: Collection, folder: Path, submission: Path) -> None:
-    """Add the files of a folder, which is the submission itself or what was in it."""
+    """Add the files of a folder, which is the submission or its unpacked archive."""
     collection.add_tree(_AGENT, folder)
     if f"{_AGENT}/{MAIN}" in collection.files:
         return

@@ -1,4 +1,4 @@
-"""Unpacks the archive of a competitor: checked as a whole first, then written into an empty folder."""
+"""Unpacks the archive of a competitor: it is checked as a whole, then written into an empty folder."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 BOUNDS = Bounds(max_bytes=512 << 20, max_files=10_000)
 _CHUNK = 1 << 18
 _MAX_HEADERS = 1 << 17
-"""Bytes of the headers of one member of a tar file, which tarfile reads whole: a long name has its own."""
+"""Maximum size in bytes of the headers of one tar member, which tarfile reads whole, such as a long name."""
 _MAX_END = 1 << 20
-"""Bytes after the last member of a tar file; tar itself fills up 10 KiB."""
+"""Maximum number of bytes after the last member of a tar file; tar itself pads to 10 KiB."""
 _MAGIC_AT = 257
-"""Where a tar file says that it is one."""
+"""Offset of the magic number in a tar header."""
 _ZIP, _TAR, _GZIP = "zip", "tar", "gzip"
 _KINDS = (
     (0, b"PK\x03\x04", _ZIP),
@@ -44,21 +44,21 @@ _DAMAGED = (
     *(ValueError, TypeError, KeyError, IndexError, OSError, EOFError, RuntimeError, OverflowError),
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error),
 )
-"""What reading a file raises that is no archive, or a damaged one; RuntimeError tells of a password."""
+"""Exceptions raised for a file that is not an archive or is damaged; RuntimeError means a password."""
 
 
 class _Member(NamedTuple):
     path: str
     is_executable: bool
     content: IO[bytes] | None
-    """None for a folder."""
+    """The content; None for a folder."""
 
 
 def archive_kind(path: Path) -> str:
-    """Return the kind of archive a file is, by its first bytes or else by its name; empty if it is none.
+    """Return the archive type of a file by its first bytes, else by its name; empty if it is not an archive.
 
     Raises:
-        PluginError: it is an archive of another kind, or cannot be read.
+        PluginError: it is an archive of an unsupported type, or cannot be read.
     """
     try:
         with open_regular(path) as file:
@@ -72,17 +72,17 @@ def archive_kind(path: Path) -> str:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a tar file, packed with gzip or not, or a zip file.
+    """Unpack a zip file or a tar file, which may be compressed with gzip.
 
-    Nothing is written before all of it has been read and is within `BOUNDS`.
+    Nothing is written before the whole archive has been read and found to be within `BOUNDS`.
 
     Args:
-        archive: the file.
+        archive: the archive file.
         folder: an empty folder.
 
     Raises:
-        PluginError: the archive is damaged, out of bounds, or holds something else than files and folders
-            with paths of their own below it.
+        PluginError: the archive is damaged, exceeds a limit, or contains anything other than files and
+            folders with distinct relative paths.
         OSError: the folder cannot be written.
     """
     kind = archive_kind(archive)
@@ -93,7 +93,7 @@ def unpack(archive: Path, folder: Path) -> None:
             for member in _tar_members(archive, kind):
                 _drain(member.content)
     except RecursionError as error:
-        raise _damaged(archive, "its headers refer to one another without end") from error
+        raise _damaged(archive, "its headers form a loop") from error
     except _DAMAGED as error:
         raise _damaged(archive, str(error) or type(error).__name__) from error
     with closing(_zip_members(archive) if kind == _ZIP else _tar_members(archive, kind)) as members:
@@ -116,7 +116,7 @@ def _write(member: _Member, folder: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Nothing is there yet, and no link anywhere below: both are refused.
+    # The folder is new and has no links; O_EXCL refuses existing files and links alike.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with os.fdopen(os.open(target, flags, 0o700 if member.is_executable else 0o600), "wb") as file:
         while chunk := member.content.read(_CHUNK):
@@ -124,7 +124,7 @@ def _write(member: _Member, folder: Path) -> None:
 
 
 def _zip_members(path: Path) -> Generator[_Member]:
-    """Yield the members of a zip file that has been checked."""
+    """Yield the members of a zip file that has already been checked."""
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if member.is_dir():
@@ -135,10 +135,10 @@ def _zip_members(path: Path) -> Generator[_Member]:
 
 
 def _tar_members(path: Path, kind: str) -> Generator[_Member]:
-    """Yield the members of a tar file, each checked before; their content must be read in turn.
+    """Yield the members of a tar file, checking each one first; contents must be read in order.
 
     Raises:
-        PluginError: it must not be unpacked.
+        PluginError: the archive must not be unpacked.
         OSError, ValueError, EOFError, tarfile.TarError, zlib.error: it is damaged.
     """
     size = path.stat().st_size
@@ -152,14 +152,14 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
         stream = _Stream(file)
         archive = opened.enter_context(tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:"))
         while (member := archive.next()) is not None:
-            # tarfile keeps them all, with copies of the headers that go for all of them.
+            # tarfile keeps every member in memory, with copies of the global headers.
             cast("Any", archive).members.clear()
             name = _relative(member.name)
             if not name and member.isdir():
                 continue
             if member.issparse():
                 raise PluginError(
-                    f"{path.name} is refused: {name[:200]!a} has holes; pack it without --sparse"
+                    f"{path.name} is refused: {name[:200]!a} is a sparse file; pack it without --sparse"
                 )
             if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE}:
                 raise PluginError(f"{path.name} is refused: {name[:200]!a} is a link or a device")
@@ -176,23 +176,23 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
 
 
 class _Stream:
-    """What tarfile reads from: it goes forward only, and bounds what is read of headers."""
+    """The input of tarfile: it can only move forward, and limits the size of headers."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._at = 0
         self._left = _MAX_HEADERS
         self._last = b""
-        """What was read last, a header where the archive ends."""
+        """The bytes read last, which are a header at the end of the archive."""
 
     def tell(self) -> int:
         return self._at
 
     def seek(self, position: int) -> None:
-        """Skip what lies before a position.
+        """Skip to a later position.
 
         Raises:
-            tarfile.ReadError: it lies behind, or too much before.
+            tarfile.ReadError: the position is an earlier one, or the skipped part is too large.
         """
         if position < self._at:
             raise tarfile.ReadError("a header has a size below zero")
@@ -202,7 +202,7 @@ class _Stream:
         """Read up to `size` bytes.
 
         Raises:
-            tarfile.ReadError: these are more than a header may have.
+            tarfile.ReadError: `size` exceeds the limit for headers.
         """
         if not 0 <= size <= self._left:
             raise tarfile.ReadError(f"a header has {size} bytes")
@@ -213,16 +213,16 @@ class _Stream:
 
     @contextmanager
     def content(self) -> Generator[None]:
-        """Allow the content of a member, whose size has been checked, to be read within a `with` block."""
+        """Allow reading the content of a member, whose size has been checked, within a `with` block."""
         self._left = BOUNDS.max_bytes
         yield
         self._left = _MAX_HEADERS
 
     def finish(self) -> None:
-        """Read what follows the last member, where tar writes zeros.
+        """Read the rest after the last member, which must be zeros.
 
         Raises:
-            tarfile.ReadError: there is something else, as after a damaged header, or too much.
+            tarfile.ReadError: it contains other bytes, as after a damaged header, or is too long.
         """
         chunk, total = self._last, 0
         while not any(chunk) and total <= _MAX_END:
@@ -234,7 +234,7 @@ class _Stream:
 
 
 def _relative(name: str) -> str:
-    """Return a name without the `./` that tar writes for what lies in the current folder."""
+    """Return a name without the leading `./` that tar writes for files in the current folder."""
     while name.startswith("./"):
         name = name[2:]
     return "" if name == "." else name

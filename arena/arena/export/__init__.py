@@ -1,1 +1,1 @@
-"""Stored matches as training data and as text, and what reads it again."""
+"""Exports stored matches as training data and as text, and reads both again."""

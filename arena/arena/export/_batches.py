@@ -1,4 +1,4 @@
-"""Makes what networks learn from out of blocks of rows: planes, masks, policies, values."""
+"""Converts blocks of rows to arrays for training networks: planes, masks, policies, values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDE = ("action", "plies_to_end", "player", "ply", "match_id")
 
 
 class Board:
-    """The board that rows are turned on."""
+    """A board with its symmetries, which can be applied to rows."""
 
     def __init__(self, shape: tuple[int, int], num_actions: int, symmetries: tuple[Symmetry, ...]) -> None:
         self.shape = shape
@@ -29,11 +29,11 @@ class Board:
         self.symmetries = symmetries
 
     def turn(self, rows: Batch, which: NDArray[np.int64]) -> None:
-        """Turn rows, each by a symmetry, in place.
+        """Apply a symmetry to each row, in place.
 
         Args:
-            rows: as `tensors` gives them.
-            which: index of the symmetry; `[n]`.
+            rows: the result of `tensors`.
+            which: index of the symmetry for each row; `[n]`.
         """
         num = len(which)
         planes = rows["planes"].reshape(num, 2, -1)
@@ -42,7 +42,8 @@ class Board:
             chosen = np.flatnonzero(which == index)
             if not index or not len(chosen):
                 continue
-            # What stands on cell i comes to stand on cell cells[i]: so the new cell j has what `back[j]` had.
+            # The content of cell i moves to cells[i]. The inverse permutation tells where each cell's content
+            # is from.
             cells, back = np.argsort(symmetry.cells), np.argsort(symmetry.actions)
             planes[chosen] = planes[chosen][:, :, cells]
             for name in ("legal", "policy"):
@@ -51,7 +52,7 @@ class Board:
 
 
 def tensors(block: Block, board: Board, *, policy: str) -> Batch:
-    """Give the rows of a block as arrays, as `arena.export.dataset.Dataset.batches` describes them."""
+    """Convert a block to arrays as described in `arena.export.dataset.Dataset.batches`."""
     num, num_cells = block.num_rows, board.shape[0] * board.shape[1]
     planes = np.empty((num, 2, num_cells), np.float32)
     for plane, name in enumerate(("own", "opp")):

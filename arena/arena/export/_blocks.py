@@ -1,4 +1,4 @@
-"""Blocks of rows: what is written to files and read from them."""
+"""Blocks of rows, the unit of writing and reading."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 
 class Coded(NamedTuple):
-    """A column of texts, most of which repeat."""
+    """A column of mostly repeated texts, stored as codes."""
 
     codes: NDArray[np.unsignedinteger]
-    """Index in `values` per row, in as few bytes as that takes; `[n]`."""
+    """Index into `values` for each row, in the smallest sufficient type; `[n]`."""
     values: tuple[str, ...]
 
 
 def code_type(num_values: int) -> type[np.unsignedinteger]:
-    """Give the smallest type that can count so many values."""
+    """Return the smallest unsigned type that can hold `num_values` different codes."""
     return np.uint8 if num_values <= 1 << 8 else np.uint16 if num_values <= 1 << 16 else np.uint32
 
 
 class Policies(NamedTuple):
-    """The policies of those rows that have one."""
+    """The policies of the rows that have one."""
 
     rows: NDArray[np.int32]
-    """Ascending; `[k]`."""
+    """Indices of the rows that have a policy, ascending; `[k]`."""
     values: NDArray[np.floating[Any]]
-    """In two bytes where they are written; `[k, num_actions]`."""
+    """The policies, in half precision when written; `[k, num_actions]`."""
 
 
 class Block(NamedTuple):
-    """Rows with all columns."""
+    """Some rows with all their columns."""
 
     num_rows: int
     arrays: dict[str, NDArray[np.generic]]
-    """Columns of numbers, `[n]`, and of words, `[n, words]`; NaN for null."""
+    """Columns of numbers, `[n]`, and of 64-bit words, `[n, words]`; NaN for null."""
     texts: dict[str, Coded]
     policies: Policies
 
 
 def concat_policies(parts: Sequence[tuple[int, Policies]], num_actions: int) -> Policies:
-    """Put the policies of parts together; each part comes with the row it begins at."""
+    """Concatenate the policies of parts; each part is given with the row at which it begins."""
     rows = [first + policies.rows for first, policies in parts]
     values = [policies.values for _, policies in parts]
     return Policies(
@@ -59,7 +59,7 @@ def concat_policies(parts: Sequence[tuple[int, Policies]], num_actions: int) -> 
 
 
 def select_policies(policies: Policies, rows: NDArray[np.int64], num_rows: int) -> Policies:
-    """Give the policies of chosen rows, numbered as they are chosen; `num_rows` are there in all."""
+    """Return the policies of selected rows, renumbered in that order; `num_rows` is the old total."""
     place = np.full(num_rows, -1, np.int64)
     place[policies.rows] = np.arange(len(policies.rows))
     chosen = place[rows]
@@ -68,13 +68,13 @@ def select_policies(policies: Policies, rows: NDArray[np.int64], num_rows: int) 
 
 
 class RowsHash:
-    """A digest over rows that does not depend on the format they are written in."""
+    """A digest over rows that is the same for all file formats."""
 
     def __init__(self) -> None:
         self._digest = sha256()
 
     def add(self, block: Block) -> None:
-        """Take in all columns of a block, in order."""
+        """Include all columns of a block; the order of blocks matters."""
         for column in COLUMNS:
             if column.kind == "text":
                 codes, values = block.texts[column.name]
@@ -87,7 +87,7 @@ class RowsHash:
                 self._add(column.name, _little(block.arrays[column.name]), "")
 
     def hexdigest(self) -> str:
-        """Give the digest of all blocks so far as 64 hex digits."""
+        """Return the digest of all blocks so far, as 64 hex digits."""
         return self._digest.hexdigest()
 
     def _add(self, name: str, array: NDArray[np.generic], note: str) -> None:

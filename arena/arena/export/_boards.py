@@ -1,4 +1,4 @@
-"""The positions of many matches as words of bits, by compiled kernels or by the plain rules of any game."""
+"""Positions of many matches as bit words, by compiled kernels or, for other games, by the plain rules."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ WORD = 64
 
 
 class Positions(NamedTuple):
-    """Positions in which an action followed, match after match."""
+    """All positions in which an action followed, match after match."""
 
     own: Words
     """Stones of the side to move, bit `i` for cell `i` of the board, row 0 on top; `[n, words]`."""
     opp: Words
-    """Stones of the other side."""
+    """Stones of the other side; `[n, words]`."""
     legal: Words
     """Legal actions, bit `a` for action `a`; `[n, action_words]`."""
     player: NDArray[np.int8]
-    """Who moves, 0 or 1; `[n]`."""
+    """The side to move, 0 or 1; `[n]`."""
 
 
 def num_words(bits: int) -> int:
-    """Give how many words hold so many bits."""
+    """Return the number of 64-bit words that hold `bits` bits."""
     return -(-bits // WORD)
 
 
 def positions_of(
     game: Game, actions: NDArray[np.uint16], starts: NDArray[np.int64], ids: Sequence[int]
 ) -> Positions:
-    """Replay matches.
+    """Replay matches and return their positions.
 
     Args:
         game: the rules.
-        actions: of all matches, one after another; `[n]`.
-        starts: where each match begins, and `n`; `[num_matches + 1]`.
-        ids: the numbers of the matches, for the message of an error.
+        actions: the actions of all matches, concatenated; `[n]`.
+        starts: the index at which each match begins, followed by `n`; `[num_matches + 1]`.
+        ids: the numbers of the matches, for error messages.
 
     Raises:
-        ExportError: a match is none of this game.
+        ExportError: a match breaks the rules of the game.
     """
-    # Compiled code takes long to import, and a plugin's game needs none of it.
+    # Imported here because compiled code is slow to import, and games of plugins do not need it.
     from arena.games.kernels.layout import rules_of
 
     rows, cols = game.shape
@@ -71,13 +71,13 @@ def positions_of(
 
 
 def bits_of(words: Words, num: int) -> NDArray[np.uint8]:
-    """Spread words over their bits: 0 or 1, `[n, num]`."""
+    """Unpack words into bits, 0 or 1; `[n, num]`."""
     flat = np.ascontiguousarray(words, "<u8").view(np.uint8)
     return np.unpackbits(flat, axis=1, count=num, bitorder="little")
 
 
 def words_of(bits: NDArray[np.uint8]) -> Words:
-    """Pack bits into words, the inverse of `bits_of`: `[n, num]` to `[n, words]`."""
+    """Pack bits into words, the inverse of `bits_of`; `[n, num]` to `[n, words]`."""
     packed = np.zeros((len(bits), 8 * num_words(bits.shape[1])), np.uint8)
     short = np.packbits(bits, axis=1, bitorder="little")
     packed[:, : short.shape[1]] = short
@@ -104,7 +104,7 @@ def _replay_compiled(
 def _replay_plainly(
     game: Game, actions: NDArray[np.uint16], starts: NDArray[np.int64], positions: Positions
 ) -> int:
-    """Fill in what the states of the game say; return the first match that is none of it, else -1."""
+    """Fill in the positions by the game's states; return the first match that breaks the rules, or -1."""
     cells = np.zeros((len(actions), game.shape[0] * game.shape[1]), np.uint8)
     allowed = np.zeros((len(actions), game.num_actions), np.uint8)
     for match in range(len(starts) - 1):

@@ -27,13 +27,13 @@ class Canonical(NamedTuple):
     own: Words
     opp: Words
     symmetry: NDArray[np.uint8]
-    """Index of the first symmetry that leads from each position to its image; `[n]`."""
+    """Index of the first symmetry that maps each position to its image; `[n]`."""
     keys: NDArray[np.uint64]
-    """A digest of image and player, equal for equivalent positions; `[n]`."""
+    """A digest of image and side to move, equal for equivalent positions; `[n]`."""
 
 
 def canonical_of(positions: Positions, symmetries: Sequence[Symmetry]) -> Canonical:
-    """Give the images that `arena.games.symmetry.canonical` gives, for all positions at once."""
+    """Return the canonical images of all positions, as `arena.games.symmetry.canonical` defines them."""
     own, opp = positions.own.copy(), positions.opp.copy()
     which = np.zeros(len(own), np.uint8)
     keys = np.zeros(len(own), np.uint64)
@@ -46,14 +46,14 @@ def canonical_of(positions: Positions, symmetries: Sequence[Symmetry]) -> Canoni
 def turn_actions(
     actions: NDArray[np.int32], symmetry: NDArray[np.uint8], symmetries: Sequence[Symmetry]
 ) -> NDArray[np.int32]:
-    """Give the actions as they are in the images: `[n]`."""
+    """Return the actions transformed to the images; `[n]`."""
     return _action_maps(symmetries)[symmetry, actions]
 
 
 def turn_legal(
     legal: Words, symmetry: NDArray[np.uint8], symmetries: Sequence[Symmetry], num_actions: int
 ) -> Words:
-    """Give the legal actions of the images: `[n, action_words]`."""
+    """Return the legal actions of the images; `[n, action_words]`."""
     turned = legal.copy()
     for index in range(1, len(symmetries)):
         rows = np.flatnonzero(symmetry == index)
@@ -66,7 +66,7 @@ def turn_legal(
 def turn_policies(
     policies: NDArray[np.floating[Any]], symmetry: NDArray[np.uint8], symmetries: Sequence[Symmetry]
 ) -> NDArray[np.floating[Any]]:
-    """Give the policies of the images: `[n, num_actions]`."""
+    """Return the policies transformed to the images; `[n, num_actions]`."""
     turned = np.empty_like(policies)
     np.put_along_axis(turned, _action_maps(symmetries)[symmetry], policies, axis=1)
     return turned
@@ -78,7 +78,7 @@ def _action_maps(symmetries: Sequence[Symmetry]) -> NDArray[np.int32]:
 
 @lru_cache(maxsize=8)
 def _tables(symmetries: tuple[tuple[int, ...], ...]) -> NDArray[np.uint64]:
-    """Give what each byte of a board becomes under each symmetry: `[symmetries, bytes, 256, words]`."""
+    """Return a table of the image of each byte of a board; `[symmetries, bytes, 256, words]`."""
     num_cells = len(symmetries[0])
     num_bytes = -(-num_cells // _BITS)
     tables = np.zeros((len(symmetries), num_bytes, 1 << _BITS, num_words(num_cells)), np.uint64)

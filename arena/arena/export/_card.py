@@ -1,4 +1,4 @@
-"""The data card: what is in an export, in words, for whoever finds the folder."""
+"""The data card: a description of an export in words, for people who find the folder."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 NAME = "README.md"
 _CELL = 200
-"""Characters of a cell that are written."""
+"""Maximum number of characters written of a table cell."""
 
 
 def write_card(folder: Path, manifest: Manifest) -> None:
-    """Write the card."""
+    """Write the data card into the folder."""
     parts = (_head(manifest), _splits(manifest), _bots(manifest), _columns(), _rest(manifest))
     (folder / NAME).write_text("\n".join("\n".join(part) for part in parts) + "\n", encoding="utf-8")
 

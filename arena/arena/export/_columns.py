@@ -1,4 +1,4 @@
-"""Makes blocks of rows: the columns that a row shares with its match, by codes."""
+"""Assembles blocks of rows; columns that rows share with their match are stored as codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def make_block(loaded: Loaded, names: Names, game: str, split: str) -> Block:
-    """Give rows with all their columns."""
+    """Return loaded rows as a block with all columns."""
     table, rows = loaded
     num = len(rows)
     return Block(
@@ -66,7 +66,7 @@ def _hashes(table: NDArray[np.void], rows: ExportRows) -> Coded:
 
 
 def _of_match(codes: NDArray[np.int32], values: Sequence[str], rows: ExportRows) -> Coded:
-    """Give a column of texts that all rows of a match share."""
+    """Return a column of texts that are the same for all rows of a match."""
     compact, used = _compact(codes, values)
     return Coded(compact[rows.match], used)
 
@@ -99,7 +99,7 @@ def _sides(rows: ExportRows) -> dict[str, NDArray[np.int8]]:
 def _compact(
     codes: NDArray[np.int32], values: Sequence[str]
 ) -> tuple[NDArray[np.unsignedinteger], tuple[str, ...]]:
-    """Give codes of only those values that occur, each of them once, in the order of the codes."""
+    """Renumber codes so that only occurring values remain, each once, in the order of the codes."""
     used, inverse = np.unique(codes, return_inverse=True)
     texts = [values[int(code)] for code in used]
     index: dict[str, int] = {text: number for number, text in enumerate(dict.fromkeys(texts))}

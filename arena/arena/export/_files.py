@@ -1,4 +1,4 @@
-"""The files of one split: a new one when the last is full."""
+"""The files of one split; a new file is begun when the last one is full."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Writer(Protocol):
     """Writes blocks to one new file."""
 
     max_blocks: int
-    """How many a file holds at most."""
+    """Maximum number of blocks per file."""
     suffix: str
 
     def __init__(self, path: Path) -> None: ...
@@ -32,7 +32,7 @@ class Writer(Protocol):
         ...
 
     def close(self) -> None:
-        """End the file."""
+        """Finish the file."""
         ...
 
 
@@ -45,10 +45,10 @@ WRITERS: Mapping[str, type[Writer]] = {
 
 
 def read_blocks(path: Path, form: str, layout: Layout) -> Iterator[Block]:
-    """Yield the rows of a file.
+    """Yield the blocks of a file.
 
     Raises:
-        ExportError: it is none of this format, or of a format that nobody here knows.
+        ExportError: the file does not have this format, or the format is unknown.
     """
     if form == "parquet":
         return read_parquet(path)
@@ -58,11 +58,11 @@ def read_blocks(path: Path, form: str, layout: Layout) -> Iterator[Block]:
         return read_jsonl(path, layout)
     if form == "csv":
         return read_csv(path, layout)
-    raise ExportError(f"{path} is in the format {form!r}, which this arena does not read")
+    raise ExportError(f"{path} is in the format {form!r}, which this version of the arena cannot read")
 
 
 class SplitFiles:
-    """Writes the rows of one split."""
+    """Writes the rows of one split to files."""
 
     def __init__(self, folder: Path, split: str, form: str) -> None:
         self._folder = folder
@@ -76,7 +76,7 @@ class SplitFiles:
 
     @property
     def num_rows(self) -> int:
-        """How many there are so far."""
+        """Number of rows written so far."""
         return sum(self._rows)
 
     @property
@@ -100,13 +100,13 @@ class SplitFiles:
             self.close()
 
     def close(self) -> None:
-        """End the last file."""
+        """Finish the last file."""
         if self._writer is not None:
             writer, self._writer = self._writer, None
             writer.close()
 
     def files(self) -> tuple[File, ...]:
-        """Say what was written."""
+        """Return the list of the written files."""
         return tuple(
             File(
                 name=name,

@@ -1,4 +1,4 @@
-"""One export of positions while it is written."""
+"""One export of positions in progress."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int, int], None]
 
 BLOCK = 1 << 17
-"""Rows of a block, at least, but for the last one."""
+"""Minimum number of rows in every block but the last."""
 
 
 class Wish(NamedTuple):
@@ -44,19 +44,19 @@ class Wish(NamedTuple):
 
 
 class Job:
-    """One export while it is written."""
+    """One export in progress."""
 
     def __init__(
         self, source: Source, folder: Path, wish: Wish, total: Count, progress: Progress | None
     ) -> None:
-        """Write nothing yet.
+        """Prepare an export without writing anything.
 
         Args:
             source: the matches.
-            folder: where files go.
-            wish: how.
-            total: how much there is.
-            progress: called with the matches that are done, those there are, and the positions so far.
+            folder: the folder for the files.
+            wish: how rows are written.
+            total: the number of matches and positions.
+            progress: called with the finished matches, all matches, and the positions so far.
         """
         self.source = source
         self.cutter = Cutter(wish.cut)
@@ -83,7 +83,7 @@ class Job:
         shutil.rmtree(self._scratch)
 
     def _each(self, use: Callable[[str, Loaded], None]) -> None:
-        """Load all matches, those of a split together, and use them as soon as they make a block."""
+        """Load all matches, separately for each split, and call `use` whenever they fill a block."""
         waiting: defaultdict[str, list[PackedMatch]] = defaultdict(list)
         num_matches = num_positions = 0
 
@@ -106,7 +106,7 @@ class Job:
             load(split)
 
     def _write_straight(self) -> None:
-        """Write rows as they come; their keys tell afterwards what repeats."""
+        """Write rows in order of loading; their keys are compared afterwards to count repetitions."""
         files, num = KeyFiles(self._scratch / "keys"), self._num_parts
         symmetries = self.source.game.symmetries
 
@@ -120,9 +120,9 @@ class Job:
             self._compare(self._keys(files, part))
 
     def _write_sorted(self) -> None:
-        """Bring equal positions together to merge them or leave them out; then rows of one match.
+        """Sort rows by position to merge or drop equal positions, then back into the order of their matches.
 
-        Rows that lie as their matches do share what is said of a match: a file of them is a third as large.
+        Rows in the order of matches share the columns of their match, which makes a file a third as large.
         """
         symmetries, num_actions = self.source.game.symmetries, self.source.game.num_actions
         files, num = KeyFiles(self._scratch / "keys"), self._num_parts
@@ -138,7 +138,8 @@ class Job:
             keys = canonical.keys
             files.add(split, keys, parts_by_key(keys, num))
             if self._wish.dedup:
-                # Every match has the first positions: merged here, too, they are never very many in one part.
+                # Opening positions occur in every match. Merging them here keeps any single part from
+                # becoming huge.
                 rows, keys = merged(turned(rows, canonical, symmetries), keys)
             row_keys.add(split, keys, parts_by_key(keys, num))
             by_key.add(split, rows, parts_by_key(keys, num))
@@ -167,7 +168,7 @@ class Job:
     def _chosen(
         self, split: str, rows: ExportRows, keys: NDArray[np.uint64], train: NDArray[np.uint64]
     ) -> ExportRows:
-        """Give the rows of a part that are written; `train` are the keys of training."""
+        """Return the rows of a part that are to be written; `train` are the keys of the training split."""
         if split == VALIDATION and self._wish.disjoint:
             kept = np.flatnonzero(~np.isin(keys, train))
             rows, keys = taken(rows, kept), keys[kept]
@@ -177,7 +178,7 @@ class Job:
         return rows
 
     def _ranges(self, split: str, files: RowFiles) -> Iterator[range]:
-        """Yield neighbouring parts that make a block together."""
+        """Yield ranges of neighbouring parts that together fill a block."""
         first = num_rows = 0
         for part in range(self._num_parts):
             num_rows += files.num_rows(split, part)
@@ -190,7 +191,7 @@ class Job:
 
 
 def _with_matches(rows: ExportRows, matches: MatchFile) -> Loaded:
-    """Give rows in the order of their matches, with these."""
+    """Return rows sorted by their matches, together with these matches."""
     rows = taken(rows, np.lexsort((rows.ply, rows.match)))
     used, place = np.unique(rows.match, return_inverse=True)
     first = int(used[0])

@@ -1,4 +1,4 @@
-"""Positions of very many matches, and their canonical images, on words of 64 bits; bit `i` is cell `i`."""
+"""Kernels for positions of many matches and their canonical images, on 64-bit words; bit `i` is cell `i`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _ONE = np.uint64(1)
 _BYTE = np.uint64(255)
 _WORD = 64
 _BYTES = 8
-# Of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014, figure 16).
+# Constants of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014,
+# figure 16).
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -26,28 +27,28 @@ _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
 class Rules(NamedTuple):
-    """What a replay needs to know of k in a row."""
+    """What a replay needs to know about a k-in-a-row game."""
 
     rows: int
     cols: int
     gravity: bool
-    """Whether stones drop; else each action is a cell."""
+    """Whether stones drop; otherwise each action is a cell."""
     num_actions: int
 
 
 class Scratch(NamedTuple):
-    """Room for one match; kernels cannot make arrays."""
+    """Scratch space for one match, because kernels cannot allocate arrays."""
 
     stones: NDArray[np.uint64]
-    """Of both players; `[2, words]`."""
+    """Stones of both players; `[2, words]`."""
     free: NDArray[np.uint64]
-    """Legal actions; `[action_words]`."""
+    """Legal actions as bits; `[action_words]`."""
     heights: NDArray[np.int64]
-    """Stones in each action's column; `[num_actions]`."""
+    """Number of stones in each action's column; `[num_actions]`."""
 
 
 @kernel
-def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     rules: Rules,
     scratch: Scratch,
     actions: NDArray[np.uint16],
@@ -56,16 +57,16 @@ def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its array
     opp: NDArray[np.uint64],
     legal: NDArray[np.uint64],
 ) -> int:
-    """Write down each position in which an action followed; return the first match that is none, else -1.
+    """Write each position in which an action followed; return the first match that breaks the rules, or -1.
 
     Args:
-        rules: of the game.
-        scratch: room.
-        actions: of all matches, one after another; `[n]`.
-        starts: where the matches begin, and `n`; `[num_matches + 1]`.
-        own: is filled with the stones of the side to move; `[n, words]`.
-        opp: with those of the other side; `[n, words]`.
-        legal: with the legal actions, bit `a` for action `a`; `[n, action_words]`.
+        rules: the rules of the game.
+        scratch: scratch space.
+        actions: the actions of all matches, concatenated; `[n]`.
+        starts: the index at which each match begins, followed by `n`; `[num_matches + 1]`.
+        own: receives the stones of the side to move; `[n, words]`.
+        opp: receives the stones of the other side; `[n, words]`.
+        legal: receives the legal actions, bit `a` for action `a`; `[n, action_words]`.
     """
     stones, free, heights = scratch
     for match in range(len(starts) - 1):
@@ -107,7 +108,7 @@ def _set_all(bits: NDArray[np.uint64], num: int) -> None:
 
 
 @kernel
-def canonicalise(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def canonicalise(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     tables: NDArray[np.uint64],
     images: NDArray[np.uint64],
     own: NDArray[np.uint64],
@@ -116,16 +117,16 @@ def canonicalise(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its
     which: NDArray[np.uint8],
     keys: NDArray[np.uint64],
 ) -> None:
-    """Put the least image of each position in its place, as `arena.games.symmetry.canonical` orders them.
+    """Replace each position by its smallest image, in the order of `arena.games.symmetry.canonical`.
 
     Args:
-        tables: what a byte of a board becomes under each symmetry; `[symmetries, bytes, 256, words]`.
-        images: room for three boards of two players; `[6, words]`.
-        own: stones of the side to move, of which those of the image are made; `[n, words]`.
-        opp: stones of the other side, as `own`.
-        player: who moves, 0 or 1; `[n]`.
-        which: is filled with the first symmetry that leads to the image; `[n]`.
-        keys: with a digest of the image and the player; `[n]`.
+        tables: the image of each byte of a board under each symmetry; `[symmetries, bytes, 256, words]`.
+        images: scratch space for three boards of two players; `[6, words]`.
+        own: stones of the side to move, replaced by those of the image; `[n, words]`.
+        opp: stones of the other side, replaced as well; `[n, words]`.
+        player: the side to move, 0 or 1; `[n]`.
+        which: receives the first symmetry that leads to the image; `[n]`.
+        keys: receives a digest of the image and the player; `[n]`.
     """
     given, image, best = images[:2], images[2:4], images[4:]
     for row in range(len(own)):
@@ -159,7 +160,7 @@ def _map(table: NDArray[np.uint64], board: NDArray[np.uint64], image: NDArray[np
 
 @inline_kernel
 def _is_less(image: NDArray[np.uint64], best: NDArray[np.uint64]) -> bool:
-    """Compare cell by cell from cell 0 on: empty, then the first player's, then the second's."""
+    """Return whether an image is smaller, cell by cell: empty, first player's stone, second player's."""
     for word in range(image.shape[1]):
         differing = (image[0, word] ^ best[0, word]) | (image[1, word] ^ best[1, word])
         if differing != _ZERO:

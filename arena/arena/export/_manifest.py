@@ -1,4 +1,4 @@
-"""What an export says of itself: what was asked for, what is in it, and the digests of its files."""
+"""The manifest of an export: its query, its content, and the digests of its files."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ KIND: Final = "arena-positions"
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
-    """The game, as far as whoever reads the rows must know it."""
+    """The part of a game that readers of the rows need."""
 
     spec: str
     rows: int
     columns: int
     num_actions: int
     symmetries: tuple[Symmetry, ...]
-    """Permutations of cells and actions that map positions onto equal ones; identity first."""
+    """Permutations of cells and actions that map positions to equivalent ones; identity first."""
 
 
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
-    """How matches were shared out: training gets those whose SHA-256(salt, match_hash) is in its share."""
+    """How matches are split: a match is for training if SHA-256(salt, match_hash) is below the share."""
 
     fraction: float
     """Share of the matches for training."""
@@ -49,34 +49,34 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows for training, or those for validation."""
+    """The rows of one split, training or validation."""
 
     num_matches: int
     num_positions: int
-    """Before rows were merged or left out."""
+    """Number of positions before rows were merged or dropped."""
     num_distinct: int
-    """Canonical positions among them."""
+    """Number of canonical positions among them."""
     num_rows: int
     rows_sha256: str
-    """Over the rows themselves: equal in all formats."""
+    """Digest over the rows themselves, equal in all formats."""
     terminations: dict[str, int]
-    """Matches by why they ended."""
+    """Number of matches by termination."""
     files: tuple[File, ...]
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True):
-    """What validation shares with training."""
+    """The positions that validation shares with training."""
 
     num_distinct: int
-    """Canonical positions that are in both."""
+    """Number of canonical positions in both splits."""
     num_positions: int
-    """Validation rows of such a position, before rows were merged or left out."""
+    """Number of validation rows with such a position, before rows were merged or dropped."""
     is_dropped: bool
-    """Whether they were left out."""
+    """Whether these rows were dropped."""
 
 
 class BotEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot in a pool."""
+    """A bot in a rating pool."""
 
     identity: str
     name: str
@@ -84,15 +84,15 @@ class BotEntry(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str
     version: str
     weights: str
-    """SHA-256, or empty."""
+    """SHA-256 of its weights, or empty."""
     pool: str
-    """The limit as written, and how bots were run."""
+    """The rating pool: the limit as written, and how bots were run."""
     elo: float | None
-    """Its rating in the pool when it was exported."""
+    """Its rating in the pool at the time of the export."""
 
 
 class TournamentEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A tournament that matches are from."""
+    """A tournament that contributed matches."""
 
     name: str
     pool: str
@@ -100,30 +100,30 @@ class TournamentEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """The complete manifest."""
 
     kind: str
     schema_version: int
     format: str
     game: Board
     query: dict[str, str | int | float | bool]
-    """The filters, by their names as options."""
+    """The filters, by the names of their options."""
     split: Cut | None
     dedup: bool
     disjoint: bool
     num_unique_matches: int
-    """By match hash."""
+    """Number of different matches by match hash."""
     splits: dict[str, Part]
     overlap: Overlap
     bots: tuple[BotEntry, ...]
     tournaments: tuple[TournamentEntry, ...]
     versions: dict[str, str]
-    """Of what wrote it."""
+    """Versions of the software that wrote the export."""
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest, the same bytes for the same content."""
-    # Characters that steer a terminal are in ASCII escapes, and are read again as they were.
+    """Write the manifest; equal content results in equal bytes."""
+    # ASCII escapes keep control characters from reaching a terminal, and are decoded when read.
     text = json.dumps(msgspec.to_builtins(manifest), indent=2, allow_nan=False)
     (folder / NAME).write_text(text + "\n", encoding="ascii")
 
@@ -132,14 +132,14 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of an export.
 
     Raises:
-        ExportError: there is none, or it is damaged, of something else or of another version.
+        ExportError: it is missing, damaged, of another kind, or of another schema version.
     """
     path = folder / NAME
     try:
         content = read_regular(path)
     except OSError as error:
         raise ExportError(
-            f"{folder} is no folder of exported positions: {NAME} cannot be read ({error.strerror});"
+            f"{folder} is not a folder of exported positions: {NAME} cannot be read ({error.strerror});"
             " arena export OUT writes one"
         ) from error
     try:
@@ -147,9 +147,9 @@ def read_manifest(folder: Path) -> Manifest:
         if head.kind == KIND and head.schema_version == SCHEMA_VERSION:
             return msgspec.json.decode(content, type=Manifest)
     except msgspec.DecodeError as error:
-        raise ExportError(f"{path} is damaged or not of an export ({error}); export again") from error
+        raise ExportError(f"{path} is damaged or not part of an export ({error}); export again") from error
     if head.kind != KIND:
-        raise ExportError(f"{path} is of something else ({head.kind!r}), not of exported positions")
+        raise ExportError(f"{path} describes something else ({head.kind!r}), not exported positions")
     raise ExportError(
         f"{folder} has schema version {head.schema_version}, this arena reads {SCHEMA_VERSION};"
         " export again, or read it with the arena that wrote it"
@@ -157,7 +157,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def file_sha256(path: Path) -> str:
-    """Give the SHA-256 of a file in hex.
+    """Return the SHA-256 of a file in hex.
 
     Raises:
         OSError: it cannot be read.

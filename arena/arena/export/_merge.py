@@ -1,4 +1,4 @@
-"""Merges rows of one canonical position, and takes chosen rows."""
+"""Merges rows of the same canonical position, and selects rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def turned(rows: ExportRows, canonical: Canonical, symmetries: Sequence[Symmetry]) -> ExportRows:
-    """Give rows as they are in their canonical images."""
+    """Return rows transformed to their canonical images."""
     positions, policies, which = rows.positions, rows.policies, canonical.symmetry
     num_actions = len(symmetries[0].actions)
     legal = turn_legal(positions.legal, which, symmetries, num_actions)
@@ -43,7 +43,7 @@ def turned(rows: ExportRows, canonical: Canonical, symmetries: Sequence[Symmetry
 
 
 def taken(rows: ExportRows, chosen: NDArray[np.int64]) -> ExportRows:
-    """Give some rows, in the order of `chosen`."""
+    """Return the rows with the indices `chosen`, in that order."""
     own, opp, legal, player = rows.positions
     return ExportRows(
         positions=Positions(own[chosen], opp[chosen], legal[chosen], player[chosen]),
@@ -61,13 +61,13 @@ def taken(rows: ExportRows, chosen: NDArray[np.int64]) -> ExportRows:
 
 
 def merged(rows: ExportRows, keys: NDArray[np.uint64]) -> tuple[ExportRows, NDArray[np.uint64]]:
-    """Give one row per position, the first one, with count, mean value and mean policy of all; and its key.
+    """Merge rows of equal positions; return the first row of each with count and means, and the keys.
 
-    Rows may be merged ones: in whatever portions they come, the means are those of all that went in. The
-    policies have four bytes a number; `halved` brings them into the form in which they are written.
+    Rows may be merged already: the means are over all original rows, however they were grouped. The policies
+    are in single precision; `halved` converts them to the precision that is written.
 
     Args:
-        rows: in canonical images.
+        rows: rows in canonical images.
         keys: equal for equal positions; `[n]`.
     """
     order = np.argsort(keys, kind="stable")
@@ -76,7 +76,7 @@ def merged(rows: ExportRows, keys: NDArray[np.uint64]) -> tuple[ExportRows, NDAr
         is_first |= _differs(part, order)
     starts = np.flatnonzero(is_first)
     group = np.empty(len(order), np.int64)
-    # In the order in which positions came first, which keeps neighbours of a match together.
+    # Groups are ordered by their first row, which keeps rows of a match together.
     rank = np.argsort(np.argsort(order[starts]))
     group[order] = np.repeat(rank, np.diff(np.append(starts, len(order))))
     first = np.sort(order[starts])
@@ -92,18 +92,18 @@ def merged(rows: ExportRows, keys: NDArray[np.uint64]) -> tuple[ExportRows, NDAr
 
 
 def halved(policies: Policies) -> Policies:
-    """Give policies as they are written."""
+    """Return policies in the precision in which they are written."""
     return Policies(policies.rows, policies.values.astype(np.float16))
 
 
 def _told_by(rows: ExportRows) -> list[NDArray[Any]]:
-    """Give what tells positions apart, should two have one key."""
+    """Return the columns that identify a position, in case two positions have the same key."""
     own, opp, _, player = rows.positions
     return [*own.T, *opp.T, player]
 
 
 def _differs(column: NDArray[Any], order: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which rows, in this order, differ from the one before; the first does."""
+    """Return which rows, in the given order, differ from their predecessor; True for the first row."""
     differs = np.ones(len(order), np.bool_)
     sorted_column = column[order]
     np.not_equal(sorted_column[1:], sorted_column[:-1], out=differs[1:])
@@ -115,7 +115,7 @@ def _sums(values: NDArray[Any], group: NDArray[np.int64], num: int) -> NDArray[n
 
 
 def _means(values: Floats, weights: NDArray[np.int32], group: NDArray[np.int64], num: int) -> Floats:
-    """Give the mean of what there is in each group; NaN where there is nothing."""
+    """Return the weighted mean of the existing values in each group; NaN for groups without any."""
     means = np.full(num, np.nan, np.float32)
     has = np.flatnonzero(weights)
     if len(has):

@@ -1,4 +1,4 @@
-"""What the matches of an export have in common, each thing once: tournaments, bots with ratings, openings."""
+"""Values shared by the matches of an export, each stored once: tournaments, bots with ratings, openings."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ MISSING = float("nan")
 
 
 class Competitor(NamedTuple):
-    """A bot in a pool."""
+    """A bot in a rating pool."""
 
     record: BotRecord
     pool: str
     elo: float
-    """Its rating there when it was exported, to a tenth; NaN where it has none."""
+    """Its rating in the pool at the time of the export, rounded to a tenth; NaN without a rating."""
 
 
 class FilePlace(NamedTuple):
-    """A tournament with the codes of its bots."""
+    """A tournament, with the codes of its bots."""
 
     code: int
     competitors: Mapping[int, int]
-    """Code of the competitor by seat."""
+    """Code of the competitor, by seat."""
 
 
 class Names:
-    """Gives every tournament, competitor, opening and termination a code, in the order they come."""
+    """Assigns codes to tournaments, competitors, openings and terminations, in order of occurrence."""
 
     def __init__(self, store: Store, game: Game, spec: str) -> None:
-        """Know nothing yet.
+        """Start without any codes.
 
         Args:
-            store: where the matches lie.
+            store: the store of the matches.
             game: the rules.
-            spec: its spec as the store has it.
+            spec: the game's spec as in the store.
         """
         self.tournaments: list[TournamentRecord] = []
         self.competitors: list[Competitor] = []
@@ -61,11 +61,11 @@ class Names:
         self._ratings: dict[str, dict[str, float]] = {}
 
     def place(self, tournament: int) -> FilePlace:
-        """Give a tournament by its id."""
+        """Return a tournament by its id, with codes for its bots."""
         known = self._places.get(tournament)
         if known is None:
             record = self._store.tournament(tournament)
-            assert record is not None  # noqa: S101 # matches have tournaments, says a foreign key
+            assert record is not None  # noqa: S101 # guaranteed by a foreign key
             seats = {
                 entrant.seat: self._competitor(entrant.bot, record.pool.name)
                 for entrant in self._store.entrants(tournament)
@@ -75,7 +75,7 @@ class Names:
         return known
 
     def opening(self, actions: bytes, width: int) -> int:
-        """Give the code of an opening, packed as the store packs actions with `width` bytes each."""
+        """Return the code of an opening, given as packed actions of `width` bytes each."""
         code = self._opening_codes.get(actions)
         if code is None:
             code = self._opening_codes[actions] = len(self.openings)
@@ -86,7 +86,7 @@ class Names:
         return code
 
     def termination(self, kind: str) -> int:
-        """Give the code of a termination."""
+        """Return the code of a termination."""
         if kind not in self.terminations:
             self.terminations.append(kind)
         return self.terminations.index(kind)
@@ -112,7 +112,7 @@ class Names:
         return code
 
     def _rate(self, pool: str) -> dict[str, float]:
-        """Rate the bots of a pool by all rated matches of this game, as `arena leaderboard` does."""
+        """Rate a pool's bots by all rated matches of the game, as `arena leaderboard` does."""
         from arena.results.views import Leaderboard
 
         board = Leaderboard(self._tallies, self._store.bots(), self._spec, pool, self._book)
@@ -132,7 +132,7 @@ class Names:
 
 
 def weights_of(record: BotRecord) -> str:
-    """Give the digest of the files a bot has: that of the only one, else one over all; empty for none."""
+    """Return the digest of a bot's files: that of the only file, else one over all; empty if it has none."""
     files: dict[str, str] = json.loads(record.files or "{}")
     if len(files) <= 1:
         return next(iter(files.values()), "")

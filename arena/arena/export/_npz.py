@@ -1,4 +1,4 @@
-"""Blocks as compressed NumPy archives, one each; numpy alone reads them, without pickle."""
+"""Blocks as compressed NumPy archives, one block per file; NumPy alone can read them, without pickle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LEVEL = 4
-"""Of zlib; on positions of Connect Four 6 gives 9 % less for three times the time."""
+"""zlib compression level; on Connect Four positions, level 6 saves 9 % for three times the time."""
 _VALUES = ".values"
 _ROWS = ".rows"
 
@@ -34,7 +34,7 @@ class NpzWriter:
         self._path = path
 
     def write(self, block: Block) -> None:
-        """Write all columns; a text is a column of codes, and of values by code beside it."""
+        """Write all columns; a text column becomes an array of codes and an array of values."""
         with zipfile.ZipFile(self._path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
             for column in COLUMNS:
                 name = column.name
@@ -49,11 +49,11 @@ class NpzWriter:
                     _put(archive, name, block.arrays[name])
 
     def close(self) -> None:
-        """End; the block is written."""
+        """Do nothing; the block has already been written."""
 
 
 def _put(archive: zipfile.ZipFile, name: str, array: NDArray[np.generic]) -> None:
-    # A name opened so has the first day of 1980, not the time: the same rows give the same bytes.
+    # Opened by name, a member gets a fixed date in 1980, so equal rows result in equal bytes.
     with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
         np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
 
@@ -62,10 +62,10 @@ def read_npz(path: Path) -> Iterator[Block]:
     """Yield the block of a file.
 
     Raises:
-        ExportError: it is none that was written here.
+        ExportError: the file was not written by an export.
     """
     try:
-        # Opened here: numpy leaves a file open that turns out to be no archive.
+        # Opened here, because NumPy leaves a file open if it is not an archive.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             yield _block({name: archive[name] for name in archive.files})
     except (OSError, EOFError, ValueError, LookupError, TypeError, zlib.error, zipfile.BadZipFile) as error:

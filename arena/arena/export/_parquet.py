@@ -1,6 +1,6 @@
 """Blocks as row groups of Parquet files."""
 
-# pyarrow has no types of its own.
+# pyarrow has no type information.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 
@@ -28,17 +28,17 @@ _WORDS = "words"
 
 
 def load_pyarrow() -> tuple[Any, Any]:
-    """Give the modules `pyarrow` and `pyarrow.parquet`.
+    """Import and return the modules `pyarrow` and `pyarrow.parquet`.
 
     Raises:
-        PluginError: it is not installed.
+        PluginError: pyarrow is not installed.
     """
     require_modules("Parquet", "bot-arena[export]", "pyarrow")
     return import_module("pyarrow"), import_module("pyarrow.parquet")
 
 
 class ParquetWriter:
-    """Writes blocks to a new file, a row group each."""
+    """Writes blocks to a new file, one row group per block."""
 
     max_blocks = 8
     suffix = "parquet"
@@ -62,22 +62,22 @@ class ParquetWriter:
                 self._path,
                 table.schema,
                 compression="zstd",
-                # Boards hardly repeat: a dictionary of them would be built in vain.
+                # Boards rarely repeat, so a dictionary for them would be wasted effort.
                 use_dictionary=[column.name for column in COLUMNS if column.kind not in (_WORDS, "policy")],
             )
         self._file.write_table(table, row_group_size=max(block.num_rows, 1))
 
     def close(self) -> None:
-        """Write the end of the file."""
+        """Finish the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
-    def _array(self, column: Column, block: Block) -> Any:  # noqa: ANN401 # pyarrow has no types of its own
+    def _array(self, column: Column, block: Block) -> Any:  # noqa: ANN401 # pyarrow has no type information
         arrow, name = self._arrow, column.name
         if column.kind == "text":
             codes, values = block.texts[name]
-            # One type of codes for all row groups of the file.
+            # All row groups of a file must use the same type of codes.
             codes = codes.astype(np.int32)
             return arrow.DictionaryArray.from_arrays(codes, arrow.array(values, arrow.string()))
         if column.kind == "policy":
@@ -90,7 +90,7 @@ class ParquetWriter:
             return arrow.array(array).cast(arrow.timestamp("ms", "UTC"))
         return arrow.array(array, from_pandas=column.nullable)
 
-    def _policies(self, block: Block) -> Any:  # noqa: ANN401 # pyarrow has no types of its own
+    def _policies(self, block: Block) -> Any:  # noqa: ANN401 # pyarrow has no type information
         arrow = self._arrow
         rows, values = block.policies
         missing = np.ones(block.num_rows, np.bool_)
@@ -106,7 +106,7 @@ def read_parquet(path: Path) -> Iterator[Block]:
     """Yield the blocks of a file.
 
     Raises:
-        ExportError: the file is none that was written here.
+        ExportError: the file was not written by an export.
         PluginError: pyarrow is not installed.
     """
     arrow, parquet = load_pyarrow()
@@ -118,13 +118,13 @@ def read_parquet(path: Path) -> Iterator[Block]:
         raise ExportError(f"{path} is not an exported file that can be read ({error})") from error
 
 
-def _block(table: Any) -> Block:  # noqa: ANN401 # pyarrow has no types of its own
+def _block(table: Any) -> Block:  # noqa: ANN401 # pyarrow has no type information
     arrays: dict[str, NDArray[Any]] = {}
     texts: dict[str, Coded] = {}
     policies = Policies(np.zeros(0, np.int32), np.zeros((0, 0), np.float16))
     for column in COLUMNS:
         array = table[column.name].combine_chunks()
-        if hasattr(array, "num_chunks"):  # a table without rows has no chunk to combine
+        if hasattr(array, "num_chunks"):  # an empty table has no chunks to combine
             array = array.chunk(0) if array.num_chunks else array.type.wrap_array([])
         if column.kind == "text":
             values = tuple(array.dictionary.to_pylist())

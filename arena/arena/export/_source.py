@@ -1,4 +1,4 @@
-"""Reads matches from the store and makes rows of them."""
+"""Reads matches from the store and converts them to rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 ROWS = 1 << 18
-"""Rows that are in memory at once, about."""
+"""Approximate maximum number of rows in memory at once."""
 _NAN = np.float32(np.nan).tobytes()
 _WINNER = {"first": 1, "second": -1, "draw": 0}
 
@@ -41,12 +41,12 @@ MATCH = np.dtype(
         ("termination", "u1"),
     ]
 )
-"""What a row takes from its match; the codes are those of `Names`."""
+"""The columns that a row takes from its match; codes are those of `Names`."""
 
 
 @dataclass(slots=True)
 class ExportRows:
-    """Positions in which an action followed, with what was said and came of them."""
+    """Positions in which an action followed, with what was reported about them and how the match went on."""
 
     positions: Positions
     action: NDArray[np.int32]
@@ -54,18 +54,18 @@ class ExportRows:
     plies_to_end: NDArray[np.int32]
     value: NDArray[np.float32]
     root_value: NDArray[np.float32]
-    """NaN where nothing was claimed."""
+    """The mover's expected result; NaN if it reported none."""
     solver_value: NDArray[np.float32]
-    """NaN where no grade is stored."""
+    """The exact result; NaN if no grade is stored."""
     count: NDArray[np.int32]
     match: NDArray[np.int32]
-    """Index of the match; `[n]`."""
+    """Index of the row's match; `[n]`."""
     policies: Policies
     weights: NDArray[np.int32]
-    """Of how many rows root value, solver value and policy are means: 0 where there is none; `[n, 3]`."""
+    """Number of rows that root value, solver value and policy are means of; 0 if there is none; `[n, 3]`."""
 
     def __len__(self) -> int:
-        """Give the number of rows."""
+        """Return the number of rows."""
         return len(self.action)
 
 
@@ -73,12 +73,12 @@ class Loaded(NamedTuple):
     """Some matches and their rows."""
 
     matches: NDArray[np.void]
-    """Of type `MATCH`."""
+    """The matches, with dtype `MATCH`."""
     rows: ExportRows
 
 
 class Source:
-    """The matches of a query, all of one game."""
+    """The matches of a query, all of the same game."""
 
     def __init__(self, store: Store, query: ExportQuery, game: Game, spec: str) -> None:
         self.game = game
@@ -86,22 +86,22 @@ class Source:
         self.names = Names(store, game, spec)
         self._store = store
         self._query = query
-        self._width = 1 if game.num_actions <= 256 else 2  # noqa: PLR2004 # as arena_db.codec packs them
+        self._width = 1 if game.num_actions <= 256 else 2  # noqa: PLR2004 # the packing of arena_db.codec
 
     def pages(self) -> Iterator[list[PackedMatch]]:
-        """Yield the matches by number, about `ROWS` rows at most at once."""
+        """Yield the matches in order of their numbers, with at most about `ROWS` rows at once."""
         page = max(1, ROWS // self.game.max_length)
         return self._store.packed_matches(self._query.selection(), page=page)
 
     def num_rows(self, matches: Sequence[PackedMatch]) -> int:
-        """Give the number of positions of matches."""
+        """Return the number of positions in matches."""
         return sum(map(len, map(attrgetter("actions"), matches))) // self._width
 
     def load(self, matches: Sequence[PackedMatch]) -> Loaded:
-        """Make rows of matches.
+        """Convert matches to rows.
 
         Raises:
-            ExportError: one of them is no match of the game.
+            ExportError: a match breaks the rules of the game.
         """
         table = self._table(matches)
         lengths = np.array([len(match.actions) for match in matches], np.int64) // self._width
@@ -165,7 +165,7 @@ class Source:
         return Policies(np.array(rows, np.int32), np.array(values, np.float16).reshape(shape))
 
     def _policy(self, remark: Remark) -> NDArray[np.float16] | None:
-        """Give the policy a bot named, else the shares of its visits, as self-play learns from them."""
+        """Return the policy that a bot reported, else its visit shares, which self-play also learns from."""
         said = remark.policy or remark.visits
         shares = np.zeros(self.game.num_actions, np.float64)
         for action, share in said or ():
@@ -174,7 +174,7 @@ class Source:
         return (shares / total).astype(np.float16) if total > 0 else None
 
     def _grade(self, matches: Sequence[PackedMatch], starts: NDArray[np.int64], rows: ExportRows) -> None:
-        """Fill in what an exact solver said where its grades are stored."""
+        """Fill in the exact solver's results where grades are stored."""
         graded = self._store.bulk_analyses([match.id for match in matches], "solver")
         for index, match in enumerate(matches if graded else ()):
             for ply, judged in enumerate(graded.get(match.id, ())):
@@ -183,7 +183,7 @@ class Source:
 
 
 def _claims(matches: Sequence[PackedMatch], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Give what the movers claimed to expect, NaN where they claimed nothing: `[n]`."""
+    """Return the results that movers expected, NaN if they reported none; `[n]`."""
     if not any(match.claims for match in matches):
         return np.full(int(lengths.sum()), np.nan, np.float32)
     claims = [match.claims or _NAN * length for match, length in zip(matches, lengths.tolist(), strict=True)]

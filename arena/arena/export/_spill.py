@@ -1,4 +1,4 @@
-"""What a large export puts aside on the disk: keys and rows in parts that fit into memory, and matches."""
+"""Temporary files of a large export: keys and rows in parts that fit into memory, and the matches."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ if TYPE_CHECKING:
     Parts = NDArray[np.uint16]
 
 _ROWS = 1 << 17
-"""Rows of a part, about."""
+"""Approximate number of rows per part."""
 _MOST = 256
-"""Parts at most: each is a file or two per split."""
+"""Maximum number of parts, because each needs up to two files per split."""
 
 
 def num_parts(num_rows: int) -> int:
-    """Give in how many parts so many rows are worked on."""
+    """Return the number of parts for a number of rows."""
     return min(_MOST, num_rows // _ROWS + 1)
 
 
 def parts_by_key(keys: Keys, num: int) -> Parts:
-    """Give the part of each row, one for equal positions; `[n]`."""
-    # The low bits stay for the keys within a part.
+    """Return the part of each row; equal positions are in the same part; `[n]`."""
+    # The upper bits select the part, so the lower bits still distinguish the keys within it.
     return ((keys >> np.uint64(32)) % np.uint64(num)).astype(np.uint16)
 
 
 class KeyFiles:
-    """Keys of positions by split and part."""
+    """Files with the keys of positions, by split and part."""
 
     def __init__(self, folder: Path) -> None:
-        """Make a new folder for them."""
+        """Create a new folder for the files."""
         folder.mkdir()
         self._folder = folder
 
     def add(self, split: str, keys: Keys, parts: Parts) -> None:
-        """Take in the keys of rows."""
+        """Append the keys of rows."""
         for part, chosen in _shares(parts):
             _append(self._folder / f"{split}-{part}.keys", keys[chosen])
 
     def take(self, split: str, part: int) -> Keys:
-        """Give the keys of a part in the order they came, and remove them: `[n]`."""
+        """Return the keys of a part in order of appending, and delete its file; `[n]`."""
         return _take(self._folder / f"{split}-{part}.keys", np.dtype(np.uint64))
 
 
 class RowFiles:
-    """Rows by split and part; a row's match is its index among all matches."""
+    """Files with rows, by split and part; a row refers to its match by the index among all matches."""
 
     def __init__(self, folder: Path, num_actions: int) -> None:
-        """Make a new folder for them."""
+        """Create a new folder for the files."""
         folder.mkdir()
         self._folder = folder
         self._num_rows: Counter[tuple[str, int]] = Counter()
@@ -68,7 +68,7 @@ class RowFiles:
         self._policy: np.dtype[Any] | None = None
 
     def add(self, split: str, rows: ExportRows, parts: Parts) -> None:
-        """Take in rows; `parts` says where each one goes: `[n]`."""
+        """Append rows to the parts given by `parts`; `[n]`."""
         records, policy = self._records(rows), self._policy_type(rows)
         place = np.full(len(rows), -1, np.int64)
         place[rows.policies.rows] = np.arange(len(rows.policies.rows))
@@ -82,11 +82,11 @@ class RowFiles:
             self._num_rows[split, part] += len(chosen)
 
     def num_rows(self, split: str, part: int) -> int:
-        """Give how many rows a part has."""
+        """Return the number of rows in a part."""
         return self._num_rows[split, part]
 
     def take(self, split: str, parts: range) -> ExportRows | None:
-        """Give the rows of some parts in the order they came, and remove them; None where there are none."""
+        """Return the rows of some parts in order of appending, and delete the files; None without rows."""
         if (
             self._type is None
             or self._policy is None
@@ -139,30 +139,30 @@ _PLAIN = ("action", "ply", "plies_to_end", "value", "root_value", "solver_value"
 
 
 class MatchFile:
-    """All matches of an export, in the order they were loaded."""
+    """A file with all matches of an export, in order of loading."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._num = 0
 
     def add(self, matches: NDArray[np.void]) -> int:
-        """Take in matches; give the index of the first of them."""
+        """Append matches; return the index of the first of them."""
         first = self._num
         _append(self._path, matches)
         self._num += len(matches)
         return first
 
     def parts(self, indices: NDArray[np.int32], num: int) -> Parts:
-        """Give the part of each match, of `num` equal ranges: `[n]`."""
+        """Return the part of each match, for `num` equal ranges of matches; `[n]`."""
         return (indices.astype(np.int64) * num // max(1, self._num)).astype(np.uint16)
 
     def read(self, first: int, last: int) -> NDArray[np.void]:
-        """Give the matches from one index to another, both included."""
+        """Return the matches from index `first` to index `last`, both included."""
         return np.fromfile(self._path, MATCH, last - first + 1, offset=first * MATCH.itemsize)
 
 
 def _shares(parts: Parts) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield the parts with the rows that belong there, in their order."""
+    """Yield each part with the indices of its rows, in order."""
     order = np.argsort(parts, kind="stable")
     numbers, starts = np.unique(parts[order], return_index=True)
     bounds = [*starts.tolist(), len(order)]

@@ -1,4 +1,4 @@
-"""Writes beside the place where something is to be, and puts it there whole at the end, or not at all."""
+"""Writes to a temporary place beside the target, and moves the result there when complete."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _END = ".part"
 
 
 def check_free(out: Path, *, is_folder: bool) -> None:
-    """Refuse a place where something is already, other than an empty folder for a folder.
+    """Refuse a target that already exists; an empty folder is accepted for a folder.
 
     Raises:
-        ConfigError: says what is there.
+        ConfigError: the text says what is there.
     """
     if not out.name:
         raise ConfigError(f"{out} cannot be written; name a new place")
@@ -34,13 +34,13 @@ def check_free(out: Path, *, is_folder: bool) -> None:
 
 @contextmanager
 def staged(out: Path, *, is_folder: bool) -> Generator[Path]:
-    """Give the place to write to; what lies there when the block ends is moved to `out`, which is new.
+    """Yield a temporary place to write to; at the end of the block move it to `out`, which must be new.
 
-    When the block raises, nothing is left of it. What a killed process left behind goes, too.
+    If the block raises, nothing remains. Leftovers of killed processes are removed as well.
 
     Raises:
-        ConfigError: there is something at `out`.
-        ExportError: the disk is full or may not be written.
+        ConfigError: `out` already exists.
+        ExportError: the disk is full, or writing is not permitted.
     """
     check_free(out, is_folder=is_folder)
     with _moved(out, is_folder=is_folder) as part:
@@ -49,10 +49,10 @@ def staged(out: Path, *, is_folder: bool) -> Generator[Path]:
 
 @contextmanager
 def replaced(out: Path) -> Generator[Path]:
-    """Do as `staged` does for a file, in the place of one that may be there.
+    """Yield a temporary file to write to; at the end of the block it replaces `out`, which may exist.
 
     Raises:
-        ExportError: the disk is full or may not be written.
+        ExportError: the disk is full, or writing is not permitted.
     """
     with _moved(out, is_folder=False) as part:
         yield part
@@ -81,7 +81,7 @@ def _moved(out: Path, *, is_folder: bool) -> Generator[Path]:
 
 
 def _sweep(out: Path) -> None:
-    """Remove what processes that are no more have left."""
+    """Remove the leftovers of processes that have ended."""
     for left in out.parent.glob(f".{out.name}.*{_END}"):
         number = left.name.removesuffix(_END).rpartition(".")[2]
         if number.isdecimal() and not _is_running(int(number)):
@@ -107,7 +107,7 @@ def _remove(place: Path) -> None:
 
 
 def _sync(place: Path) -> None:
-    """Have everything on the disk before it gets its name: a power cut must not leave empty files there."""
+    """Sync everything to disk before it is renamed, so that a power cut cannot leave empty files there."""
     files = sorted(place.iterdir()) if place.is_dir() else [place]
     for file in files:
         with file.open("rb") as opened:

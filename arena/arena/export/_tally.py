@@ -1,4 +1,4 @@
-"""Counts what goes into an export: matches, positions, how many of them are distinct, what splits share."""
+"""Counts the content of an export: matches, positions, distinct ones, and what the splits share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HASH_BYTES = 8
 
 
 class Cutter:
-    """Shares matches out between training and validation by their hashes alone."""
+    """Splits matches into training and validation by their hashes alone."""
 
     def __init__(self, cut: Cut | None) -> None:
         self._salt = b"" if cut is None else cut.salt.encode()
@@ -30,7 +30,7 @@ class Cutter:
         self.splits = (TRAIN,) if cut is None else (TRAIN, VALIDATION)
 
     def shares(self, matches: Sequence[PackedMatch]) -> dict[str, list[PackedMatch]]:
-        """Share out matches, which keep their order."""
+        """Return the matches of each split, in their original order."""
         if self._bound is None:
             return {TRAIN: list(matches)}
         shares: dict[str, list[PackedMatch]] = {split: [] for split in self.splits}
@@ -39,7 +39,7 @@ class Cutter:
         return {split: share for split, share in shares.items() if share}
 
     def split(self, match_hash: bytes) -> str:
-        """Give the split of a match: by the first 64 bits of SHA-256(salt, match_hash)."""
+        """Return the split of a match, determined by the first 64 bits of SHA-256(salt, match_hash)."""
         if self._bound is None:
             return TRAIN
         digest = hashlib.sha256(self._salt + match_hash).digest()
@@ -47,7 +47,7 @@ class Cutter:
 
 
 class SplitTally:
-    """Counts of one split."""
+    """The counts of one split."""
 
     def __init__(self) -> None:
         self.num_matches = 0
@@ -57,23 +57,23 @@ class SplitTally:
         self._hashes: list[NDArray[np.uint64]] = []
 
     def add(self, matches: NDArray[np.void], num_positions: int) -> None:
-        """Count matches, rows of type `MATCH`."""
+        """Count matches, given as an array of dtype `MATCH`."""
         self.num_matches += len(matches)
         self.num_positions += num_positions
         codes, nums = np.unique(matches["termination"], return_counts=True)
         self.terminations.update(dict(zip(codes.tolist(), nums.tolist(), strict=True)))
-        # Equal matches are in one split, and 64 bits tell more matches apart than anybody will play.
+        # Equal matches are in the same split, and 64 bits suffice to tell all matches apart.
         self._hashes.append(
             np.ascontiguousarray(matches["match_hash"][:, :_HASH_BYTES]).view(np.uint64)[:, 0]
         )
 
     def num_unique(self) -> int:
-        """Give the number of different matches."""
+        """Return the number of different matches."""
         return len(_distinct(np.concatenate(self._hashes))) if self._hashes else 0
 
 
 class OverlapTally:
-    """Counts what validation shares with training, partition by partition."""
+    """Counts what validation shares with training, part by part."""
 
     def __init__(self) -> None:
         self.num_distinct = 0
@@ -82,7 +82,7 @@ class OverlapTally:
     def add(
         self, train: NDArray[np.uint64], validation: NDArray[np.uint64] | None, tallies: dict[str, SplitTally]
     ) -> None:
-        """Count the keys of a part, of all its positions; None where there is no validation."""
+        """Count the keys of all positions in a part; `validation` is None without a validation split."""
         distinct = _distinct(train)
         tallies[TRAIN].num_distinct += len(distinct)
         if validation is None:
@@ -96,6 +96,6 @@ class OverlapTally:
 
 
 def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Give the different keys, ascending: by sorting, which takes a tenth of the time of `np.unique`."""
+    """Return the different keys, ascending; sorting takes a tenth of the time of `np.unique`."""
     ordered = np.sort(keys)
     return ordered[np.append(np.ones(len(keys[:1]), np.bool_), ordered[1:] != ordered[:-1])]

@@ -1,4 +1,4 @@
-"""Blocks as lines of JSON or CSV, a row each: for other languages and for people."""
+"""Blocks as lines of JSON or CSV, one line per row, for other languages and for people."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 _ROWS = 1 << 16
-"""Rows that are read at once."""
+"""Number of rows that are read at once."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _TIME = "played_at"
 _QUOTE = '"'
-"""What a text begins with that is written as a JSON string."""
-# Significant digits from which each number of that size is read again exactly (IEEE 754).
+"""First character of a text that is written as a JSON string."""
+# Significant digits needed to restore a number of 2 or 4 bytes exactly (IEEE 754).
 _DIGITS_2, _DIGITS_4 = 5, 9
 
 
 class Layout(NamedTuple):
-    """What a text does not tell: how many bits its numbers have."""
+    """What the text does not tell: the number of bits of its columns."""
 
     num_cells: int
     num_actions: int
@@ -52,12 +52,12 @@ class _TextWriter:
         self._file = path.open("w", encoding="utf-8", newline="")
 
     def close(self) -> None:
-        """End the file."""
+        """Finish the file."""
         self._file.close()
 
 
 class JsonlWriter(_TextWriter):
-    """Writes an object a line; what is missing is null."""
+    """Writes one JSON object per line; missing values are null."""
 
     suffix = "jsonl"
 
@@ -70,16 +70,16 @@ class JsonlWriter(_TextWriter):
 
 
 class CsvWriter(_TextWriter):
-    """Writes a header and a line a row; what is missing is empty, a policy is a list as in JSON.
+    """Writes a header and one line per row; missing values are empty, a policy is a JSON list.
 
-    A text with characters that are not printable is written as a JSON string, in ASCII.
+    A text with unprintable characters is written as a JSON string in ASCII.
     """
 
     suffix = "csv"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        # Ends as in RFC 4180; with others a lone carriage return in a text would not be quoted.
+        # Line ends as in RFC 4180; with others a lone carriage return in a text would not be quoted.
         self._writer = csv.writer(self._file, lineterminator="\r\n")
         self._writer.writerow(column.name for column in COLUMNS)
 
@@ -92,7 +92,7 @@ def _cell(value: object) -> object:
     if isinstance(value, list):
         return json.dumps(value)
     if isinstance(value, str) and (value.startswith(_QUOTE) or not value.isprintable()):
-        # A CSV is shown on terminals, and has to be read again as it was: as a JSON string it is both.
+        # A JSON string is safe to display on a terminal and restores the text exactly.
         return json.dumps(value)
     return value
 
@@ -101,7 +101,7 @@ def read_jsonl(path: Path, layout: Layout) -> Iterator[Block]:
     """Yield the rows of a file in blocks.
 
     Raises:
-        ExportError: it is none that was written here; names the line.
+        ExportError: the file was not written by an export; the text names the row.
     """
     with path.open(encoding="utf-8") as file:
         yield from _blocks(path, (json.loads(line) for line in file), layout)
@@ -111,7 +111,7 @@ def read_csv(path: Path, layout: Layout) -> Iterator[Block]:
     """Yield the rows of a file in blocks.
 
     Raises:
-        ExportError: it is none that was written here; names the line.
+        ExportError: the file was not written by an export; the text names the row.
     """
     with path.open(encoding="utf-8", newline="") as file:
         yield from _blocks(path, _rows_of_csv(csv.reader(file)), layout)
@@ -122,7 +122,7 @@ def _rows(block: Block) -> Iterator[tuple[Any, ...]]:
 
 
 def _values(column: Column, block: Block) -> Iterable[Any]:
-    """Give the values of a column as JSON has them."""
+    """Return the values of a column as JSON values."""
     name, kind = column.name, column.kind
     if kind == "text":
         codes, values = block.texts[name]
@@ -147,7 +147,7 @@ def _policies(block: Block) -> list[list[float | None] | None]:
 
 
 def _numbers(array: NDArray[Any], digits: int) -> list[float | None]:
-    """Give numbers with so many digits, or two less where they say the same; None for NaN."""
+    """Return numbers with `digits` digits, or two fewer if that is exact as well; None for NaN."""
     whole = array.tolist()
     short = [float(f"{value:.{digits - 2}g}") for value in whole]
     is_same = np.array(short, array.dtype) == array
@@ -167,7 +167,7 @@ def _time_text(milliseconds: int) -> str:
 
 
 def _rows_of_csv(lines: Iterator[list[str]]) -> Iterator[Row]:
-    """Yield what JSON would have said."""
+    """Yield the rows of a CSV file in the form of JSON rows."""
     head = next(lines, None)
     if head != [column.name for column in COLUMNS]:
         raise ValueError("its first line does not name the columns")

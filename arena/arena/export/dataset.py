@@ -1,4 +1,4 @@
-"""Reads exported positions as NumPy arrays: all at once or in batches, shuffled and turned as asked."""
+"""Reads exported positions as NumPy arrays: all at once or in batches, shuffled and transformed if asked."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Symmetry
 
 Batch: TypeAlias = "dict[str, NDArray[Any]]"
-"""Arrays by name, of one row per position: see `Dataset.batches`."""
+"""Arrays by name, with one row per position; see `Dataset.batches`."""
 WINDOW = 4
-"""Blocks that are shuffled together: about half a million positions."""
+"""Number of blocks that are shuffled together, about half a million positions."""
 
 
 class Wish(TypedDict, total=False):
-    """How batches are made; every key may be left out."""
+    """Options for making batches; every key is optional."""
 
     shuffle: int | None
-    """Seed of the order; None keeps that of the files. Another seed per epoch gives another order."""
+    """Seed of the order; None keeps the order of the files. Use another seed for each epoch."""
     symmetry: Literal["none", "random"]
-    """`random` turns each position by a symmetry drawn for it, and its actions with it."""
+    """`random` transforms each position and its actions by a random symmetry."""
     seed: int
-    """Of the symmetries."""
+    """Seed of the symmetries."""
     policy: Literal["stored", "played"]
-    """`played` puts the action that was played where no policy is stored, but not in openings."""
+    """`played` uses the played action where no policy is stored, except in openings."""
     drop_last: bool
-    """Leave out a last batch that is not full."""
+    """Whether to drop a last batch that is not full."""
 
 
 class Dataset:
-    """A folder that `arena export` wrote."""
+    """A folder written by `arena export`."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        """Take a folder whose files are as its manifest says; `Dataset.open` is the way to get one."""
+        """Use a folder whose files are known to match its manifest; prefer `Dataset.open`."""
         self.folder = folder
         self.manifest = manifest
         game = manifest.game
@@ -62,11 +62,11 @@ class Dataset:
         """Open an export.
 
         Args:
-            folder: what was given to `arena export` as OUT.
-            verify: read every file once and compare its SHA-256 with the manifest.
+            folder: the folder given to `arena export` as OUT.
+            verify: whether to read every file once and compare its SHA-256 with the manifest.
 
         Raises:
-            ExportError: it is none, of another schema version, or a file is missing or damaged.
+            ExportError: it is not an export, has another schema version, or a file is missing or damaged.
         """
         folder = Path(folder)
         manifest = read_manifest(folder)
@@ -92,7 +92,7 @@ class Dataset:
 
     @property
     def num_actions(self) -> int:
-        """Actions are the ints below it."""
+        """Number of actions; actions are the ints below it."""
         return self.manifest.game.num_actions
 
     @property
@@ -102,11 +102,11 @@ class Dataset:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """`train`, and `validation` where there is one."""
+        """`train`, and `validation` if there is one."""
         return tuple(self.manifest.splits)
 
     def num_rows(self, split: str) -> int:
-        """Give the number of rows of a split.
+        """Return the number of rows of a split.
 
         Raises:
             ExportError: there is no such split.
@@ -114,16 +114,16 @@ class Dataset:
         return self._part(split).num_rows
 
     def columns(self, split: str, names: Collection[str] | None = None) -> Batch:
-        """Give whole columns as they are stored; texts as arrays of str, NaN where there is nothing.
+        """Return whole columns as stored; texts become arrays of str, missing numbers NaN.
 
-        `policy` is `[n, num_actions]`, NaN in the rows that have none.
+        `policy` is `[n, num_actions]`, NaN in rows without a policy.
 
         Args:
             split: train or validation.
-            names: of the columns; None for all.
+            names: names of the columns; None for all.
 
         Raises:
-            ExportError: no such split or column, or a file cannot be read.
+            ExportError: there is no such split or column, or a file cannot be read.
         """
         known = [column.name for column in COLUMNS]
         wanted = known if names is None else list(names)
@@ -136,25 +136,25 @@ class Dataset:
         return {name: np.concatenate([part[name] for part in parts]) for name in wanted}
 
     def batches(self, split: str, batch_size: int = 1024, **wish: Unpack[Wish]) -> Iterator[Batch]:
-        """Yield positions in batches of `batch_size`, the last one shorter.
+        """Yield positions in batches of `batch_size`; the last one may be shorter.
 
-        Each is a dict of arrays with `b` rows:
+        Each batch is a dict of arrays with `b` rows:
 
-        - `planes` float32 `[b, 2, rows, columns]`: own stones, other stones;
-        - `legal` bool `[b, num_actions]`, `action` int64 `[b]`: what was played;
-        - `policy` float32 `[b, num_actions]`, zeros where there is none; `has_policy` bool `[b]`;
-        - `value`, `root_value`, `solver_value` float32 `[b]`, for the side to move; NaN where there is none;
+        - `planes` float32 `[b, 2, rows, columns]`: own stones, the other player's stones;
+        - `legal` bool `[b, num_actions]`, `action` int64 `[b]`: the played action;
+        - `policy` float32 `[b, num_actions]`, zeros if there is none; `has_policy` bool `[b]`;
+        - `value`, `root_value`, `solver_value` float32 `[b]`, for the side to move; NaN if there is none;
         - `plies_to_end`, `player`, `ply`, `match_id` int64 `[b]`, `count` float32 `[b]`.
 
-        Two calls with the same wishes give the same batches.
+        Two calls with the same options yield the same batches.
 
         Args:
             split: train or validation.
-            batch_size: rows of a batch.
+            batch_size: number of rows in a batch.
             **wish: see `Wish`.
 
         Raises:
-            ExportError: no such split, or a file cannot be read.
+            ExportError: there is no such split, or a file cannot be read.
         """
         self._part(split)
         if batch_size < 1:
@@ -162,10 +162,10 @@ class Dataset:
         return self._batches(split, batch_size, wish)
 
     def arrays(self, split: str, **wish: Unpack[Wish]) -> Batch:
-        """Give all rows of a split as one batch, in memory.
+        """Return all rows of a split as a single batch in memory.
 
         Raises:
-            ExportError: no such split, no rows, or a file cannot be read.
+            ExportError: there is no such split, it has no rows, or a file cannot be read.
         """
         wish["drop_last"] = False
         parts = list(self.batches(split, max(1, self.num_rows(split)), **wish))
@@ -195,7 +195,7 @@ class Dataset:
             yield left
 
     def _windows(self, split: str, order: np.random.Generator | None) -> Iterator[list[Block]]:
-        """Yield blocks that are shuffled together; in the order of the files, one each, without shuffling."""
+        """Yield groups of blocks to shuffle together; without shuffling, single blocks in file order."""
         files = [file.name for file in self._part(split).files]
         if order is None:
             yield from ([block] for block in self._blocks(split))

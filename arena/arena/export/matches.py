@@ -1,4 +1,4 @@
-"""Writes stored matches as text: PGN for any game, SGF for stones on a square board."""
+"""Writes stored matches as text: PGN for any game, SGF for games with stones on a square board."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 _TEXT = 200
-"""Characters of a name that are written."""
+"""Maximum number of characters written of a name."""
 _DIGITS = 4
-"""Of a claimed value, after the point."""
+"""Number of decimals of a reported value."""
 _RESULTS: Final = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
 _SGF_RESULTS: Final = {"first": "B+", "second": "W+", "draw": "0", "void": "Void"}
 _NO_LIMIT = "-"
@@ -44,27 +44,27 @@ def export_matches(
     *,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> tuple[int, int]:
-    """Write matches to a new file in the order in which they were stored, whole or not at all.
+    """Write matches in stored order to a new file, atomically.
 
     Args:
-        store: where they are.
-        query: which ones.
+        store: the store of the matches.
+        query: the matches to export.
         form: one of `MATCH_FORMATS`.
         out: the file.
-        progress: called with the matches that are done, those there are, and their actions so far.
+        progress: called with the finished matches, all matches, and their actions so far.
 
     Returns:
-        How many matches, and how many bytes.
+        The number of matches, and the number of bytes.
 
     Raises:
-        ConfigError: nothing fits, or a match is of a game that the format does not have; `out` is taken.
+        ConfigError: no match fits, a match is of a game the format does not support, or `out` exists.
         ExportError: the disk is full.
     """
     found = count(store, query)
     if not found.num_matches:
         raise ConfigError("no stored match fits; arena matches --unrated shows what there is")
     tournament = query.where.tournament
-    # A label tells bots apart within one tournament only; a pattern may fit several.
+    # Labels are unique only within one tournament, and a pattern may match several.
     writer = MatchWriter(store, form, by_label=tournament is not None and not is_wild(tournament))
     for game in found.games:
         writer.check(game)
@@ -82,11 +82,11 @@ def export_matches(
 
 
 def rewrite_matches(store: Store, tournament: TournamentRecord, out: Path) -> None:
-    """Write all matches of a tournament that are done and not void as PGN, in the place of what was there.
+    """Write all finished, non-void matches of a tournament as PGN, replacing an existing file.
 
     Raises:
-        ExportError: the file cannot be written; then it is as before, and `arena export --format pgn` writes
-            the matches elsewhere.
+        ExportError: the file cannot be written; it is unchanged then, and `arena export --format pgn` can
+            write the matches elsewhere.
     """
     writer = MatchWriter(store, "pgn", by_label=True)
     with replaced(out) as part, part.open("w", encoding="utf-8", newline="") as file:
@@ -95,10 +95,10 @@ def rewrite_matches(store: Store, tournament: TournamentRecord, out: Path) -> No
 
 
 def check_replaceable(out: Path) -> None:
-    """Refuse a place where no file can be written.
+    """Refuse a path at which no file can be written.
 
     Raises:
-        ConfigError: there is no such folder, or a folder is in its place.
+        ConfigError: the parent folder does not exist, or the path is a folder.
     """
     if not out.absolute().parent.is_dir():
         raise ConfigError(f"there is no folder {out.absolute().parent}; make it first")
@@ -107,7 +107,7 @@ def check_replaceable(out: Path) -> None:
 
 
 def can_write(game: str, form: str) -> bool:
-    """Return whether matches of a game, given by its spec, can be written in one of `MATCH_FORMATS`."""
+    """Return whether matches of a game, given as a spec, can be written in one of `MATCH_FORMATS`."""
     try:
         return _can_say(load_game(game), form)
     except PluginError:
@@ -115,25 +115,25 @@ def can_write(game: str, form: str) -> bool:
 
 
 def _can_say(rules: Game, form: str) -> bool:
-    """Return whether a format can say a game: SGF is for stones on the cells of a square board."""
+    """Return whether a format supports a game; SGF needs stones on the cells of a square board."""
     rows, cols = rules.shape
     return form != "sgf" or (rows == cols and rules.num_actions == rows * cols)
 
 
 class MatchWriter:
-    """Writes matches of a store as text, one by one."""
+    """Formats the matches of a store as text, one by one."""
 
     def __init__(self, store: Store, form: str, *, by_label: bool) -> None:
-        """Know nothing of the matches yet.
+        """Prepare a writer.
 
         Args:
-            store: where they are.
+            store: the store of the matches.
             form: one of `MATCH_FORMATS`.
-            by_label: name bots as in their tournament; else by what they are, so that one name is one
-                competitor in all tournaments.
+            by_label: whether to name bots by their labels in the tournament; otherwise by their identity, so
+                that a name means the same competitor in all tournaments.
         """
         if form not in MATCH_FORMATS:
-            raise ConfigError(f"matches are not written as {form}; {' and '.join(MATCH_FORMATS)} are")
+            raise ConfigError(f"cannot write matches as {form}; use {' or '.join(MATCH_FORMATS)}")
         self._store = store
         self._form = form
         self._by_label = by_label
@@ -142,22 +142,22 @@ class MatchWriter:
         self._names: Mapping[str, str] | None = None
 
     def check(self, game: str) -> None:
-        """Refuse a game that the format cannot say.
+        """Refuse a game that the format does not support.
 
         Raises:
-            ConfigError: names the format that can.
+            ConfigError: the text names a format that does.
         """
         if not _can_say(self._game(game), self._form):
             raise ConfigError(
-                f"SGF is for stones on the cells of a square board; write {game} with --format pgn"
+                f"SGF supports only games with stones on a square board; write {game} with --format pgn"
             )
 
     def text(self, match: StoredMatch) -> str:
-        """Give the text of a match."""
+        """Return the text of a match."""
         return print_pgn(self.pgn(match)) if self._form == "pgn" else print_sgf(self.sgf(match))
 
     def pgn(self, match: StoredMatch) -> PgnMatch:
-        """Give a match as PGN says it."""
+        """Convert a match to PGN."""
         tournament, _ = self._tournament(match)
         moves = self._moves(match)
         first, second = self._players(match)
@@ -180,7 +180,7 @@ class MatchWriter:
         )
 
     def sgf(self, match: StoredMatch) -> SgfMatch:
-        """Give a match as SGF says it."""
+        """Convert a match to SGF."""
         tournament, _ = self._tournament(match)
         first, second = self._players(match)
         is_won = match.outcome in {Outcome.FIRST, Outcome.SECOND}
@@ -224,7 +224,7 @@ class MatchWriter:
         return _clean(self._names[match.first]), _clean(self._names[match.second])
 
     def _limit(self, match: StoredMatch) -> str:
-        """Give the limit on both players, first and second where they differ."""
+        """Return the limit of both players; if they differ, the first player's, then the second player's."""
         tournament, entrants = self._tournament(match)
         common = tournament.pool.limit or _NO_LIMIT
         limits = [entrants[seat].limit or common for seat in (match.first_seat, match.second_seat)]
@@ -247,7 +247,7 @@ class MatchWriter:
 
 
 def pgn_termination(termination: Termination) -> str:
-    """Say why a match ended in the words of PGN."""
+    """Return PGN's word for a termination."""
     if termination in {Termination.RULES, Termination.RESIGN}:
         return "normal"
     if termination is Termination.ADJUDICATED:

@@ -1,4 +1,4 @@
-"""Matches as PGN-like text, of any game: rating programs read the tags, people the moves."""
+"""Matches as PGN-like text for any game: rating programs read the tags, people the moves."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ _NUMBER = re.compile(r"[0-9]+\.")
 
 
 class Remark(NamedTuple):
-    """What is noted beside a move."""
+    """The comment beside a move."""
 
     value: float | None
-    """What the mover claimed to expect, in [-1, 1]."""
+    """The result that the mover expected, in [-1, 1]."""
     time_ms: int
-    """Milliseconds it took."""
+    """Thinking time in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PgnMatch:
-    """A match as PGN says it; White is who moved first. Texts are of one line."""
+    """A match in PGN terms; White is the player who moved first. Texts must be single lines."""
 
     event: str
     site: str
     date: str
-    """`2026.01.31`, UTC."""
+    """Date as `2026.01.31`, UTC."""
     round: str
     white: str
     black: str
     result: str
-    """`1-0`: the first player won, `0-1`, `1/2-1/2`, `*`: void."""
+    """`1-0` if the first player won, `0-1`, `1/2-1/2`, or `*` if void."""
     game: str
     """Spec of the game."""
     opening: str
-    """The moves that were given, by single blanks."""
+    """The preset moves, separated by single blanks."""
     time_control: str
-    """As `40/60+0.5` or `5/move`; `-` where there is none."""
+    """The time control, such as `40/60+0.5` or `5/move`; `-` if there is none."""
     termination: str
     """normal, adjudication, time forfeit, illegal move, abandoned or unterminated."""
     reason: str = ""
-    """The same in a sentence, as the arena says it; empty in files of older versions."""
+    """The arena's sentence about the termination; empty in files of older versions."""
     match_id: int
-    """Number in the store."""
+    """Number of the match in the store."""
     moves: tuple[str, ...]
-    """From the initial state, opening included."""
+    """All moves from the initial state, opening included."""
     remarks: tuple[Remark | None, ...]
-    """One per move; None for those that were given."""
+    """One per move; None for preset moves."""
 
 
 _TAGS: Final = {
@@ -76,14 +76,14 @@ _TAGS: Final = {
     "MatchId": "match_id",
 }
 _OPTIONAL: Final = "Reason"
-"""Is not written where it is empty."""
+"""Name of the tag that is omitted if it is empty."""
 
 
 def print_pgn(match: PgnMatch) -> str:
-    """Write a match: tags, moves with comments `{value time_ms}`, result; it ends with an empty line.
+    """Format a match: tags, moves with comments `{value time_ms}`, result, and an empty line at the end.
 
     Raises:
-        ExportError: a text has more than one line, or a move cannot stand in a line of moves.
+        ExportError: a text has more than one line, or a move contains characters that PGN reserves.
     """
     lines: list[str] = []
     for tag, field in _TAGS.items():
@@ -98,10 +98,10 @@ def print_pgn(match: PgnMatch) -> str:
 
 
 def parse_pgn(text: str) -> Iterator[PgnMatch]:
-    """Read matches, strictly; the inverse of `print_pgn`.
+    """Parse matches strictly; the inverse of `print_pgn`.
 
     Raises:
-        ExportError: what `print_pgn` does not write; names the match by its place.
+        ExportError: the text was not written by `print_pgn`; the message gives the number of the match.
     """
     lines = iter(text.split("\n"))
     for number, (tags, moves) in enumerate(_parts(lines), start=1):
@@ -112,7 +112,7 @@ def parse_pgn(text: str) -> Iterator[PgnMatch]:
 
 
 def _filled(words: Iterable[str]) -> list[str]:
-    """Set words into lines; a comment, which has a blank, stays whole."""
+    """Fill lines with words; a comment, which contains a blank, is not broken."""
     lines = [""]
     for word in words:
         line = f"{lines[-1]} {word}".lstrip()
@@ -137,7 +137,7 @@ def _words(match: PgnMatch) -> Iterator[str]:
 
 
 def _parts(lines: Iterable[str]) -> Iterator[tuple[list[str], str]]:
-    """Yield the tags and the moves of each match."""
+    """Yield the tag lines and the move text of each match."""
     tags: list[str] = []
     moves: list[str] = []
     for line in [*lines, "["]:
@@ -149,7 +149,7 @@ def _parts(lines: Iterable[str]) -> Iterator[tuple[list[str], str]]:
         elif line:
             moves.append(line)
     if tags != ["["]:
-        raise ExportError(f"the PGN ends with tags and no moves: {tags[0]}")
+        raise ExportError(f"the PGN ends with tags but no moves: {tags[0]}")
 
 
 def _match(lines: list[str], moves: str) -> PgnMatch:
@@ -171,13 +171,13 @@ def _match(lines: list[str], moves: str) -> PgnMatch:
 
 
 def _parse_moves(text: str) -> tuple[list[str], list[Remark | None]]:
-    """Give moves and result, with what is noted beside them."""
+    """Return moves (with the result last) and the comments beside them."""
     words: list[str] = []
     remarks: list[Remark | None] = []
     for token in _TOKEN.findall(text):
         if token.startswith("{"):
             if not words or remarks[-1] is not None:
-                raise ValueError(f"{token} stands beside no move")
+                raise ValueError(f"{token} does not follow a move")
             remarks[-1] = _remark(token)
         elif _NUMBER.fullmatch(token):
             if token != f"{len(words) // 2 + 1}." or len(words) % 2:

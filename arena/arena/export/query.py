@@ -1,4 +1,4 @@
-"""Which matches an export is about, and how many they are."""
+"""The selection of matches to export, and counting them."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 POSITION_FORMATS: Final = ("parquet", "npz", "jsonl", "csv")
-"""A folder of positions, one row each."""
+"""Formats that write a folder of positions, one row each."""
 MATCH_FORMATS: Final = ("pgn", "sgf")
-"""One text file of matches."""
+"""Formats that write one text file of matches."""
 FORMATS: Final = POSITION_FORMATS + MATCH_FORMATS
 _OPTIONS: Final = {"limit": "tc", "min_tier": "min-tier", "judge": "graded"}
-"""The filters whose options have other names."""
+"""Filters whose options have other names."""
 _OTHERWISE: Final = frozenset(
     {"rated_only", "plies", "durations", "mistakes", "openings", "is_graded", "outcome"}
 )
-"""The filters that an option says in other words."""
+"""Filters that an option expresses in another form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportQuery:
-    """Which matches to export.
+    """The matches to export.
 
-    Matches that a bot forfeited stay out unless asked for, by `include_forfeits` or by a filter on their
-    termination; void ones have no result to learn from and always stay out.
+    Matches that a bot forfeited are left out unless requested, by `include_forfeits` or by a filter on their
+    termination. Void matches have no result to learn from and are always left out.
     """
 
     where: MatchFilter
-    """`rated_only=False` lets matches in that do not count for ratings."""
+    """The filter; `rated_only=False` includes matches that do not count for ratings."""
     include_forfeits: bool = False
     include_void: bool = False
-    """Whether matches that `arena void` took out of all tables are exported, too."""
+    """Whether to include matches that `arena void` has taken out of all tables."""
     limit: int | None = None
-    """The newest, at most so many; None for all."""
+    """Maximum number of matches, the newest ones; None for all."""
 
     @property
     def terminations(self) -> tuple[str, ...]:
-        """How the matches ended that are exported."""
+        """The terminations of exported matches."""
         wanted = self.where.termination
         if wanted is not None:
             return tuple(kind for kind in Termination if is_like(kind, wanted)) or (wanted,)
@@ -54,7 +54,7 @@ class ExportQuery:
         )
 
     def asked(self) -> dict[str, str | int | float | bool]:
-        """Give what narrows the query, by the names of the options."""
+        """Return the conditions of the query, by the names of their options."""
         given: dict[str, str | float | bool | None] = {
             _OPTIONS.get(name, name): value
             for name in self.where.__dataclass_fields__
@@ -85,7 +85,7 @@ class ExportQuery:
         return {name: value for name, value in given.items() if value is not None}
 
     def selection(self) -> MatchSelection:
-        """Give the query as the store takes it."""
+        """Return the query in the form that the store takes."""
         return MatchSelection(
             where=self.where,
             terminations=self.terminations,
@@ -95,22 +95,22 @@ class ExportQuery:
 
 
 def _say_opening(opening: OpeningFilter) -> str:
-    """Write the actions that a match begins with: `connect-four 3 2 *` where more may follow."""
+    """Format the first actions of a match: `connect-four 3 2 *` if others may follow."""
     return " ".join([opening.game, *map(str, opening.actions), *"*" * opening.is_beginning])
 
 
 class Count(NamedTuple):
-    """How much an export would hold."""
+    """The size of an export."""
 
     num_matches: int
     num_positions: int
-    """Positions in which an action followed, those of openings included."""
+    """Number of positions in which an action followed, openings included."""
     games: tuple[str, ...]
-    """Specs of the games; an export holds only one."""
+    """Specs of the games; an export can hold only one."""
 
 
 def count(store: Store, query: ExportQuery) -> Count:
-    """Count what an export would hold, by one walk over the matches: about a second a million."""
+    """Count what an export would hold, in one pass over the matches: about a second per million."""
     volumes = store.volumes(query.selection())
     return Count(
         sum(volume.num_matches for volume in volumes),

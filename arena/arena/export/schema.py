@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 SCHEMA_VERSION: Final = 1
-"""Rises when a column changes its name, type or meaning."""
+"""Incremented when a column changes its name, type or meaning."""
 
 TRAIN: Final = "train"
 VALIDATION: Final = "validation"
 
 Kind = Literal["uint8", "int8", "int32", "int64", "float32", "words", "policy", "text"]
-"""`words`: words of 64 bits, `[n, words]`; `policy`: float16 `[n, num_actions]`; both in one column."""
+"""`words`: 64-bit words, `[n, words]`; `policy`: float16 `[n, num_actions]`; each is one column."""
 
 
 class Column(NamedTuple):
@@ -20,9 +20,9 @@ class Column(NamedTuple):
     name: str
     kind: Kind
     text: str
-    """What it holds."""
+    """A description of its content."""
     nullable: bool = False
-    """Whether a row may have none; NaN where the format has no null."""
+    """Whether a row may lack a value; NaN in formats without null."""
 
 
 def _of_bot(name: str, who: str) -> tuple[Column, ...]:

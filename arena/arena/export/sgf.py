@@ -1,4 +1,4 @@
-"""Matches as SGF FF[4], for games in which stones go on the cells of a square board."""
+"""Matches as SGF FF[4], for games that place stones on the cells of a square board."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _GOMOKU = "4"
-"""What SGF calls the game, GM: https://www.red-bean.com/sgf/properties.html#GM."""
+"""SGF's number of the game, the property GM: https://www.red-bean.com/sgf/properties.html#GM."""
 _COLOURS = "BW"
 _HEAD: Final = {"FF": "4", "GM": _GOMOKU, "CA": "UTF-8", "AP": "arena"}
 _FIELDS: Final = {
@@ -36,35 +36,35 @@ _NOTHING = "-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SgfMatch:
-    """A match as SGF says it; Black is who moved first."""
+    """A match in SGF terms; Black is the player who moved first."""
 
     game: str
     """Spec of the game."""
     size: int
-    """Cells of a side, at most 26."""
+    """Number of cells per side, at most 26."""
     event: str
     site: str
     date: str
-    """`2026-01-31`, UTC."""
+    """Date as `2026-01-31`, UTC."""
     round: str
     black: str
     white: str
     time_control: str
     result: str
-    """`B+`, `W+`, with `R` for a resignation, `T` for time, `F` for another forfeit; `0` a draw, `Void`."""
+    """`B+` or `W+`, followed by `R` (resignation), `T` (time) or `F` (other forfeit); `0` a draw, `Void`."""
     match_id: int
-    """Number in the store."""
+    """Number of the match in the store."""
     actions: tuple[int, ...]
-    """Cells, row 0 on top, opening included."""
+    """Cells, row 0 on top; opening included."""
     remarks: tuple[Remark | None, ...]
-    """One per action; None for those that were given."""
+    """One per action; None for preset actions."""
 
 
 def print_sgf(match: SgfMatch) -> str:
-    """Write a match as one game tree; `aa` is the cell on top at the left.
+    """Format a match as one game tree; `aa` is the top left cell.
 
     Raises:
-        ExportError: the board is larger than SGF has letters, or an action is no cell of it.
+        ExportError: the board is larger than 26x26, or an action is not a cell of it.
     """
     if not 1 <= match.size <= len(ascii_lowercase):
         raise ExportError(f"match {match.match_id}: SGF here has boards up to 26x26, not of {match.size}")
@@ -73,17 +73,17 @@ def print_sgf(match: SgfMatch) -> str:
     for ply, (action, remark) in enumerate(zip(match.actions, match.remarks, strict=True)):
         row, col = divmod(action, match.size)
         if not 0 <= row < match.size:
-            raise ExportError(f"match {match.match_id}: {action} is no cell of {match.size}x{match.size}")
+            raise ExportError(f"match {match.match_id}: {action} is not a cell of {match.size}x{match.size}")
         comment = "" if remark is None else f"C[{_comment(remark)}]"
         nodes.append(f"{_COLOURS[ply % 2]}[{ascii_lowercase[col]}{ascii_lowercase[row]}]{comment}")
     return "(;" + "\n;".join(nodes) + ")\n"
 
 
 def parse_sgf(text: str) -> Iterator[SgfMatch]:
-    """Read matches, strictly; the inverse of `print_sgf`.
+    """Parse matches strictly; the inverse of `print_sgf`.
 
     Raises:
-        ExportError: what `print_sgf` does not write; names the match by its place.
+        ExportError: the text was not written by `print_sgf`; the message gives the number of the match.
     """
     for number, tree in enumerate(_trees(text), start=1):
         try:
@@ -102,7 +102,7 @@ def _comment(remark: Remark) -> str:
 
 
 def _trees(text: str) -> Iterator[list[list[tuple[str, str]]]]:
-    """Yield the nodes of each tree, which has no branches; a node is a list of names with values."""
+    """Yield the nodes of each tree, which has no branches; a node is a list of (name, value) pairs."""
     position = _skip(text, 0)
     number = 0
     while position < len(text):
@@ -127,7 +127,7 @@ def _trees(text: str) -> Iterator[list[list[tuple[str, str]]]]:
 
 
 def _skip(text: str, position: int) -> int:
-    """Give where the next character is that is no blank."""
+    """Return the position of the next character that is not a blank."""
     while position < len(text) and text[position].isspace():
         position += 1
     return position
@@ -155,7 +155,7 @@ def _match(nodes: list[list[tuple[str, str]]]) -> SgfMatch:
 def _action(place: str, size: int) -> int:
     col, row = (ascii_lowercase.index(letter) for letter in place)
     if max(col, row) >= size:
-        raise ValueError(f"{place} is no cell of {size}x{size}")
+        raise ValueError(f"{place} is not a cell of {size}x{size}")
     return row * size + col
 
 

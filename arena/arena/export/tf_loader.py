@@ -1,6 +1,6 @@
-"""Exported positions for TensorFlow; it is imported when a data set is made."""
+"""Exported positions for TensorFlow, which is imported only when a data set is made."""
 
-# tensorflow has no types of its own.
+# TensorFlow has no type information.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
 
@@ -24,17 +24,17 @@ _INTS = ("action", "plies_to_end", "player", "ply", "match_id")
 
 def positions(
     data: Dataset | str | Path, split: str = "train", batch_size: int = 1024, **wish: Unpack[Wish]
-) -> Any:  # noqa: ANN401 # a tf.data.Dataset; tensorflow has no types of its own
-    """Give a `tf.data.Dataset` that yields the batches of `Dataset.batches` as dicts of tensors.
+) -> Any:  # noqa: ANN401 # a tf.data.Dataset; TensorFlow has no type information
+    """Return a `tf.data.Dataset` that yields the batches of `Dataset.batches` as dicts of tensors.
 
     Args:
         data: an export, or its folder.
         split: train or validation.
-        batch_size: rows of a batch.
+        batch_size: number of rows in a batch.
         **wish: see `arena.export.dataset.Wish`.
 
     Raises:
-        ExportError: it is no export, it is damaged, or has no such split.
+        ExportError: it is not an export, is damaged, or has no such split.
         PluginError: TensorFlow is not installed.
     """
     require_modules("tf_loader", "bot-arena[train-keras]", "tensorflow")

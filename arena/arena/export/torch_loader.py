@@ -1,6 +1,6 @@
-"""Exported positions for PyTorch; it is imported when a data set is made."""
+"""Exported positions for PyTorch, which is imported only when a data set is made."""
 
-# torch has types, but not all of them are complete.
+# PyTorch's type information is incomplete.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 def positions(
     data: Dataset | str | Path, split: str = "train", batch_size: int = 1024, **wish: Unpack[Wish]
 ) -> IterableDataset[dict[str, Tensor]]:
-    """Give a data set that yields the batches of `Dataset.batches` as tensors.
+    """Return a data set that yields the batches of `Dataset.batches` as tensors.
 
-    They are batches already: `DataLoader(positions(...), batch_size=None)`. With workers each makes every
-    n-th batch, so any number of workers gives the same batches in the same order.
+    It yields complete batches: use `DataLoader(positions(...), batch_size=None)`. Each worker makes every
+    n-th batch, so the batches and their order do not depend on the number of workers.
 
     Args:
         data: an export, or its folder.
         split: train or validation.
-        batch_size: rows of a batch.
+        batch_size: number of rows in a batch.
         **wish: see `arena.export.dataset.Wish`.
 
     Raises:
-        ExportError: it is no export, it is damaged, or has no such split.
+        ExportError: it is not an export, is damaged, or has no such split.
         PluginError: PyTorch is not installed.
     """
     require_modules("torch_loader", "bot-arena[train-torch]", "torch")
@@ -49,7 +49,7 @@ def positions(
     opened.num_rows(split)
 
     class Positions(IterableDataset["dict[str, Tensor]"]):
-        """Batches of one export."""
+        """The batches of one export."""
 
         def __iter__(self) -> Iterator[dict[str, Tensor]]:
             """Yield the batches of this worker."""
@@ -57,11 +57,12 @@ def positions(
             first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
             batches = opened.batches(split, batch_size, **wish)
             for batch in islice(batches, first, None, step):
-                # A tensor shares the memory of its array, and a slice would keep that of its window.
+                # Copied, because a tensor shares its array's memory, and a slice would keep the whole window
+                # alive.
                 yield {name: from_numpy(array.copy()) for name, array in batch.items()}
 
         def __reduce__(self) -> tuple[object, tuple[()]]:
-            """Let workers that are spawned make it again: this class is known nowhere else."""
+            """Make the data set again in spawned workers, which cannot import this local class."""
             return partial(positions, opened, split, batch_size, **wish), ()
 
     return Positions()

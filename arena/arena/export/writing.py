@@ -1,4 +1,4 @@
-"""Writes stored matches as a folder of positions: training data."""
+"""Writes stored matches as a folder of positions for training."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 SALT = "arena"
-"""What splits are drawn by unless something else is given."""
+"""Default salt for drawing splits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,42 +48,44 @@ class ExportSettings:
     form: str
     """One of `POSITION_FORMATS`."""
     split: float | None = None
-    """Share of the matches for training, between 0 and 1; None makes no validation rows."""
+    """Share of the matches for training, between 0 and 1; None for no validation split."""
     salt: str = SALT
     dedup: bool = False
-    """One row per canonical position of a split."""
+    """Whether each split has only one row per canonical position."""
     disjoint: bool = False
-    """No validation row of a position that is in training."""
+    """Whether validation rows whose position occurs in training are dropped."""
 
     def check(self) -> None:
-        """Refuse what does not go together.
+        """Refuse settings that contradict each other.
 
         Raises:
-            ConfigError: says why.
-            PluginError: Parquet is asked for and pyarrow not installed.
+            ConfigError: the text says why.
+            PluginError: Parquet is requested but pyarrow is not installed.
         """
         if self.form not in POSITION_FORMATS:
-            raise ConfigError(f"positions are not written as {self.form}; {', '.join(POSITION_FORMATS)} are")
+            raise ConfigError(
+                f"cannot write positions as {self.form}; use one of {', '.join(POSITION_FORMATS)}"
+            )
         if self.split is not None and not 0 < self.split < 1:
-            raise ConfigError(f"--split {self.split:g} is not a share between 0 and 1, as 0.9")
+            raise ConfigError(f"--split {self.split:g} is not a share between 0 and 1, such as 0.9")
         if self.disjoint and self.split is None:
             raise ConfigError("--disjoint needs --split: there is no validation without it")
         if self.form == "parquet":
             load_pyarrow()
 
     def cut(self) -> Cut | None:
-        """Give how matches are shared out; None where all are for training."""
+        """Return how matches are split; None if all are for training."""
         return None if self.split is None else Cut(fraction=self.split, salt=self.salt)
 
 
 class Report(NamedTuple):
-    """What was written."""
+    """A summary of what was written."""
 
     num_matches: int
     num_positions: int
-    """Before rows were merged or left out."""
+    """Number of positions before rows were merged or dropped."""
     num_rows: dict[str, int]
-    """By split."""
+    """Number of rows, by split."""
     num_bytes: int
 
 
@@ -95,19 +97,19 @@ def export_positions(
     *,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Report:
-    """Write the positions of stored matches to a new folder, whole or not at all.
+    """Write the positions of stored matches to a new folder, atomically.
 
     Args:
-        store: where they are.
-        query: which ones.
-        settings: how.
+        store: the store of the matches.
+        query: the matches to export.
+        settings: how positions are written.
         out: the folder; it may exist if it is empty.
-        progress: called with the matches that are done, those there are, and the positions so far.
+        progress: called with the finished matches, all matches, and the positions so far.
 
     Raises:
-        ConfigError: nothing fits, or matches of several games do; settings that do not go together; `out` is
-            taken.
-        ExportError: a match breaks its rules, the disk is full, pyarrow is missing.
+        ConfigError: no match fits, or matches of several games do; the settings contradict each other; `out`
+            exists.
+        ExportError: a match breaks the rules of its game, the disk is full, or pyarrow is missing.
     """
     settings.check()
     found = count(store, query)
@@ -129,10 +131,10 @@ def export_positions(
 
 
 def only_game(found: Count) -> str:
-    """Give the spec of the game of an export.
+    """Return the spec of the only game in an export.
 
     Raises:
-        ConfigError: there is no match, or they are of several games.
+        ConfigError: there is no match, or there are matches of several games.
     """
     if len(found.games) == 1:
         return found.games[0]
@@ -142,7 +144,7 @@ def only_game(found: Count) -> str:
 
 
 def _manifest(job: Job, query: ExportQuery, settings: ExportSettings, spec: str) -> Manifest:
-    """Say what was written."""
+    """Return the manifest of a finished export."""
     game, names, overlap = job.source.game, job.source.names, job.overlap
     return Manifest(
         kind=KIND,

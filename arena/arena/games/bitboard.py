@@ -1,4 +1,4 @@
-"""Boards as Python ints, one bit a cell, and k in a row on them by shifts."""
+"""Boards as Python ints with one bit per cell, and tests for k in a row by shifting them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _STONES = bytes.maketrans(bytes([0x90, 0x91, 0x92]), bytes([0, 1, 2]))
-"""What digits of 0x30 and 0x31, the first once and the second twice, add up to."""
+"""Translates one digit of the sum computed by `cells`: 0x30 + 2 * 0x30 is an empty cell, and so on."""
 
 
 class Bitboard:
-    """Where the cells of a board of any size lie in an int, where stones land, and what a line is.
+    """The bit layout of a board of any size: where cells lie, where stones land, and what a line is.
 
-    Each lane of cells is followed by one guard bit that stays empty, so no shift runs from one lane into
-    the next. Without gravity a lane is a row: bit `row * (cols + 1) + col`, row 0 on top. With gravity a
-    lane is a column: bit `col * (rows + 1) + height`, height 0 at the bottom.
+    Cells are grouped into lanes. Each lane is followed by one guard bit that is always 0, so a shift never
+    moves a stone from one lane into the next. Without gravity a lane is a row: bit `row * (cols + 1) + col`,
+    row 0 on top. With gravity a lane is a column: bit `col * (rows + 1) + height`, height 0 at the bottom.
 
-    An action fills a column of cells from its lowest bit; without gravity that column is a single cell. So
-    one formula says where a stone lands, `(occupied + lows[action]) & columns[action]`: the addition carries
-    through the stones below. It gives 0 where the column is full.
+    An action fills a column of cells from its lowest bit up; without gravity each column is a single cell.
+    Hence one formula tells where a stone lands: `(occupied + lows[action]) & columns[action]`. The addition
+    carries through the stones below. The result is 0 if the column is full.
     """
 
     __slots__ = (
@@ -41,23 +41,23 @@ class Bitboard:
     )
 
     rows: int
-    """Cells from top to bottom."""
+    """Number of rows."""
     cols: int
-    """Cells from left to right."""
+    """Number of columns."""
     k: int
-    """Stones in a line that win."""
+    """Number of stones in a row that win."""
     exact: bool
-    """Whether only exactly k in a row win, not more."""
+    """Whether exactly k in a row win, and longer rows do not."""
     stride: int
-    """Bits from one lane to the next; lines run along `1`, `stride - 1`, `stride` and `stride + 1`."""
+    """Distance in bits between lanes; lines run along `1`, `stride - 1`, `stride` and `stride + 1`."""
     bits: tuple[int, ...]
-    """Bit number of each cell, row 0 on top; `[rows * cols]`."""
+    """Bit number of each cell, cells in order of rows with row 0 on top; `[rows * cols]`."""
     lows: tuple[int, ...]
     """Lowest cell of each action's column, as an int with one bit; `[num_actions]`."""
     columns: tuple[int, ...]
-    """All cells of each action's column, guard left out; `[num_actions]`."""
+    """All cells of each action's column, without the guard bit; `[num_actions]`."""
     closing: int
-    """The cells that fill their column: a stone there takes its action out of the legal ones."""
+    """The topmost cell of each column; a stone there fills the column, so its action becomes illegal."""
 
     def __init__(self, rows: int, cols: int, k: int, *, exact: bool = False, gravity: bool = False) -> None:
         self.rows, self.cols, self.k = rows, cols, k
@@ -81,11 +81,11 @@ class Bitboard:
         self._tests = tuple((step, tuple(step * grown for grown in _growth(k))) for step in steps)
 
     def has_line(self, stones: int) -> bool:
-        """Tell whether `stones` hold k in a row; with `exact`, k that are not part of a longer row."""
+        """Return whether `stones` contain k in a row; with `exact`, only rows of exactly k count."""
         return any(run for _, run in self._starts(stones))
 
     def lines(self, stones: int) -> tuple[int, ...]:
-        """Return the cells of all lines that win, ascending; row 0 is on top."""
+        """Return the cells of all winning lines, ascending; row 0 is on top."""
         won = 0
         for step, run in self._starts(stones):
             for place in range(self.k):
@@ -93,22 +93,22 @@ class Bitboard:
         return tuple(cell for cell, bit in enumerate(self.bits) if won >> bit & 1)
 
     def _starts(self, stones: int) -> Iterator[tuple[int, int]]:
-        """Yield for each direction its step and the first stone of every row of k."""
+        """Yield, for each direction, its step and a bitboard of the first stones of all rows of k."""
         for step, shifts in self._tests:
             run = stones
             for shift in shifts:
                 run &= run >> shift
-            # An exact row has no stone before it and none after.
+            # A row of exactly k has no stone directly before it and none directly after it.
             if run and self.exact:
                 run &= ~(stones << step | stones >> self.k * step)
             yield step, run
 
     def cells(self, first: int, second: int) -> tuple[int, ...]:
-        """Give the board flat, row 0 on top: 0 empty, 1 a stone of `first`, 2 of `second`.
+        """Return the board as a flat tuple, row 0 on top: 0 empty, 1 a stone of `first`, 2 of `second`.
 
-        Three times as fast as by NumPy, which takes a microsecond for each of its calls.
+        This is three times as fast as NumPy, whose calls take a microsecond each.
         """
-        # Binary digits as ASCII, one byte each, so added as numbers they cannot carry.
+        # Each binary digit becomes one ASCII byte, 0x30 or 0x31, so adding the numbers never carries.
         ones, twos = (
             int.from_bytes(format(stones, self._digits).encode(), "big") for stones in (first, second)
         )
@@ -117,7 +117,7 @@ class Bitboard:
 
 
 def _growth(k: int) -> list[int]:
-    """Give the shifts that grow single stones to rows of k by doubling: for 5, 1 + 1 + 2 + 1 stones."""
+    """Return the shifts that grow single stones to rows of k by doubling; [1, 2, 1] for 5."""
     shifts: list[int] = []
     length = 1
     while length < k:

@@ -24,7 +24,7 @@ _MOVE = re.compile(r"[A-Za-z]|[1-9][0-9]?")
 
 
 class ConnectFour(KInARow):
-    """k in a row with gravity; action `a` is the column `a` from the left, its move the number `a + 1`."""
+    """k in a row with gravity; action `a` is column `a` from the left and is written as the move `a + 1`."""
 
     name = "connect-four"
     defaults: ClassVar = {"cols": 7, "k": 4, "rows": 6}
@@ -42,7 +42,7 @@ class ConnectFour(KInARow):
 
     @override
     def parse_move(self, state: State, text: str) -> int:
-        """Read a column, by its number from 1 ("4") or its letter ("d")."""
+        """Read a column, given by its number from 1 ("4") or by its letter ("d")."""
         word = text.strip()
         action = -1
         if _MOVE.fullmatch(word):
@@ -60,7 +60,7 @@ class ConnectFour(KInARow):
 
 @hookimpl
 def make_game(options: Mapping[str, str]) -> ConnectFour:
-    """Make the game; options `rows`, `cols` and `k`, the stones in a line that win."""
+    """Make the game; its options are `rows`, `cols` and `k`, the number of stones in a row that win."""
     reader = OptionReader(ConnectFour.name, options)
     rows = reader.integer("rows", 6, low=1, high=MAX_SIDE)
     cols = reader.integer("cols", 7, low=1, high=MAX_SIDE)

@@ -1,4 +1,4 @@
-"""The game gomoku: five in a row on a large board, or any k on any square one."""
+"""The game gomoku: five in a row on a large board, or k in a row on any square board."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Gomoku(Placement):
 
 @hookimpl
 def make_game(options: Mapping[str, str]) -> Gomoku:
-    """Make the game; options `size`, `k`, the stones in a line that win, and `exact`, on or off."""
+    """Make the game; its options are `size`, `k` (stones in a row that win) and `exact` (on or off)."""
     reader = OptionReader(Gomoku.name, options)
     size = reader.integer("size", 15, low=2, high=MAX_SIDE)
     k = reader.integer("k", 5, low=2, high=MAX_SIDE)

@@ -1,4 +1,4 @@
-"""What all k-in-a-row games share: one immutable state on bitboards and the rules around it."""
+"""The rules shared by all k-in-a-row games, and their immutable states on bitboards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Symmetry
 
 MAX_SIDE = 26
-"""Rows and columns at most: columns are named by the letters a to z."""
+"""Maximum number of rows and of columns, because columns are named by the letters a to z."""
 _WORDS = (  # noqa: SIM905 # a list would be formatted to one word a line
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
     " seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four twenty-five"
@@ -31,11 +31,11 @@ _WORDS = (  # noqa: SIM905 # a list would be formatted to one word a line
 _ONGOING = (0.0, 0.0)
 _WINS = ((1.0, -1.0), (-1.0, 1.0))
 _MAX_LISTED = 12
-"""A message lists no more legal moves than this."""
+"""Maximum number of legal moves that an error message lists."""
 
 
 class KInARowState(State):
-    """A point in play; besides the contract, it shows the bitboards it is made of."""
+    """A state that also exposes the bitboards it is made of."""
 
     __slots__ = (
         "_cells",
@@ -54,19 +54,19 @@ class KInARowState(State):
     game: KInARow
     """The rules."""
     last: int
-    """The stone placed last, as an int with one bit; 0 at the start."""
+    """The cell of the last action, as an int with one bit; 0 in the initial state."""
     _past: KInARowState | tuple[int, ...]
-    """The state before, until somebody asks for the history; from then on the history."""
+    """The previous state; replaced by the tuple of actions when `history` is first read."""
     _own: int
-    """The mover's tally."""
+    """The tally of the side to move (see `Tally`)."""
     _opp: int
-    """The other side's tally."""
+    """The tally of the other side."""
     _free: int
-    """Where a stone can land: one bit for each legal action."""
+    """The cells where a stone can land: one bit for each legal action."""
 
     @classmethod
     def start(cls, game: KInARow) -> KInARowState:
-        """Give the state before the first action."""
+        """Return the state before the first action."""
         state = cls()
         state.game = game
         state.last = state.current_player = 0
@@ -89,7 +89,7 @@ class KInARowState(State):
             raise game.illegal(self, action)
         gain, step, closes = tally.places[bit]
         player = self.current_player
-        # Filled in here, for a call of `__init__` would cost as much as all the rest.
+        # The fields are set here, because a call of `__init__` would cost as much as all the rest.
         new = KInARowState()
         new.game = game
         new.last = bit
@@ -117,7 +117,7 @@ class KInARowState(State):
     def history(self) -> tuple[int, ...]:  # pyright: ignore[reportIncompatibleVariableOverride] # made when asked for
         """Actions from the initial state to here."""
         state, actions = self, list[int]()
-        # Not whether it is a state: that is slow to ask of an abstract class.
+        # Testing for the tuple, because `isinstance` with an abstract class is slow.
         while not isinstance(past := state._past, tuple):
             actions.append(self.game.tally.actions[state.last])
             state = past
@@ -127,18 +127,21 @@ class KInARowState(State):
 
     @override
     def __getstate__(self) -> object:
-        """Give what copies and pickles keep: the history; a chain of states would be too deep for them."""
+        """Return the state for copies and pickles, with the history as a tuple.
+
+        A chain of previous states would exceed the recursion limit.
+        """
         self._past = self.history
         return super().__getstate__()
 
     @property
     def own(self) -> int:
-        """Stones of the side to move, laid out as `game.board` says."""
+        """Stones of the side to move, in the layout of `game.board`."""
         return self._own & self.game.tally.cells
 
     @property
     def opp(self) -> int:
-        """Stones of the other side, who has just moved."""
+        """Stones of the other side, in the layout of `game.board`."""
         return self._opp & self.game.tally.cells
 
     @property
@@ -148,7 +151,7 @@ class KInARowState(State):
 
     @property
     def cells(self) -> tuple[int, ...]:  # pyright: ignore[reportIncompatibleVariableOverride] # made when asked for
-        """The board flat, row 0 on top: 0 empty, 1 first player's, 2 second player's."""
+        """The board, flattened, row 0 on top: 0 empty, 1 first player's stone, 2 second player's stone."""
         try:
             return self._cells
         except AttributeError:
@@ -164,12 +167,12 @@ class KInARowState(State):
     @property
     @override
     def observation(self) -> NDArray[np.float32]:
-        """The board for the side to move: `[4, rows, columns]`, values 0 or 1.
+        """The board as the side to move sees it: float32 `[4, rows, columns]`, values 0 or 1.
 
-        Planes: the mover's stones, the opponent's, the stone placed last (none at the start), and all ones
-        when the first player moves, else all zeros.
+        Planes: the mover's stones; the opponent's stones; the last stone (empty in the initial state); all
+        ones if the first player is to move, else all zeros.
         """
-        # Here, as most bots never look at planes, and NumPy is half of what a bot's process loads.
+        # Imported here because most bots never read planes, and NumPy is half of what their process loads.
         import numpy as np
 
         game = self.game
@@ -182,24 +185,24 @@ class KInARowState(State):
 
 
 class KInARow(Game):
-    """Two players place stones in turn; the first to have k in a row wins, a full board is a draw."""
+    """Two players place stones in turn; the first with k in a row wins, and a full board is a draw."""
 
     defaults: ClassVar[Mapping[str, int | str]]
-    """The values of `params` that a spec leaves out."""
+    """The default values of `params`."""
     board: Bitboard
-    """Layout of the states' bitboards, and the line test."""
+    """Layout of the states' bitboards, and the test for lines."""
     tally: Tally
-    """How the states count lines."""
+    """Counts the stones on each line of the board."""
     min_length: int
-    """No match is won in fewer actions."""
+    """Length in actions of the shortest possible win."""
 
     def __init__(
         self, board: Bitboard, params: Mapping[str, int | str], symmetries: Sequence[Symmetry]
     ) -> None:
-        """Make the rules for `board`.
+        """Initialise the rules for `board`.
 
         Raises:
-            OptionError: no line of k fits on the board.
+            OptionError: the board is too small for a line of k.
         """
         if board.k > max(board.rows, board.cols):
             raise OptionError(
@@ -222,11 +225,11 @@ class KInARow(Game):
 
     @override
     def ending(self, state: State) -> str:
-        """Say in words by what a terminal `state` ended: "four in a row" or "full board"."""
+        """Describe how a terminal `state` was decided: "four in a row" or "full board"."""
         return f"{_WORDS[self.board.k]} in a row" if any(state.returns) else "full board"
 
     def checked(self, action: object) -> int:
-        """Give `action` as a plain int; ints of other kinds, like NumPy's, are welcome, bools are not.
+        """Return `action` as a plain int. Other integers, such as NumPy's, are accepted; bools are not.
 
         Raises:
             InvalidMoveError: `action` is not an int in `[0, num_actions)`.
@@ -235,19 +238,19 @@ class KInARow(Game):
         if isinstance(action, bool):
             raise InvalidMoveError(f"a bool is not an action; {known}")
         try:
-            number = operator.index(action)  # pyright: ignore[reportArgumentType] # the TypeError is the answer
+            number = operator.index(action)  # pyright: ignore[reportArgumentType] # the TypeError is handled
         except TypeError:
             raise InvalidMoveError(
                 f"a value of type {type(action).__name__} is not an action; {known}"
             ) from None
         if not 0 <= number < self.num_actions:
-            # Python refuses to print ints of thousands of digits.
+            # Python refuses to convert ints of thousands of digits to text.
             shown = str(number) if number.bit_length() <= 64 else f"an int of {number.bit_length()} bits"  # noqa: PLR2004 # 64 bits are easily read
             raise InvalidMoveError(f"{shown} is not an action; {known}")
         return number
 
     def illegal(self, state: State, action: int) -> IllegalMoveError:
-        """Make the error that says why `action` is not allowed in `state` and what is."""
+        """Make the error that says why `action` is not allowed in `state`, and lists what is."""
         move = self.move(state, action)
         if state.is_terminal:
             return IllegalMoveError(f"move {move} is not allowed: the match is over by {self.ending(state)}")

@@ -1,4 +1,4 @@
-"""Positions and matches as text that people read and paste, printed and parsed."""
+"""Positions and matches as text for people to read and paste: formatting and parsing."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _PLY = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class Position(NamedTuple):
-    """What a position text says; `str()` prints it."""
+    """A parsed position text; `str()` formats it."""
 
     spec: Spec
     """The game with its options, defaults left out."""
     shape: tuple[int, int]
     """Rows and columns."""
     cells: tuple[int, ...]
-    """The board flat, row 0 on top: 0 empty, 1 first player's, 2 second player's."""
+    """The board, flattened, row 0 on top: 0 empty, 1 first player's stone, 2 second player's stone."""
     player: int
-    """Who moves, 0 or 1."""
+    """The side to move, 0 or 1."""
     ply: int
     """Number of actions so far."""
 
     def __str__(self) -> str:
-        """Give the text: game, rows from the top, side to move, ply."""
+        """Return the text: game, rows from the top, side to move, ply; separated by blanks."""
         rows, cols = self.shape
         board = "/".join(_print_row(self.cells[row * cols : (row + 1) * cols]) for row in range(rows))
         return f"{self.spec} {board} {_STONES[self.player]} {self.ply}"
 
 
 def spec_of(game: Game) -> Spec:
-    """Give the spec of a game: its parameters, less those equal to `game.defaults` where it has them."""
+    """Return the spec of a game; parameters equal to `game.defaults`, if it has them, are left out."""
     defaults: Mapping[str, int | str] = getattr(game, "defaults", {})
     return Spec(
         game.name, {key: str(value) for key, value in game.params.items() if defaults.get(key) != value}
@@ -50,24 +50,24 @@ def spec_of(game: Game) -> Spec:
 
 
 def position_of(game: Game, state: State) -> Position:
-    """Give the position of a state; its text is `str(position_of(game, state))`.
+    """Return the position of a state; format it with `str`.
 
-    For example `connect-four 7/7/7/7/7/3x3 o 1`: digits are runs of empty cells, x is first, o second.
+    For example `connect-four 7/7/7/7/7/3x3 o 1`: numbers are runs of empty cells, x is first, o is second.
     """
     return Position(spec_of(game), game.shape, state.cells, state.current_player, len(state.history))
 
 
 def parse_position(text: str) -> Position:
-    """Read a position, strictly; the inverse of `str`.
+    """Parse a position text strictly; the inverse of `str`.
 
-    Whether play can reach the position is not asked.
+    It does not check whether the position can be reached by play.
 
     Raises:
-        PluginError: the game is not a spec.
-        InvalidMoveError: the board, the side or the ply cannot be read.
+        PluginError: the game is not a valid spec.
+        InvalidMoveError: the board, the side or the ply is malformed.
     """
     parts = text.strip().rsplit(" ", 3)
-    if len(parts) != 4:  # noqa: PLR2004 # the four parts the message names
+    if len(parts) != 4:  # noqa: PLR2004 # the four parts that the message names
         raise InvalidMoveError(
             f'"{text}" is not a position; write GAME ROWS SIDE PLY, separated by one blank'
         )
@@ -90,11 +90,11 @@ def parse_position(text: str) -> Position:
 
 
 def format_moves(game: Game, actions: Iterable[int]) -> str:
-    """Write a match, or its beginning, as moves: "4453" for Connect Four up to 9 columns, else "h8 g7".
+    """Format a match or its beginning as moves: "4453" for Connect Four up to 9 columns, else "h8 g7".
 
     Raises:
-        InvalidMoveError: an action is not one of the game.
-        IllegalMoveError: an action is not allowed where it stands.
+        InvalidMoveError: an action does not exist in the game.
+        IllegalMoveError: an action is not allowed in its position.
     """
     state = game.initial_state()
     moves: list[str] = []
@@ -105,11 +105,11 @@ def format_moves(game: Game, actions: Iterable[int]) -> str:
 
 
 def parse_moves(game: Game, text: str) -> tuple[int, ...]:
-    """Read a match, or its beginning; blanks between moves may be left out where `format_moves` does.
+    """Parse a match or its beginning; blanks between moves are optional where `format_moves` writes none.
 
     Raises:
-        InvalidMoveError: a word is not a move of the game; the message gives its ply.
-        IllegalMoveError: a move is not allowed where it stands; the message gives its ply.
+        InvalidMoveError: a word is not a move of the game; the text names its ply.
+        IllegalMoveError: a move is not allowed in its position; the text names its ply.
     """
     state = game.initial_state()
     words = "".join(text.split()) if _is_compact(game) else text.split()
@@ -122,7 +122,7 @@ def parse_moves(game: Game, text: str) -> tuple[int, ...]:
 
 
 def _is_compact(game: Game) -> bool:
-    return game.name == "connect-four" and game.shape[1] <= 9  # noqa: PLR2004 # columns of one digit
+    return game.name == "connect-four" and game.shape[1] <= 9  # noqa: PLR2004 # columns with one digit
 
 
 def _print_row(cells: tuple[int, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Games in which a stone goes on any empty cell of a square board, named like h8."""
+"""Games that place a stone on any empty cell of a square board, with cells named like h8."""
 
 from __future__ import annotations
 

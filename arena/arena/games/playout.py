@@ -1,4 +1,4 @@
-"""A match played at random, to the end."""
+"""A random match, played to its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def random_match(game: Game, rng: Random) -> State:
-    """Play uniformly random actions drawn from `rng` and give the terminal state."""
+    """Play uniformly random actions drawn from `rng` and return the terminal state."""
     state = game.initial_state()
     while not state.is_terminal:
         state = state.child(rng.choice(state.legal_actions))

@@ -1,4 +1,4 @@
-"""Symmetries of boards, and the canonical forms of positions and matches under them."""
+"""Symmetries of boards, and canonical forms of positions and matches."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 
 class Canonical(NamedTuple):
-    """A position as the least of its symmetric images; two positions are equivalent when `key` is equal."""
+    """The smallest of a position's symmetric images; two positions are equivalent if their `key` is equal."""
 
     cells: tuple[int, ...]
-    """The least cells over the symmetries."""
+    """The lexicographically smallest image of the cells."""
     player: int
-    """Who moves, 0 or 1."""
+    """The side to move, 0 or 1."""
     symmetry: int
-    """Index in `game.symmetries` of the first symmetry that leads from the position to `cells`."""
+    """Index in `game.symmetries` of the first symmetry that maps the position to `cells`."""
 
     @property
     def key(self) -> tuple[tuple[int, ...], int]:
-        """Cells and player, without the way there."""
+        """Cells and player, without the symmetry."""
         return self.cells, self.player
 
 
 def mirror_symmetries(rows: int, cols: int) -> tuple[Symmetry, Symmetry]:
-    """Give identity and left-right mirror of a board whose actions are its columns."""
+    """Return the identity and the left-right mirror of a board whose actions are columns."""
     columns = tuple(range(cols))
     mirror = tuple(row * cols + cols - 1 - col for row in range(rows) for col in columns)
     return Symmetry(tuple(range(rows * cols)), columns), Symmetry(mirror, columns[::-1])
 
 
 def square_symmetries(size: int) -> tuple[Symmetry, ...]:
-    """Give the symmetries of a square board whose actions are its cells.
+    """Return the eight symmetries of a square board whose actions are cells.
 
-    Identity and the quarter turns clockwise, then mirror, diagonal, upside down and the other diagonal.
+    Order: identity, quarter turns clockwise, then left-right mirror, diagonal, upside down, other diagonal.
     """
     grid = [tuple(range(size * row, size * (row + 1))) for row in range(size)]
     images: list[tuple[int, ...]] = []
@@ -55,7 +55,7 @@ def square_symmetries(size: int) -> tuple[Symmetry, ...]:
 
 
 def canonical(game: Game, state: State) -> Canonical:
-    """Give the canonical form of a position of any game."""
+    """Return the canonical form of a position of any game."""
     cells = state.cells
     images = [_image(cells, symmetry.cells) for symmetry in game.symmetries]
     best = min(range(len(images)), key=images.__getitem__)
@@ -63,10 +63,10 @@ def canonical(game: Game, state: State) -> Canonical:
 
 
 def leading(game: Game, state: State, other: State) -> tuple[int, ...]:
-    """Return the indices in `game.symmetries` of those that lead from one position to another.
+    """Return the indices in `game.symmetries` of all symmetries that map one position to another.
 
-    It is empty where the positions are not equivalent, or where another side moves; from a position to itself
-    they are the symmetries of the position.
+    The result is empty if the positions are not equivalent or have different sides to move. For a position
+    and itself it lists the symmetries of the position.
     """
     if state.current_player != other.current_player:
         return ()
@@ -77,15 +77,15 @@ def leading(game: Game, state: State, other: State) -> tuple[int, ...]:
 
 
 def canonical_actions(game: Game, actions: Sequence[int]) -> tuple[int, ...]:
-    """Give the least of the action sequences that the symmetries make of `actions`."""
+    """Return the smallest of the images of an action sequence under the game's symmetries."""
     return min(tuple(symmetry.actions[action] for action in actions) for symmetry in game.symmetries)
 
 
 def match_hash(game: Game, actions: Sequence[int]) -> str:
-    """Give what is equal for equal matches, mirrored and turned ones included, as 64 hex digits.
+    """Return a hash that is equal for equal matches and their symmetric images, as 64 hex digits.
 
-    It is the SHA-256 of the game's spec with every parameter, keys sorted, and the canonical actions in
-    decimal, all separated by single blanks: `gomoku:exact=off,k=4,size=6 0 7 1`.
+    It is the SHA-256 of the game's spec with every parameter, keys sorted, followed by the canonical actions
+    in decimal, all separated by single blanks: `gomoku:exact=off,k=4,size=6 0 7 1`.
     """
     spec = Spec(game.name, {key: str(value) for key, value in game.params.items()})
     text = " ".join([str(spec), *map(str, canonical_actions(game, actions))])

@@ -1,4 +1,4 @@
-"""The game tic-tac-toe: three in a row on three by three cells."""
+"""The game tic-tac-toe: three in a row on a board of three by three cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TicTacToe(Placement):
-    """Three in a row on a board of three by three."""
+    """Three in a row on a board of three by three cells."""
 
     name = "tic-tac-toe"
     defaults: ClassVar = {}

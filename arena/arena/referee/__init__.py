@@ -1,1 +1,1 @@
-"""The referee: asks a bot for its move, times it, checks it, decides; it trusts nobody."""
+"""The referee asks a bot for its move, times and checks the answer, and decides; it trusts no bot."""

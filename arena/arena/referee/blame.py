@@ -1,4 +1,4 @@
-"""Who forfeited a match: the one rule, in the lowest room that knows outcomes and terminations."""
+"""The rule for who forfeited a match, in the lowest room that knows outcomes and terminations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _LOSERS: Final[Mapping[str, int]] = {Outcome.FIRST.value: 1, Outcome.SECOND.valu
 
 
 def forfeiter(outcome: str, termination: str) -> int | None:
-    """Return the player that forfeited, 0 or 1: a forfeit belongs to the loser, a void match to nobody.
+    """Return the player that forfeited, 0 or 1: a forfeit belongs to the loser.
 
-    None also where a match ended without a fault, or with words that no version of the arena has written: a
-    viewer asks about whatever an event says.
+    Returns None for a void match, for a match that ended without a fault, and for words that no version of
+    the arena has written, because viewers pass on whatever an event contains.
     """
     return _LOSERS.get(outcome) if termination in _FAULTS else None

@@ -1,4 +1,4 @@
-"""The clocks of both players during one match."""
+"""The clocks of both players during a match."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Bound", "GameClock", "TimeControl"]
 
 
 class Bound(NamedTuple):
-    """What binds one answer."""
+    """The time limits of one answer."""
 
     limit_ms: float
-    """Milliseconds without the margin; may be negative."""
+    """Time limit in milliseconds, without the margin; may be negative."""
     allowance_s: float
-    """Seconds from the question until the answer is too late, margin included."""
+    """Seconds from the question after which the answer is too late, margin included."""
     lateness: Termination
-    """The termination if it is."""
+    """The termination of a match whose bot answers too late."""
 
 
 class GameClock:
-    """What both players have left; each one by a control of their own."""
+    """The remaining time of both players, each under its own time control."""
 
     def __init__(self, controls: tuple[TimeControl, TimeControl]) -> None:
         self._controls = controls
@@ -32,16 +32,16 @@ class GameClock:
         self._left_ms = [left_ms, left_ms if second is first else _start_ms(second)]
         self._num_moves = [0, 0]
         self._thought_s = [0.0, 0.0]
-        # Both hold until a clock changes, which those per move never do.
+        # Caches, valid until a clock changes; with a limit per move a clock never changes.
         self._shown: list[Clock | None] = [None, None]
         self._bounds: list[Bound | None] = [None, None]
 
     def remaining_ms(self, player: int) -> int:
-        """Give what the player's clock shows, never below 0: `move_ms`, the clock, or the bank."""
+        """Return the milliseconds on the player's clock, never below 0: `move_ms`, the clock, or the bank."""
         return max(0, int(self._left_ms[player]))
 
     def to_wire(self, player: int) -> Clock:
-        """Give the `clock` of `go` to the player."""
+        """Return the field `clock` of the player's `go` message."""
         shown = self._shown[player]
         if shown is None:
             shown = Clock(you_ms=self.remaining_ms(player), opp_ms=self.remaining_ms(1 - player))
@@ -49,7 +49,7 @@ class GameClock:
         return shown
 
     def bound(self, player: int) -> Bound:
-        """Give what binds the player's next answer."""
+        """Return the time limits of the player's next answer."""
         bound = self._bounds[player]
         if bound is None:
             bound = Bound(self.limit_ms(player), self.allowance_s(player), self.lateness(player))
@@ -57,28 +57,28 @@ class GameClock:
         return bound
 
     def limit_ms(self, player: int) -> float:
-        """Give the milliseconds the player has for the next answer, without the margin; may be negative."""
+        """Return the player's time for the next answer in milliseconds, without margin; may be negative."""
         control = self._controls[player]
         if control.mode == "bank":
             return control.move_ms + self._left_ms[player]
         return min(control.move_ms, self._left_ms[player])
 
     def allowance_s(self, player: int) -> float:
-        """Give the seconds from the question until the next answer is too late, margin included."""
+        """Return the seconds after the question at which the next answer is too late, margin included."""
         return (self.limit_ms(player) + self._controls[player].margin_ms) / 1000
 
     def lateness(self, player: int) -> Termination:
-        """Give the termination if the player's next answer comes too late."""
+        """Return the termination of the match if the player's next answer is too late."""
         control = self._controls[player]
         by_move = control.mode != "bank" and control.move_ms <= self._left_ms[player]
         return Termination.TIME_MOVE if by_move else Termination.TIME_GAME
 
     def thought_s(self, player: int) -> float:
-        """Return the seconds of all answers that were charged to the player."""
+        """Return the total seconds of the answers that were charged to the player."""
         return self._thought_s[player]
 
     def charge(self, player: int, elapsed_s: float) -> None:
-        """Take all of an answer's time off the player's clock, then add what a move earns."""
+        """Subtract the time of an answer from the player's clock, then add the increment."""
         self._thought_s[player] += elapsed_s
         control = self._controls[player]
         if control.mode == "move":

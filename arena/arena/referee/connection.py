@@ -1,4 +1,4 @@
-"""The referee's end of a bot's pipes: sends, receives with a deadline, keeps stderr from filling up."""
+"""The referee's end of a bot's pipes: sends messages, receives with a deadline, drains stderr."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from arena.sandbox.process import Process
 
 STDERR_KEPT = 1 << 16
-"""Bytes of the end of stderr that are kept."""
+"""Number of bytes kept from the end of stderr."""
 _WATCH_S = 0.05
-"""Seconds between two looks at what a bot holds, whether it thinks long or answers often."""
+"""Seconds between two checks of a bot's memory and tasks, whether it thinks long or answers often."""
 _SCRATCH_PART = 20
-"""So many times as long as it takes to look through a scratch folder passes till the next time."""
+"""A check of the scratch folder is followed by a pause of this many times its duration."""
 _BEAT_S = 0.01
-"""Seconds of one wait; how much longer it took tells how late this process was scheduled."""
+"""Seconds of one wait; its excess shows how late this process was scheduled."""
 _LATE_S = 0.001
-"""A wait that took this much too long is looked into: who had the processor?"""
+"""Seconds; a wait that exceeds its length by more is examined: which process had the processor?"""
 _LARGEST_PIPE = 1 << 20
-"""Bytes a pipe can be made to hold."""
+"""Maximum capacity of a pipe on Linux, in bytes."""
 
 
 class Connection:
-    """Messages to and from one process, without ever waiting longer than asked to."""
+    """Exchanges messages with one process without ever blocking longer than asked to."""
 
     lag_s: float
-    """By how much, since the last `send`, the worst wait took longer than it was to, in seconds.
+    """The largest excess of a wait over its intended length since the last `send`, in seconds.
 
-    Waits that the process itself made longer, by what it computed, do not count.
+    Waits that the bot itself lengthened by computing do not count.
     """
 
     def __init__(
@@ -55,18 +55,18 @@ class Connection:
         *,
         cores: Collection[int] | None = None,
     ) -> None:
-        """Own the pipes of a process from now on.
+        """Take ownership of a process's pipes.
 
         Args:
-            process: the other end.
-            limits: of its messages and its memory.
-            wire: keeps what is said.
-            cores: those the process may run on; None for those of this one.
+            process: the process at the other end.
+            limits: limits on its messages and its memory.
+            wire: records the messages.
+            cores: the cores it may run on; None means those of this process.
         """
         self.process = process
-        """The other end."""
+        """The process at the other end."""
         self.cpu_s: Callable[[], float] = float
-        """Returns the seconds of CPU the process has used; 0.0, as at first, means that nobody knows."""
+        """Returns the CPU seconds that the process has used; 0.0, the initial value, means unknown."""
         cores = own_cores() if cores is None else cores
         self._num_cores = len(cores)
         self._starvation = Starvation(process.pid, cores)
@@ -92,21 +92,21 @@ class Connection:
 
     @property
     def received_at(self) -> float:
-        """When the last message received was complete, by `time.monotonic`."""
+        """Time at which the last received message was complete, by `time.monotonic`."""
         return self._lines.read_at
 
     @property
     def has_unsent(self) -> bool:
-        """Whether the bot has left so much unread that something could not be sent."""
+        """Whether data is waiting to be sent because the bot has not read enough."""
         return bool(self._unsent)
 
     @property
     def stderr(self) -> bytes:
-        """The end of what the bot wrote to stderr."""
+        """The last `STDERR_KEPT` bytes that the bot wrote to stderr."""
         return bytes(self._stderr)
 
     def send(self, message: Message) -> float:
-        """Send a message and give the time when that was done; what the pipe does not take goes later.
+        """Send a message and return the time at which it was sent; what the pipe cannot hold is sent later.
 
         Raises:
             FaultError: the bot closed its input (`crash`).
@@ -124,42 +124,42 @@ class Connection:
         return now
 
     def starts_to_use(self, used_s: float, deadline: float = math.inf, margin_s: float = 0.0) -> None:
-        """Note that the process is resumed now, to answer.
+        """Record that the process is resumed now in order to answer.
 
         Args:
-            used_s: seconds of CPU that it has used before.
-            deadline: when its answer, with the margin, is too late, by `time.monotonic`; shortly before it
-                begins to count how long the machine keeps the process from answering.
-            margin_s: the margin.
+            used_s: CPU seconds that it has used so far.
+            deadline: time at which its answer is too late, margin included, by `time.monotonic`. Shortly
+                before it, the time that the machine keeps the process from answering starts to count.
+            margin_s: the margin, in seconds.
         """
         self._used_s, self._used_at = used_s, time.monotonic()
         self._near_from, self._most_s = deadline - near_s(margin_s), most_given_back_s(margin_s)
         self._starvation.begin(deadline, margin_s)
 
     def waited_s(self) -> float:
-        """Return for how many seconds, near the deadline, others kept the process from its cores."""
+        """Return the seconds for which other processes kept the bot from its cores, near the deadline."""
         return 0.0 if math.isinf(self._near_from) else self._starvation.waited_s(self.cpu_s())
 
     def kept_s(self) -> float:
-        """Return for how many seconds, near the deadline, others delayed an answer or its reading."""
+        """Return the seconds by which other processes delayed an answer or its reading, near the deadline."""
         return max(self.waited_s(), self._lagged_s)
 
     def given_back_s(self) -> float:
-        """Return how many seconds after its deadline the answer is still in time."""
+        """Return the seconds after its deadline within which the answer is still in time."""
         return min(self.kept_s(), self._most_s)
 
     def receive(self, deadline: float, pulse: Callable[[], None] | None = None) -> BotMessage | None:
-        """Give the next message, or None if there is none by `deadline` (`time.monotonic`).
+        """Return the next message, or None if there is none by `deadline`.
 
-        At the deadline there is one last look; what it finds is given, and `received_at` says how late it is.
+        Input is read once more at the deadline; `received_at` tells how late such a message is.
 
         Args:
-            deadline: when to give up; an answer has so much longer as `given_back_s` says by then.
-            pulse: called again and again while waiting, at least every 10 ms.
+            deadline: time to give up, by `time.monotonic`; extended by the current `given_back_s`.
+            pulse: called repeatedly while waiting, at least every 10 ms.
 
         Raises:
-            FaultError: limits, framing or schema were broken, the bot ended (`crash`) or took too much
-                memory or scratch space (`oom`).
+            FaultError: a limit, the framing or the schema was violated, the bot ended (`crash`), or it used
+                too much memory or scratch space (`oom`).
         """
         lines, until = self._lines, deadline
         while (line := lines.next_line()) is None:
@@ -170,7 +170,7 @@ class Connection:
             now = time.monotonic()
             if now >= until:
                 if self._is_late:
-                    # What others take from it until then, it is given back then.
+                    # Delays before this extended deadline extend it again.
                     until = deadline + self.given_back_s()
                     if now >= until:
                         return None
@@ -183,14 +183,15 @@ class Connection:
             raise FaultError(Termination.MALFORMED, str(error), line) from error
 
     def refuse_leftovers(self) -> None:
-        """See that the bot is alive and silent.
+        """Check that the bot is alive and has sent nothing unasked.
 
         Raises:
-            FaultError: it said something (`protocol_order`) or ended (`crash`).
+            FaultError: it sent something (`protocol_order`) or ended (`crash`).
         """
         lines = self._lines
         events = self._poll.poll(0)
-        # Where an end is an event, no event is no end: the usual case, and one system call.
+        # If the end of the process is reported as an event, no event means it is alive: the usual case, at
+        # the cost of one system call.
         if events or lines.has_partial or self._has_ended or self._life is None:
             lines.begin()
             self._take(events)
@@ -199,18 +200,18 @@ class Connection:
                 raise FaultError(Termination.CRASH, self._how_it_ended())
 
     def read_last_stderr(self) -> None:
-        """Read what a process that is dead, or has to wait, left in its stderr; never waits."""
+        """Read what a dead or waiting process left in its stderr, without blocking."""
         self._read_stderr(_LARGEST_PIPE)
 
     def close(self) -> None:
-        """Close what the connection opened itself; the pipes are the process's."""
+        """Close the descriptors that the connection opened itself; the pipes belong to the process."""
         if self._life is not None:
             os.close(self._life)
             self._life = None
 
     def _is_over(self) -> bool:
         if self._has_ended and not self._lines.is_at_end:
-            # Its last words may still be in the pipe, which a child of it can keep open.
+            # Its last output may still be in the pipe, which a child process can keep open.
             return not self._lines.read()
         return self._lines.is_at_end
 
@@ -218,7 +219,7 @@ class Connection:
         return "it closed its output" if self._lines.is_at_end else "its process ended"
 
     def _wait(self, before: float, deadline: float, pulse: Callable[[], None] | None) -> None:
-        """Wait for one beat at most, from `before`, which is now, and not beyond the deadline."""
+        """Wait for at most one beat, and not beyond the deadline; `before` is the current time."""
         left_s = deadline - before
         beat = _BEAT_S if left_s > _BEAT_S else max(left_s, 0.0)
         events = self._poll.poll(beat * 1000)
@@ -239,7 +240,7 @@ class Connection:
         self._used_s, self._used_at = used_s, now
         if not delays_itself(used_s=spent_s, wall_s=wall_s, num_cores=self._num_cores):
             self.lag_s = max(self.lag_s, late_s)
-            # It may have answered as soon as the delay began; what it computed meanwhile came before that.
+            # The bot may have answered when the delay began, so its CPU time counts as used before the delay.
             unused_s = wall_s - spent_s / self._num_cores
             self._lagged_s += max(0.0, min(late_s, unused_s, now - self._near_from))
         self._starvation.look(now, used_s)
@@ -247,7 +248,7 @@ class Connection:
     def _check_usage(self) -> None:
         used = self.process.usage()
         if used.tasks > self.process.max_tasks:
-            # At once, for what grows like that is a bomb: a crash usually gets a moment to end by itself.
+            # Kill at once: it may be a fork bomb. A bot that crashes usually gets a moment to exit by itself.
             self.process.kill()
             cause = f"it has more than {self.process.max_tasks} threads and processes"
             raise FaultError(Termination.CRASH, cause)
@@ -260,10 +261,11 @@ class Connection:
         if began < self._scratch_at:
             return
         excess = self.process.scratch_excess()
-        # An empty folder takes microseconds, a full one milliseconds, in which no answer is read.
+        # Examining an empty folder takes microseconds, a full one milliseconds, and no answer is read
+        # meanwhile.
         self._scratch_at = began + _SCRATCH_PART * (time.monotonic() - began)
         if excess:
-            # At once, since a bot that writes goes on writing while it is judged.
+            # Kill at once, because the bot would go on writing while it is being judged.
             self.process.kill()
             raise FaultError(Termination.OOM, f"its scratch folder holds {excess}", scratch=excess)
 
@@ -304,10 +306,10 @@ class Connection:
 
 
 def _open_life(pid: int) -> int | None:
-    """Give a descriptor that can be read once the process is dead; None where the system has none."""
+    """Return a pidfd, which becomes readable when the process dies; None if the system has none."""
     if sys.platform != "linux":
         return None
     try:
         return os.pidfd_open(pid)
-    except OSError:  # before Linux 5.3
+    except OSError:  # Linux before 5.3 has no pidfd_open
         return None

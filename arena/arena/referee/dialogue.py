@@ -1,4 +1,4 @@
-"""What is said to a bot and what it may answer: greeting, getting ready, a question."""
+"""The dialogue with a bot: the greeting, the preparation of a match, a question and its answer."""
 
 from __future__ import annotations
 
@@ -43,34 +43,34 @@ _INIT_ERRORS = {
     "oom": Termination.OOM,
     "no_common_protocol": Termination.NO_COMMON_PROTOCOL,
 }
-"""What the code of an `error` before `ready` means; any other is `init_crash`."""
+"""Termination for the code of an `error` sent before `ready`; any other code means `init_crash`."""
 
 
 _ERRORS = {
     "malformed": Termination.MALFORMED,
     "oom": Termination.OOM,
 }
-"""What the code of an `error` in a match means; any other is `bot_error`."""
+"""Termination for the code of an `error` sent in a match; any other code means `bot_error`."""
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A question that was asked."""
+    """A question that a bot has been asked."""
 
     go: Go
     state: State
-    """What it is about."""
+    """The state it asks about."""
     game: Game
     news: NewsGate[Thoughts] | None
-    """Takes the remarks before the answer."""
+    """Receives the bot's remarks before its answer."""
     lateness: Termination
-    """What it is if no answer comes."""
+    """The termination if no answer comes in time."""
 
 
 def greet(connection: Connection, limits: Limits, deadline: float) -> BotHello:
-    """Exchange `hello` with a fresh bot.
+    """Exchange `hello` messages with a new process.
 
     Raises:
-        FaultError: it did not come, did not fit, or not by `deadline` (`time.monotonic`).
+        FaultError: its `hello` is invalid, or did not arrive by `deadline` (`time.monotonic`).
     """
     nonce = secrets.token_hex(8)
     connection.send(ArenaHello(protocols=[PROTOCOL], arena=_version(), limits=limits, nonce=nonce))
@@ -88,7 +88,7 @@ def greet(connection: Connection, limits: Limits, deadline: float) -> BotHello:
 
 
 def is_awake(connection: Connection, deadline: float) -> bool:
-    """Tell whether a waiting bot answers a `ping`, and nothing else, by `deadline` (`time.monotonic`)."""
+    """Return whether a waiting bot answers a `ping` correctly by `deadline` (`time.monotonic`)."""
     n = secrets.randbits(31)
     try:
         connection.send(Ping(n=n))
@@ -98,10 +98,10 @@ def is_awake(connection: Connection, deadline: float) -> bool:
 
 
 def get_ready(connection: Connection, setup: SeatSetup, seconds: float) -> bool:
-    """Announce a match and wait for `ready`; return whether the bot says that it is deterministic.
+    """Announce a match and wait for `ready`; return whether the bot declares itself deterministic.
 
     Raises:
-        FaultError: it did not come, did not fit, or not within so many seconds.
+        FaultError: its `ready` is invalid, or did not arrive within `seconds`.
     """
     connection.refuse_leftovers()
     game = setup.game
@@ -128,13 +128,13 @@ def get_ready(connection: Connection, setup: SeatSetup, seconds: float) -> bool:
 def await_reply(
     connection: Connection, question: Question, deadline: float
 ) -> tuple[Action | Resign, Info | None]:
-    """Wait for the answer to a question; `connection.received_at` tells when it came.
+    """Wait for the answer to a question; its time is then in `connection.received_at`.
 
     Returns:
-        The answer, a legal action if it is one, and the last `info` before it.
+        The answer (if it is an action, a legal one) and the last `info` before it.
 
     Raises:
-        FaultError: `question.lateness` if it never came, or whatever else was wrong with it.
+        FaultError: no answer came in time (`question.lateness`), or it is invalid.
     """
     info: Info | None = None
     go, news = question.go, question.news
@@ -163,20 +163,20 @@ def await_reply(
 
 
 def check_action(action: int, legal: Container[int]) -> None:
-    """See that an action is legal; ask before the clock, for an illegal answer is illegal however late it is.
+    """Check that an action is legal; call it before `check_time`, so a late illegal answer counts as illegal.
 
     Raises:
-        FaultError: it is not (`illegal_move`).
+        FaultError: it is illegal (`illegal_move`).
     """
     if action not in legal:
         raise FaultError(Termination.ILLEGAL_MOVE, "its action is not a legal one", repr(action).encode())
 
 
 def check_time(elapsed_s: float, allowance_s: float, lateness: Termination) -> None:
-    """See that an answer came in time.
+    """Check that an answer came in time.
 
     Raises:
-        FaultError: it did not (`lateness`).
+        FaultError: it came too late (`lateness`).
     """
     if elapsed_s > allowance_s:
         raise FaultError(lateness, "its answer came too late")

@@ -1,4 +1,4 @@
-"""A seat whose bot lives in a process of its own and speaks arena-bot/1."""
+"""A seat whose bot runs in its own process and speaks arena-bot/1."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Outcome, State
 
 _QUIT_S = 1.0
-"""Seconds from `quit` to the kill."""
+"""Seconds from `quit` until the process is killed."""
 _DEATH_S = 0.2
-"""Seconds a bot that closed its pipes has to exit, so that its exit code is known."""
+"""Seconds that a bot has to exit after closing its pipes, so that its exit code becomes known."""
 _NEARLY_ALL = 0.9
-"""A bot that dies with this part of its memory limit in use died of it."""
+"""A bot that dies while using at least this share of a polled memory limit is taken to have died of it."""
 _DEATHS = frozenset({Termination.CRASH, Termination.INIT_CRASH})
 _TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
 _EXCUSABLE = _TOO_LATE | {Termination.INIT_TIMEOUT}
 _IDLE_S = 5.0
-"""Seconds after which a warm process must show that it still answers."""
+"""Seconds of idling after which a warm process must prove that it still answers."""
 _PING_S = 1.0
-"""Seconds it has for that."""
+"""Seconds that it has for this proof."""
 _PATIENCE = 2.0
-"""So many times as long as a process took for its first match, and `_PING_S` more, it has for a later one."""
+"""A later match may take this many times as long to start as the first one, plus `_PING_S`."""
 _MUCH = 0.5
-"""A process that used this part of its scratch folder is not kept for another match."""
+"""A process that has used more than this share of its scratch folder is not reused."""
 _NUM_IDS = 64
-"""Ids of questions that are drawn at once."""
+"""Number of question ids that are drawn at once."""
 
 
 class HostedSeat:
-    """Plays with one process, started at the first match, kept warm, and started anew after a fault."""
+    """Plays with one process, which is started at the first match, reused, and replaced after a fault."""
 
-    def __init__(  # noqa: PLR0913 - one keyword for each thing that is decided about a bot
+    def __init__(  # noqa: PLR0913 - one keyword for each setting of a bot
         self,
         command: Sequence[str],
         *,
@@ -70,32 +70,32 @@ class HostedSeat:
         cores: Collection[int] | None = None,
         before_start: Callable[[], None] | None = None,
     ) -> None:
-        """Make a seat; nothing is started yet.
+        """Make a seat; no process is started yet.
 
         Args:
-            command: program and arguments of the bot, absolute paths.
-            name: of the bot, as registered.
-            version: of the bot, as registered.
-            tier: how to keep it apart.
-            resources: its limits; None for the defaults.
-            ponders: True lets it compute while its opponent thinks.
-            runtime: what runs its code, for the record; empty if that is unknown.
-            readable: what it may read from T2 on; None for all that this interpreter can import.
-            engine: a program that is started beside it, and its arguments.
-            cores: those it may run on; None for those of this process.
-            before_start: called before each start of a process; what it raises, `start` raises.
+            command: program and arguments of the bot, as absolute paths.
+            name: the bot's registered name.
+            version: the bot's registered version.
+            tier: the isolation tier.
+            resources: its resource limits; None for the defaults.
+            ponders: whether it may compute while its opponent thinks.
+            runtime: the runtime of its code, for the record; empty if unknown.
+            readable: the files it may read from T2 on; None for everything that this interpreter can import.
+            engine: program and arguments of an engine that is started beside it.
+            cores: the cores it may run on; None for those of this process.
+            before_start: called before each start of a process; exceptions propagate out of `start`.
         """
         self.name = name
         self.version = version
         self.tier = tier
         self.limits = ""
-        """How the memory and the tasks of the last process were limited, `kernel` or `polled`."""
+        """How memory and tasks of the last process were limited: `kernel` or `polled`."""
         self.runtime = runtime
         self.deterministic = False
         self.wire = WireLog()
-        """What was said in the match that was started last."""
+        """The messages of the match that was started last."""
         self.tracer: Tracer | None = None
-        """Counts the system calls that are refused to processes started from now on."""
+        """Counts the refused system calls of processes started from now on."""
         self._command = tuple(command)
         self._readable = readable
         self._engine = engine
@@ -117,21 +117,21 @@ class HostedSeat:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the bot, which is also its group's; None while there is none."""
+        """The id of the bot's process and of its process group; None without a process."""
         return None if self._connection is None else self._connection.process.pid
 
     @property
     def cpu_s(self) -> float:
-        """Seconds of CPU the bot's process has used."""
+        """CPU seconds that the bot's process has used."""
         return self._pause.cpu_s()
 
     @property
     def idle_cpu_s(self) -> float | None:
-        """Seconds of CPU the bot used while it had to wait, by the last look; None if not measured."""
+        """CPU seconds the bot used while it had to wait, as last measured; None if not measured."""
         return self._pause.idle_cpu_s if self._pause.is_measured else None
 
     def start(self, setup: SeatSetup) -> Fault | None:
-        """Start the process if there is no warm one in order, and get it ready for a match."""
+        """Start a process unless a usable warm one exists, and prepare it for a match."""
         self._setup = setup
         self._is_busy = True
         self.wire.begin()
@@ -159,7 +159,7 @@ class HostedSeat:
         return None
 
     def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
-        """Ask for an action; the seat must have been started."""
+        """Ask for an action; `start` must have been called."""
         connection, setup = self._connection, self._setup
         if connection is None or setup is None:
             raise RuntimeError(f"{self.name} was asked for a move before its match was started")
@@ -180,7 +180,8 @@ class HostedSeat:
         try:
             connection.refuse_leftovers()
             self._refuse_pondering(clock.thought_s(1 - player))
-            # While it is stopped it cannot start before its clock; what the pipe does not take goes later.
+            # Send while the bot is stopped, so it cannot begin before its clock does. What the pipe cannot
+            # hold is sent later.
             began = connection.send(go)
             used_s = self._pause.resume()
             deadline = began + allowance_s
@@ -200,7 +201,7 @@ class HostedSeat:
         return Answer(message.action, elapsed_s, thoughts, given_back_s)
 
     def check(self) -> Fault | None:
-        """Look whether the bot is alive and silent."""
+        """Check that the bot is alive and silent."""
         connection = self._connection
         if connection is None:
             return None
@@ -211,7 +212,7 @@ class HostedSeat:
         return None
 
     def check_idle(self, opponent_s: float) -> Fault | None:
-        """Measure the CPU the bot has used while it had to wait; from T2 on, too much is a fault."""
+        """Measure the CPU time that the bot used while it had to wait; from T2 on, too much is a fault."""
         connection = self._connection
         if connection is None:
             return None
@@ -222,7 +223,7 @@ class HostedSeat:
         return None
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
-        """Tell the bot, if it still lives, that the match is over."""
+        """Tell the bot, if it is alive, that the match is over."""
         connection, setup = self._connection, self._setup
         if connection is None or setup is None:
             return
@@ -234,7 +235,7 @@ class HostedSeat:
             self._drop(connection)
 
     def close(self) -> None:
-        """Ask the bot to quit and kill it a second later, or at once in the middle of a question."""
+        """Send `quit` and kill the bot a second later, or kill it at once in the middle of a question."""
         connection = self._connection
         if connection is None:
             return
@@ -265,18 +266,18 @@ class HostedSeat:
         return self._connection
 
     def _warm(self) -> Connection | None:
-        """Give the process of the match before, running, if it is in order."""
+        """Resume and return the process of the previous match, or None if it cannot be reused."""
         connection = self._connection
         if connection is None:
             return None
         try:
             connection.refuse_leftovers()
         except FaultError:
-            # What it did after its last match was over is no part of this one.
+            # Whatever it did after its last match was over must not affect this one.
             self._drop(connection)
             return None
         if connection.process.scratch_excess(_MUCH):
-            # It is never emptied, and the rest might not do for a match.
+            # The scratch folder is never emptied, and the remaining space might not suffice for a match.
             self._drop(connection)
             return None
         self._pause.resume()
@@ -288,12 +289,13 @@ class HostedSeat:
         return connection
 
     def _goes_on(self, warm: Connection, setup: SeatSetup) -> bool:
-        """Get the process of the match before ready; False if it has ended well instead, as it may, or hangs.
+        """Prepare the process of the previous match; return False if it has exited properly or hangs.
 
-        A bot that plays one match learns that it is over when it is resumed, which is now.
+        A process may exit after a match. If it does, it learns of the end of the match only now, when it is
+        resumed.
 
         Raises:
-            FaultError: it said something else, or exited with another code than 0.
+            FaultError: it sent something else, or exited with a code other than 0.
         """
         seconds = min(setup.init_s, _PING_S + _PATIENCE * self._ready_s)
         try:
@@ -311,7 +313,7 @@ class HostedSeat:
 
     def _refuse_pondering(self, opponent_s: float) -> None:
         self._pause.settle()
-        # In T1 any bot could go on: there the time is on record, and no rule is broken.
+        # In T1 any bot can avoid being stopped: the time is recorded, but breaks no rule.
         if self._ponders or self.tier < Tier.T2:
             return
         used_s, most_s = self._pause.idle_cpu_s, self._pause.bound_s(opponent_s)
@@ -323,7 +325,7 @@ class HostedSeat:
             )
 
     def _rest(self) -> None:
-        """Leave the bot to wait."""
+        """Stop the bot until its next turn."""
         self._pause.stop()
         self._is_busy = False
         self._idle_from = time.monotonic()
@@ -336,7 +338,8 @@ class HostedSeat:
         stalled = False
         if error.termination in _EXCUSABLE:
             at_move = error.termination in _TOO_LATE
-            # Those that start compete for the processor: of a start, only a suspend excuses the length.
+            # Processes that start compete for the processor, so at a start only a suspended machine is an
+            # excuse.
             waited_s, kept_s = (connection.waited_s(), connection.kept_s()) if at_move else (0.0, 0.0)
             most_s = most_given_back_s(window.margin_s)
             stalled = is_stall(
@@ -357,7 +360,7 @@ class HostedSeat:
         detail |= {"exit_code": end.code, "signal": end.signal, "max_rss": end.max_rss}
         detail["stderr"] = stderr_text(connection.stderr)
         self._drop(connection)
-        # The kernel says why it died; without it, what the bot held at last must do.
+        # The kernel reports why a process died; without such a report, the memory it used last must do.
         near_limit = self.limits == "polled" and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
         starved = died and (end.out_of_memory or near_limit)
         return Fault(Termination.OOM if starved else error.termination, detail, stalled)
@@ -372,7 +375,7 @@ class HostedSeat:
 
 
 def _random_ids() -> Generator[str]:
-    """Give ids that nobody can guess; one call of the system is enough for many."""
+    """Yield unguessable ids; one system call draws `_NUM_IDS` of them."""
     while True:
         digits = os.urandom(8 * _NUM_IDS).hex()
         for start in range(0, len(digits), 16):
@@ -381,7 +384,7 @@ def _random_ids() -> Generator[str]:
 
 @contextmanager
 def _on_cores(cores: Collection[int] | None) -> Generator[None]:
-    """Let what is started in a `with` block run on these cores; None, or another system, changes nothing."""
+    """Run what is started within the `with` block on these cores; do nothing for None or without affinity."""
     if cores is None or sys.platform != "linux":
         yield
         return

@@ -1,4 +1,4 @@
-"""A seat whose bot lives in this process (tier T0): fast, for trusted bots only."""
+"""A seat whose bot runs in this process (tier T0): fast, for trusted bots only."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     from arena_plugins.wire import Message
 
 _INIT_CRASHES = frozenset({Termination.BOT_ERROR, Termination.CRASH, Termination.MALFORMED})
-"""What becomes `init_crash` before the first question."""
+"""Terminations that become `init_crash` before the first question."""
 _PLAIN_S = 0.0005
-"""Half a millisecond: what takes no longer is recorded as 0."""
+"""Seconds (half a millisecond); answers that take no longer are recorded as 0 ms."""
 
 Lane = tuple["Bot", "Limit", float, "InProcessSeat"]
-"""A bot, its limit for each answer, in how many seconds its time is neither kept nor judged, and its seat."""
+"""A bot, its limit for each answer, the seconds of an answer too quick to be timed, and its seat."""
 
 
 class InProcessSeat:
-    """Plays by calling the bot; it can be found late, but not stopped."""
+    """Plays by calling the bot directly; a late bot is noticed, but cannot be stopped."""
 
     def __init__(self, make: Callable[[Game, int], Bot], *, name: str, version: str) -> None:
         """Make a seat; no bot is made yet.
 
         Args:
             make: called as `make(game, seed)` for every match, unless the bot has `new_match(seed)`.
-            name: of the bot, as registered.
-            version: of the bot, as registered.
+            name: the bot's registered name.
+            version: the bot's registered version.
         """
         self.name = name
         self.version = version
@@ -59,7 +59,7 @@ class InProcessSeat:
         self.runtime = ""
         self.idle_cpu_s = None
         self.output: BotOutput | None = None
-        """Takes what the bot prints; None lets it print where the arena does."""
+        """Captures what the bot prints; None leaves its prints alone."""
         self._bot: Bot | None = None
         self._limit: Limit | None = None
         self._plain_s = 0.0
@@ -69,13 +69,13 @@ class InProcessSeat:
 
     @property
     def lane(self) -> Lane | None:
-        """What a rally needs; None if what limits an answer changes in a match, or there is no bot."""
+        """The data for a rally; None if the limit of an answer varies within a match, or there is no bot."""
         if self._bot is None or self._limit is None:
             return None
         return self._bot, self._limit, self._plain_s, self
 
     def start(self, setup: SeatSetup) -> Fault | None:
-        """Make the bot, or tell the one there is that a new match begins."""
+        """Make the bot, or tell the existing one that a new match begins."""
         last, self._setup, self._num_asked = self._setup, setup, 0
         if last is None or last.control is not setup.control:
             self._take_control(setup.control)
@@ -87,7 +87,7 @@ class InProcessSeat:
         try:
             with capture:
                 self._make_ready(bot, setup)
-        except BaseException as raised:  # noqa: BLE001 - whatever a bot raises is its forfeit
+        except BaseException as raised:  # noqa: BLE001 - any exception of a bot forfeits the match
             error = _fault_of(raised)
             if error.termination in _INIT_CRASHES:
                 error.termination = Termination.INIT_CRASH
@@ -103,12 +103,12 @@ class InProcessSeat:
         if bot is not None and callable(new_match):
             new_match(setup.seed)
         else:
-            self._bot = None  # the old one's memory first, it may be large
+            self._bot = None  # release the old bot's memory first; it may be large
             self._bot = bot = self._make(setup.game, setup.seed)
         self.deterministic = getattr(bot, "deterministic", None) is True
 
     def _capture(self, ply: int) -> AbstractContextManager[object]:
-        """Return what keeps the prints of the bot at a ply, in a `with` block, if they are to be kept."""
+        """Return a context manager that captures the bot's prints at a ply, if they are to be kept."""
         output = self.output
         if output is None:
             return nullcontext()
@@ -116,7 +116,7 @@ class InProcessSeat:
         return Capture(lambda: output)
 
     def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
-        """Ask for an action; the seat must have been started."""
+        """Ask for an action; `start` must have been called."""
         del num_opening
         bot, setup = self._begun()
         limit = self._limit
@@ -129,21 +129,21 @@ class InProcessSeat:
         try:
             with capture:
                 given = bot.play(state, limit)
-        except BaseException as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
+        except BaseException as error:  # noqa: BLE001 - any exception of a bot forfeits the match
             return self.blame(error, time.monotonic() - began, clock)
         return self.judge(given, state, time.monotonic() - began, clock, asleep_s)
 
     def judge(
         self, given: object, state: State, elapsed_s: float, clock: GameClock, asleep_s: float
     ) -> Answer | Resignation | Fault:
-        """Decide what the bot's answer is.
+        """Judge what `play` returned.
 
         Args:
-            given: what `play` returned.
-            state: the state it was asked about.
+            given: the returned object.
+            state: the state the bot was asked about.
             elapsed_s: seconds from the question to the answer.
-            clock: shows what the bot had.
-            asleep_s: for how long the machine had been suspended before the question.
+            clock: the clock before the answer is charged.
+            asleep_s: total seconds the machine had been suspended before the question.
         """
         _, setup = self._begun()
         legal = state.legal_actions
@@ -156,7 +156,7 @@ class InProcessSeat:
             check_time(elapsed_s, allowance_s, lateness)
         except FaultError as error:
             fault = self._end(error, elapsed_s, limit_ms)
-            # In this process a late scheduler cannot be told from a slow bot, a suspended machine can.
+            # In one process a late scheduler cannot be told from a slow bot, but a suspended machine can.
             is_stall = error.termination is lateness and suspended_s() - asleep_s > SUSPENDED_S
             return msgspec.structs.replace(fault, is_stall=is_stall)
         if not isinstance(answer, Action):
@@ -165,26 +165,26 @@ class InProcessSeat:
         return Answer(answer.action, elapsed_s, read_thoughts(answer, said, state, setup.game))
 
     def blame(self, error: BaseException, elapsed_s: float, clock: GameClock) -> Fault:
-        """Decide what it means that the bot raised `error`, `elapsed_s` seconds after the question.
+        """Judge an exception that the bot raised `elapsed_s` seconds after the question.
 
         Raises:
-            KeyboardInterrupt: it is one, which is nobody's fault.
+            KeyboardInterrupt: `error` is one; it is not the bot's fault.
         """
         _, setup = self._begun()
         return self._end(_fault_of(error), elapsed_s, clock.bound(setup.player).limit_ms)
 
     def check_idle(self, opponent_s: float) -> Fault | None:
-        """Nobody measures what a bot in this process uses."""
+        """Return None: the CPU time of a bot in this process is not measured."""
 
     def check(self) -> Fault | None:
-        """Find nothing: between two calls nothing can go wrong."""
+        """Return None: between two calls a bot in this process cannot fail."""
         return None
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
         """Do nothing: the contract of a bot has no end of a match."""
 
     def close(self) -> None:
-        """Let the bot go."""
+        """Release the bot."""
         self._bot = None
 
     def _take_control(self, control: TimeControl) -> None:
@@ -206,7 +206,7 @@ class InProcessSeat:
         if isinstance(cause, SystemExit):
             detail["exit_code"] = cause.code if isinstance(cause.code, int) else int(cause.code is not None)
         if cause is not None:
-            # Of a bot in this process the traceback is what stderr is of one outside.
+            # For a bot in this process the traceback takes the place of stderr.
             detail["stderr"] = stderr_text("".join(traceback.format_exception(cause)).encode())
         return Fault(error.termination, detail)
 
@@ -219,10 +219,10 @@ def _messages(given: object, legal: Collection[int]) -> list[Message]:
 
 
 def _fault_of(error: BaseException) -> FaultError:
-    """Give the forfeit of a bot that raised `error`: SystemExit is one too.
+    """Return the forfeit of a bot that raised `error`; SystemExit counts as a forfeit, too.
 
     Raises:
-        KeyboardInterrupt: it is one.
+        KeyboardInterrupt: `error` is one.
     """
     if isinstance(error, KeyboardInterrupt):
         raise error

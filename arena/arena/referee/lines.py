@@ -1,4 +1,4 @@
-"""Lines from a descriptor that does not block, within the limits of one answer."""
+"""Reads lines from a non-blocking descriptor, within the limits of one answer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from arena_plugins.wire import Limits
 
 CHUNK = 1 << 16
-"""Bytes of one read: what a pipe holds."""
+"""Bytes of one read: the default capacity of a pipe."""
 
 
 class LineReader:
-    """Splits what arrives at a descriptor; counts bytes and lines from one `begin` to the next."""
+    """Splits the bytes from a descriptor into lines; counts bytes and lines since the last `begin`."""
 
     read_at: float
-    """When the last read returned, by `time.monotonic`: the time of the lines it completed."""
+    """Time at which the last read returned, by `time.monotonic`: the time of the lines it completed."""
     is_at_end: bool
-    """Whether the other side closed; lines it sent before may still be there."""
+    """Whether the other side closed the pipe; lines sent before may still be buffered."""
 
     def __init__(self, fd: int, limits: Limits) -> None:
         self._fd = fd
@@ -35,15 +35,15 @@ class LineReader:
 
     @property
     def has_partial(self) -> bool:
-        """Whether something was read that `next_line` did not give."""
+        """Whether bytes were read that `next_line` has not returned."""
         return bool(self._buffer)
 
     def begin(self) -> None:
-        """Count anew: a question was asked."""
+        """Reset the counters, because a question was asked."""
         self._num_bytes = self._num_lines = 0
 
     def read(self) -> bool:
-        """Take what has arrived, one chunk at most; say whether there was any."""
+        """Read at most one chunk of the available bytes; return whether there were any."""
         try:
             chunk = os.read(self._fd, CHUNK)
         except BlockingIOError:
@@ -54,10 +54,10 @@ class LineReader:
         return bool(chunk)
 
     def next_line(self) -> bytes | None:
-        """Give the next line without its end, empty ones left out; None if none is complete.
+        """Return the next non-empty line without its end; None if no line is complete.
 
         Raises:
-            FaultError: a line is too long (`oversize_line`), or there is too much (`output_flood`).
+            FaultError: a line is too long (`oversize_line`), or there is too much output (`output_flood`).
         """
         buffer = self._buffer
         if not buffer:
@@ -73,10 +73,10 @@ class LineReader:
         return None
 
     def refuse_leftovers(self) -> None:
-        """Take all there is; nobody asked, so nothing but line ends may be there.
+        """Read all available bytes; since no question was asked, only line ends are allowed.
 
         Raises:
-            FaultError: there is something (`protocol_order`), or there is no end to it (`output_flood`).
+            FaultError: there are other bytes (`protocol_order`), or too many of them (`output_flood`).
         """
         while True:
             stray = self._buffer.strip(b"\r\n")

@@ -1,4 +1,4 @@
-"""What viewers hear of a bot that is still thinking: the newest of its remarks, twice a second."""
+"""Passes the remarks of a thinking bot on to viewers: the latest one, at most twice a second."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 _News = TypeVar("_News")
 
 _INTERVAL_S = 0.5
-"""Seconds between two remarks of one match."""
+"""Minimum number of seconds between two remarks of one match."""
 
 
 class NewsGate(Generic[_News]):
-    """Passes on at most two remarks a second; of those that come between, the newest."""
+    """Rate-limits remarks to two per second; a newer remark replaces a pending one."""
 
     def __init__(
         self, pass_on: Callable[[int, _News], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Make an open gate.
+        """Make a gate without a pending remark.
 
         Args:
             pass_on: called as `pass_on(ply, remark)`.
-            clock: gives seconds.
+            clock: returns the time in seconds.
         """
         self._pass_on = pass_on
         self._clock = clock
@@ -32,16 +32,16 @@ class NewsGate(Generic[_News]):
         self._pending: tuple[int, Callable[[], _News]] | None = None
 
     def offer(self, ply: int, make: Callable[[], _News]) -> None:
-        """Take a remark in place of one that waits, for the next pulse.
+        """Make a remark the pending one, replacing any other, until the next pulse.
 
         Args:
-            ply: of the position it is about.
-            make: gives it, if it is passed on at all.
+            ply: the ply of the position it is about.
+            make: makes the remark; called only if it is passed on.
         """
         self._pending = (ply, make)
 
     def pulse(self) -> None:
-        """Pass on what waits, if it is time."""
+        """Pass on the pending remark if the interval is over."""
         if self._pending is not None and (now := self._clock()) >= self._opens_at:
             ply, make = self._pending
             self._pending = None
@@ -49,5 +49,5 @@ class NewsGate(Generic[_News]):
             self._pass_on(ply, make())
 
     def drop(self) -> None:
-        """Forget what waits: the move is there, and its final thoughts with it."""
+        """Discard the pending remark, because the move with its final thoughts has arrived."""
         self._pending = None

@@ -1,4 +1,4 @@
-"""What a bot prints in one match, with the ply at which it was read; bounded."""
+"""What a bot prints during one match, up to a limit, with the ply at which it was read."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_BYTES: Final = 1 << 18
-"""Bytes of one bot and match that are kept, the first ones; the end is in the evidence of a fault."""
+"""Bytes kept per bot and match, from the start of the output; the evidence of a fault has its end."""
 
 
 class BotOutput:
-    """The bytes that a bot printed in a match; begun anew with each."""
+    """The bytes that a bot prints during a match; cleared at the start of the next."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        # Split into lines once the match is over: while a bot thinks, bytes are only put aside.
+        # Lines are split after the match; while a bot thinks, bytes are only appended.
         self._chunks: list[tuple[int, bytearray]] = []
         self._num_bytes = 0
         self.num_dropped = 0
-        """Bytes beyond the bound."""
+        """Number of bytes discarded beyond the limit."""
         self.ply = 0
-        """Number of the ply that the bot was asked for last, from 1; 0 before the first."""
+        """Number of the ply that the bot was last asked for, from 1; 0 before the first question."""
 
     def begin(self) -> None:
-        """Forget the match before."""
+        """Discard the output of the previous match."""
         self._chunks.clear()
         self._num_bytes = self.num_dropped = self.ply = 0
 
     def add(self, data: bytes) -> None:
-        """Keep what was printed, as far as there is room."""
+        """Append printed bytes, up to the limit."""
         kept = data[: self._max_bytes - self._num_bytes]
         self.num_dropped += len(data) - len(kept)
         if not kept:
@@ -46,7 +46,7 @@ class BotOutput:
             self._chunks.append((self.ply, bytearray(kept)))
 
     def lines(self) -> list[tuple[int, str]]:
-        """Return ply and text of each line, not cleaned; a line belongs to the ply in which it began."""
+        """Return (ply, text) of each line, not cleaned; a line belongs to the ply in which it began."""
         lines: list[tuple[int, str]] = []
         rest, begun = b"", 0
         for ply, chunk in self._chunks:
@@ -64,7 +64,7 @@ def _text(line: bytes) -> str:
 
 
 class _Stream(io.TextIOBase):
-    """Takes the place of `sys.stdout` and `sys.stderr` while bots of this process play."""
+    """Replaces `sys.stdout` and `sys.stderr` while bots run in this process."""
 
     encoding = "utf-8"
 
@@ -83,10 +83,10 @@ class _Stream(io.TextIOBase):
 
 
 class Capture:
-    """Hands what bots of this process print in a `with` block to the output of the one that plays."""
+    """Context manager that sends prints of bots in this process to the output of the bot whose turn it is."""
 
     def __init__(self, speaker: Callable[[], BotOutput]) -> None:
-        """Prepare it; `speaker` returns the output of the bot that is being asked."""
+        """Prepare the capture; `speaker` returns the output of the bot that is being asked."""
         self._stream = _Stream(speaker)
         self._before = sys.stdout, sys.stderr
 
@@ -99,7 +99,7 @@ class Capture:
         sys.stdout, sys.stderr = self._before
 
     def outside(self, function: Callable[[], bool]) -> Callable[[], bool]:
-        """Return a function of the arena that prints where it would print without bots around it."""
+        """Wrap a function of the arena so that its own prints are not captured."""
 
         def called() -> bool:
             self.__exit__()

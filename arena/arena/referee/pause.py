@@ -1,4 +1,4 @@
-"""Keeps a bot from thinking while its opponent does: stops its processes, measures what they use anyway."""
+"""Stops a bot while its opponent thinks, and measures the CPU time it uses nevertheless."""
 
 from __future__ import annotations
 
@@ -16,36 +16,38 @@ if TYPE_CHECKING:
     from arena.sandbox.limits.cgroup import Leaf
 
 _PROCESS_CLOCK = 2
-"""CPUCLOCK_SCHED, "all threads, by the scheduler", the lowest bits of the id of a process's clock.
+"""CPUCLOCK_SCHED, the lowest bits of the id of a process's CPU clock: scheduler time of all threads.
 
-It goes on counting what threads used that have ended.
+It includes threads that have ended.
 """
 _ALL = 0
-"""Stands for the clocks of all processes where their control group is measured."""
+"""Key that stands for all processes when CPU time is measured by control group."""
 _IDLE_S = 0.1
-"""Seconds of CPU that are tolerated in every match."""
+"""CPU seconds tolerated in every match."""
 _IDLE_SHARE = 0.02
-"""And this part of what the opponent thought."""
+"""Additional tolerance, as a share of the opponent's thinking time."""
 _IDLE_STOP_S = 0.002
-"""And so much per wait: a bot with four busy threads took 0.85 ms to stop on a machine under heavy load."""
+"""Further seconds per wait: a bot with four busy threads took 0.85 ms to stop under heavy load."""
 
 
 class Pause:
-    """Stops and resumes the group of one process; where a system has no such signals, it does nothing.
+    """Stops and resumes a process group; does nothing on systems without the signals.
 
-    A process can undo a signal, by a timer that sends SIGCONT for instance. A control group stays frozen.
+    A process can undo SIGSTOP, for example with a timer that sends SIGCONT. A frozen control group cannot be
+    undone from within.
     """
 
     def __init__(self, pid: int, *, is_allowed: bool = True, leaf: Leaf | None = None) -> None:
-        """Take charge of a process, which runs.
+        """Take control of a running process.
 
         Args:
-            pid: of the process, and of its group.
-            is_allowed: False leaves it running all the time; its use of the CPU is still measured.
-            leaf: the control group of all its processes, which is frozen too; None where it has none.
+            pid: the id of the process and of its group.
+            is_allowed: whether it may be stopped; if False it always runs, and its CPU time is still
+                measured.
+            leaf: the control group of all its processes, which is frozen as well; None without one.
         """
         self.idle_cpu_s = 0.0
-        """Seconds of CPU that the bot used while it had to wait, up to the last `settle`."""
+        """CPU seconds that the bot used while it had to wait, up to the last `settle`."""
         self._num_waits = 0
         self._pid = pid
         self._leaf = leaf
@@ -53,43 +55,43 @@ class Pause:
         self._waits_from: dict[int, float] | None = None
         self._clocks = _clocks_of([pid])
         self.is_measured = bool(self._clocks)
-        """Whether the system says how much CPU the bot uses."""
+        """Whether the system reports the bot's CPU time."""
 
     def look_around(self) -> None:
-        """Learn which processes the bot consists of: in some tiers what was started is not what plays."""
+        """Find the bot's processes; in some tiers the process that was started is not the one that plays."""
         self._clocks = _clocks_of(members(self._pid))
 
     def begin(self) -> None:
-        """Begin to count anew, for another match."""
+        """Reset the measurement for a new match."""
         self.idle_cpu_s = 0.0
         self._num_waits = 0
 
     def bound_s(self, opponent_s: float) -> float:
-        """Return the seconds of CPU the bot may use in this match while it has to wait.
+        """Return the CPU seconds the bot may use in this match while it has to wait.
 
-        An honest bot needs some: it may compute at the instant of SIGSTOP, and runs until the signal arrives.
+        An honest bot needs some: it may be computing when SIGSTOP is sent, and runs until the signal arrives.
 
         Args:
-            opponent_s: how long its opponent has thought in this match.
+            opponent_s: seconds that its opponent has thought in this match.
         """
         return _IDLE_S + _IDLE_SHARE * opponent_s + _IDLE_STOP_S * self._num_waits
 
     def stop(self) -> None:
-        """Stop the group."""
+        """Stop the process group."""
         if self._stops:
             self._send(signal.SIGSTOP)
             if self._leaf is not None:
                 self._leaf.freeze()
-        # Read after the signal: what the bot uses until it arrives is not held against it.
+        # Read after the signal: CPU time used before it arrives is not held against the bot.
         self._waits_from = self._read()
         self._num_waits += 1
 
     def settle(self) -> None:
-        """Add to `idle_cpu_s` what the bot has used since it had to wait; nothing if it runs."""
+        """Add the CPU time used since `stop` to `idle_cpu_s`; does nothing while the bot may run."""
         self._settle(self._read())
 
     def resume(self) -> float:
-        """Let the group run, and give the seconds of CPU the process has used so far."""
+        """Resume the process group; return the CPU seconds the process has used so far."""
         used = self._read()
         self._settle(used)
         self._waits_from = None
@@ -100,14 +102,14 @@ class Pause:
         return sum(used.values())
 
     def end(self) -> None:
-        """Forget the processes, which are to be killed: their numbers may become those of others."""
+        """Forget the processes before they are killed, because their ids may then be reused."""
         self.settle()
         self._waits_from = None
         self._clocks = ()
         self._leaf = None
 
     def cpu_s(self) -> float:
-        """Give the seconds of CPU the bot has used; 0 where the system does not say."""
+        """Return the CPU seconds the bot has used; 0 if the system does not report them."""
         return sum(self._read().values())
 
     def _settle(self, used: dict[int, float]) -> None:
@@ -116,18 +118,18 @@ class Pause:
             return
         for clock, seconds in used.items():
             self.idle_cpu_s += max(0.0, seconds - before.get(clock, seconds))
-        # A process that is gone was not idle: what it used is not known.
+        # A process that has ended is left out, because its CPU time is unknown.
         self._waits_from = before | used
 
     def _read(self) -> dict[int, float]:
-        """Return the seconds of each process that still has a clock, or of all where their group has one."""
+        """Return the CPU seconds of each process that still has a clock, or of the whole control group."""
         if self._leaf is not None:
             return {_ALL: self._leaf.cpu_s()}
         used: dict[int, float] = {}
         for clock in self._clocks:
             try:
                 used[clock] = time.clock_gettime(clock)
-            except OSError:  # its process is gone
+            except OSError:  # the process has ended
                 continue
         return used
 
@@ -135,13 +137,13 @@ class Pause:
         try:
             os.killpg(self._pid, number)
         except (ProcessLookupError, PermissionError):
-            # A group that is gone is found out, and judged, when the bot is to move.
+            # The group has ended, which is noticed and judged when it is the bot's turn.
             return
 
 
 def _clocks_of(pids: Iterable[int]) -> tuple[int, ...]:
-    """Give the clocks of the processor time of processes; none where the system does not say."""
+    """Return the CPU clock ids of processes; empty if the system has no such clocks."""
     if sys.platform != "linux":
         return ()
-    # clock_getcpuclockid(3), which Python does not offer.
+    # The formula of clock_getcpuclockid(3), which Python does not offer for other processes.
     return tuple(~pid << 3 | _PROCESS_CLOCK for pid in pids)

@@ -1,4 +1,4 @@
-"""Reads Python tracebacks in what a bot wrote to stderr: which exception ended it, and where."""
+"""Finds Python tracebacks in a bot's stderr: which exception ended it, and where."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _CHAINED: Final = (
 )
 _FRAME: Final = re.compile(r'\s+File "(.+)", line (\d+)')
 _LIBRARY: Final = re.compile(r"/(?:site|dist)-packages/|/lib/python3[.\d]*/|^<")
-"""Where code lies that is no bot's own. The line of the bot that called it tells its author more."""
+"""Paths of library code. The line of the bot that called a library is more useful to its author."""
 _OURS: Final = tuple(f"{Path(package.__path__[0])}/" for package in (arena, arena_plugins))
-"""The folders of the arena and of the contract; a bot finds them at the same places."""
+"""The folders of the arena and of the contract, which have the same paths in a bot's process."""
 
 
 class Raised(NamedTuple):
     """The exception at the end of a traceback."""
 
     error: str
-    """Its last line, `KeyError: 'd'`."""
+    """The last line of the traceback, such as `KeyError: 'd'`."""
     place: str
-    """File and line of the bot's innermost frame, `bot.py:41`; empty if all frames are the arena's."""
+    """File and line of the bot's innermost frame, `bot.py:41`; empty if every frame is the arena's."""
 
 
 def last_raised(stderr: str) -> Raised | None:
-    """Return the last exception whose traceback a text contains; None if there is none.
+    """Return the last exception whose traceback appears in a text, or None.
 
-    A bot may print a false traceback. Then it misleads its own author, and nobody else.
+    A bot may print a fake traceback, but that misleads only its own author.
     """
     own: list[str] = []
     others: list[str] = []

@@ -1,4 +1,4 @@
-"""Two bots of this process in turn for as long as their answers are plain: what makes quick matches quick."""
+"""A fast path for two bots of this process: they play in turn for as long as their answers are plain."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def lanes_of(seats: tuple[Seat, Seat]) -> tuple[Lane, Lane] | None:
-    """Give the lanes of two seats that were started, if their bots can rally.
+    """Return the lanes of two started seats if their bots can rally, else None.
 
-    Both must live in this process and have the same limit for every answer.
+    Both must run in this process and have the same limit for every answer.
     """
     first, second = seats
     if not (isinstance(first, InProcessSeat) and isinstance(second, InProcessSeat)):
@@ -35,21 +35,21 @@ def lanes_of(seats: tuple[Seat, Seat]) -> tuple[Lane, Lane] | None:
 def rally(
     lanes: tuple[Lane, Lane], state: State, record: Record, clock: GameClock, abort: Callable[[], bool] | None
 ) -> tuple[State, Answer | Resignation | Fault | None]:
-    """Ask two bots in turn and accept plain answers; any other one goes to the seat that gave it.
+    """Ask two bots in turn and accept plain answers; an answer that is not plain is judged by its seat.
 
-    Plain is an answer that no rule has anything to say about: a PlayResult with nothing but an action, a
-    plain int, legal, and given at once. So here is no verdict, and a match ends the same without a rally.
+    A plain answer is a PlayResult that contains only a legal action as a plain int and arrives at once. No
+    rule has anything to judge about it, so a match ends the same with and without a rally.
 
     Args:
-        lanes: of the two seats.
-        state: where to play on.
-        record: takes what is accepted.
-        clock: of the match; no plain answer changes it.
-        abort: asked before each action.
+        lanes: the lanes of the two seats.
+        state: the state to play on from.
+        record: receives the accepted answers.
+        clock: the clocks of the match; a plain answer does not change them.
+        abort: called before each action; True ends the rally.
 
     Returns:
-        The state that was reached, and the first answer in it that is not plain, judged but not accepted;
-        None in its place if the match is over or is to be aborted.
+        The state that was reached, and the judgement of the first answer there that is not plain; None
+        instead of a judgement if the match is over or to be aborted.
     """
     capture = _capture(lanes, state, record)
     if capture is None:
@@ -59,9 +59,10 @@ def rally(
 
 
 def _capture(lanes: tuple[Lane, Lane], state: State, record: Record) -> Capture | None:
-    """Return what keeps the prints of both bots; None if those of one are not kept.
+    """Return a capture of the prints of both bots, or None if those of either are not kept.
 
-    Who speaks is found out when somebody does, from the actions so far: a silent bot pays nothing for it.
+    The speaker is determined from the number of actions only when something is printed, so a silent bot costs
+    nothing.
     """
     first, second = lanes[0][3].output, lanes[1][3].output
     if first is None or second is None:
@@ -94,7 +95,7 @@ def _rally(
         began = now()
         try:
             given = bot.play(state, limit)
-        except BaseException as error:  # noqa: BLE001 - whatever a bot raises is its forfeit
+        except BaseException as error:  # noqa: BLE001 - any exception of a bot forfeits the match
             return state, seat.blame(error, now() - began, clock)
         elapsed_s = now() - began
         if (

@@ -1,4 +1,4 @@
-"""What the referee asks of a player, and what it gets back."""
+"""The interface between the referee and a player, and the types of its answers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Outcome, State
 
 Detail = dict[str, str | int | float | None]
-"""The evidence of a fault: plain data, ready for JSON."""
+"""The evidence of a fault, as plain data for JSON."""
 
 
 class Thoughts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bot said about the position it moved in: shown and stored, never trusted, but checked."""
+    """What a bot reported about the position it moved in: checked, displayed and stored, never trusted."""
 
     value: float | None = None
     """Expected result for the side to move, in [-1, 1]."""
@@ -31,7 +31,7 @@ class Thoughts(msgspec.Struct, frozen=True, kw_only=True):
     visits: Mapping[int, int] | None = None
     """Search visits per legal action."""
     pv: tuple[int, ...] | None = None
-    """Principal variation, from this position on."""
+    """Principal variation, starting from this position."""
     nodes: int | None = None
     """Search nodes used."""
     depth: int | None = None
@@ -39,30 +39,30 @@ class Thoughts(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     """A remark, cleaned, at most 200 characters."""
     num_dropped: int = 0
-    """How many of these were given but were not what they must be, and so left out."""
+    """Number of reported fields that were invalid and therefore left out."""
 
 
 UNSAID = Thoughts()
-"""The thoughts of a bot that gave nothing but an action."""
+"""The thoughts of a bot that reported only an action."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A legal action, given in time."""
+    """A legal action that arrived in time."""
 
     action: int
     elapsed_s: float
     """Seconds from the question to the answer."""
     thoughts: Thoughts
     given_back_s: float = 0.0
-    """How many of them were excused because the machine kept the bot from answering near its deadline."""
+    """Seconds of `elapsed_s` that are excused because the machine delayed the bot near its deadline."""
 
     def charge(self, clock: GameClock, player: int) -> None:
-        """Charge its time to the player's clock, less what the bot was given back."""
+        """Charge the time to the player's clock, less the excused seconds."""
         clock.charge(player, self.elapsed_s - self.given_back_s)
 
 
 class Record:
-    """What is kept of the actions of a match, the opening's first."""
+    """The record of a match's actions and answers, opening included."""
 
     __slots__ = ("_answers", "_num_opening", "actions")
 
@@ -70,24 +70,24 @@ class Record:
         self._num_opening = len(opening)
         self._answers: dict[int, tuple[Answer, float]] = {}
         self.actions = list(opening)
-        """What was played; an action put here without its answer took no time and came without a word."""
+        """The actions played; an action without an answer took no time and has no thoughts."""
 
     @property
     def num_played(self) -> int:
-        """How many actions the bots themselves have played."""
+        """Number of actions that the bots themselves have played."""
         return len(self.actions) - self._num_opening
 
     def add(self, answer: Answer) -> None:
-        """Keep an answer that was accepted; another thread may read what is there at any time."""
+        """Append an accepted answer; another thread may read the record at any time."""
         self._answers[len(self.actions)] = answer, time.time()
         self.actions.append(answer.action)
 
     def answer(self, index: int) -> tuple[Answer, float] | None:
-        """Give what `actions[index]` came with, and when, UTC seconds; None where it came without a word."""
+        """Return the answer of `actions[index]` and its time in UTC seconds, or None if it has no answer."""
         return self._answers.get(index)
 
     def times_ms(self) -> tuple[int, ...]:
-        """Give the elapsed milliseconds per action; 0 in the opening."""
+        """Return the elapsed milliseconds per action; 0 in the opening."""
         if not self._answers:
             return (0,) * len(self.actions)
         times = [0] * len(self.actions)
@@ -96,7 +96,7 @@ class Record:
         return tuple(times)
 
     def infos(self) -> tuple[Thoughts | None, ...]:
-        """Give what the mover said, per action; None in the opening."""
+        """Return the mover's thoughts per action; None in the opening."""
         if not self._answers:
             return (None,) * self._num_opening + (UNSAID,) * self.num_played
         infos = [None] * self._num_opening + [UNSAID] * self.num_played
@@ -106,93 +106,93 @@ class Record:
 
 
 class Resignation(msgspec.Struct, frozen=True):
-    """The bot gives the match up."""
+    """The bot resigns the match."""
 
     elapsed_s: float
     """Seconds from the question to the answer."""
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """The bot forfeits; `aborted` is what the seat of a person gives who takes the match back."""
+    """The bot forfeits; the seat of a person who takes the match back returns one with `aborted`."""
 
     termination: Termination
     detail: Detail
     is_stall: bool = False
-    """The arena, or the machine, may be to blame that the bot was too late."""
+    """Whether the arena or the machine may be to blame for the late answer."""
 
 
 class SeatSetup(msgspec.Struct, frozen=True, kw_only=True):
     """One player's side of a match."""
 
     match: str
-    """Id of the match, as the bot is told."""
+    """The id of the match, as sent to the bot."""
     game: Game
     player: int
-    """0 moves first, 1 second."""
+    """0 moves first, 1 moves second."""
     seed: int
-    """Below 2^53."""
+    """The bot's seed, below 2^53."""
     control: TimeControl
     init_s: float = 60.0
     """Seconds from spawn to `hello`, and again from `new_match` to `ready`."""
     news: NewsGate[Thoughts] | None = None
-    """Takes what a bot says while it thinks."""
+    """Receives the bot's remarks while it thinks."""
 
 
 class Seat(Protocol):
-    """A place at the board with a bot in it; one seat plays many matches, one after the other."""
+    """A place at the board with a bot in it; it plays many matches, one at a time."""
 
     @property
     def name(self) -> str:
-        """Name of the bot as registered; what the bot says of itself does not count."""
+        """The bot's registered name; what the bot says of itself does not count."""
         ...
 
     @property
     def version(self) -> str:
-        """Version of the bot as registered."""
+        """The bot's registered version."""
         ...
 
     @property
     def tier(self) -> Tier:
-        """How the bot is kept apart."""
+        """The isolation tier of the bot."""
         ...
 
     @property
     def deterministic(self) -> bool:
-        """Whether the bot said, at the last `start`, that seed and node limit alone decide its actions."""
+        """Whether the bot declared at the last `start` that only seed and node limit decide its actions."""
         ...
 
     @property
     def limits(self) -> str:
-        """How the bot's memory, tasks and CPU are limited: `kernel`, `polled`, or empty if they are not."""
+        """How memory, tasks and CPU are limited: `kernel`, `polled`, or empty without limits."""
         ...
 
     @property
     def runtime(self) -> str:
-        """What runs the bot's code, such as `python 3.11.2`; empty if that is unknown."""
+        """The runtime of the bot's code, such as `python 3.11.2`; empty if unknown."""
         ...
 
     @property
     def idle_cpu_s(self) -> float | None:
-        """Seconds of CPU the bot has used in this match while it had to wait; None if nobody measures it."""
+        """CPU seconds the bot used in this match while it had to wait; None if not measured."""
         ...
 
     def start(self, setup: SeatSetup) -> Fault | None:
-        """Get the bot ready for a match; a fault means that it never was."""
+        """Prepare the bot for a match; return a fault if it did not become ready."""
         ...
 
     def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
-        """Ask for an action in `state`, whose first `num_opening` actions were given; charges no clock."""
+        """Ask for an action in `state`, whose first `num_opening` actions were preset; charge no clock."""
         ...
 
     def check(self) -> Fault | None:
-        """Look, without asking, whether the bot is still in order."""
+        """Check, without asking a question, that the bot is still in order."""
         ...
 
     def check_idle(self, opponent_s: float) -> Fault | None:
-        """Measure the CPU the bot has used while it had to wait; the fault is `pondering`.
+        """Measure the CPU time the bot used while it had to wait; too much is the fault `pondering`.
 
         Args:
-            opponent_s: seconds its opponent has thought in this match.
+            opponent_s: seconds that its opponent has thought in this match.
         """
         ...
 
@@ -201,5 +201,5 @@ class Seat(Protocol):
         ...
 
     def close(self) -> None:
-        """End the bot and clear its traces; `start` after this begins afresh."""
+        """End the bot and remove its traces; a later `start` begins afresh."""
         ...

@@ -1,4 +1,4 @@
-"""Tells a bot that was too slow from an arena, or a machine, that was."""
+"""Decides whether a late answer is the fault of the bot or of the machine."""
 
 from __future__ import annotations
 
@@ -10,103 +10,106 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MARGINS, _LEAST_S = 2, 0.05
-"""For so many margins before a deadline, and at least so many seconds, delays are given back.
+"""Delays are given back only near the deadline: the last two margins, but at least 0.05 seconds.
 
-Not from the question on: a bot has a clock, and sees what a delay in the middle of its thinking left it.
+Earlier delays are not, because a bot has a clock and can see the time they cost.
 """
 _MOST_TIMES = 20
-"""So many times as long as that is the most that a bot is given back."""
+"""At most this many times the length of that period is given back."""
 SUSPENDED_S = 0.01
-"""The two clocks are not read at once; a suspend is never this short."""
+"""Seconds; the two clocks are not read at the same instant, and no suspend is shorter than this."""
 _BUSY = 0.9
-"""A bot that computed for this part of its time was not kept from it."""
+"""A bot that computed for this share of its time was not kept from computing."""
 _MOST = 0.6
-"""A bot that used more than this part of its cores while this process waited for one is why it waited.
+"""If a bot used more than this share of its cores while this process waited for one, the bot is the cause.
 
-Under other load an honest bot gets less. Without other load it computes with one thread, sends its answer and
-waits, and this process is scheduled at once.
+Under the load of others an honest bot gets less. Without other load it computes with one thread, sends its
+answer and waits, and this process is scheduled at once.
 """
 
 
 class AnswerTime(NamedTuple):
-    """A time in which a bot was to answer."""
+    """The period in which a bot had to answer."""
 
     began: float
-    """By `time.monotonic`."""
+    """Its start, by `time.monotonic`."""
     limit_ms: float
     margin_s: float
     cpu_s: float
-    """What the bot had used of the CPU when it began."""
+    """CPU seconds that the bot had used at its start."""
     asleep_s: float
-    """How long the machine had been suspended when it began."""
+    """Total seconds the machine had been suspended at its start."""
 
 
 def delays_itself(*, used_s: float, wall_s: float, num_cores: int) -> bool:
-    """Return whether a bot had so much of its cores that a delay of this process is the bot's own doing.
+    """Return whether a bot used so much of its cores that it delayed this process itself.
 
-    Otherwise a bot could start many threads just before its deadline and have a lost match played again.
+    Without this test a bot could start many threads just before its deadline, blame the machine, and have a
+    lost match replayed.
 
     Args:
-        used_s: seconds of CPU the bot used, all threads.
-        wall_s: the seconds in which it did so, which include the delay.
-        num_cores: how many cores it may run on.
+        used_s: CPU seconds of all the bot's threads.
+        wall_s: seconds of the period, delay included.
+        num_cores: number of cores it may run on.
     """
     return used_s > _MOST * num_cores * wall_s
 
 
 def kept_by_others_s(*, waited_s: float, wall_s: float, idle_s: Sequence[float], used_s: float) -> float:
-    """Return for how long at the most others kept a bot from its cores while one of its threads waited.
+    """Return the longest time for which other processes can have kept a thread of a bot from its cores.
 
-    A thread that waits while a core is idle waits for no processor, or not for long; and threads that wait
-    for each other wait while the bot itself has the cores. So what the threads of a bot waited says nothing
-    alone: a bot with many of them can make it as long as it likes.
+    The waiting time of the threads alone proves nothing, because a bot with many threads can make it as long
+    as it likes: a thread that waits while a core is idle does not wait for a processor, and threads that wait
+    for each other wait while the bot itself has the cores.
 
     Args:
-        waited_s: for how long the bot waited, by the kernel.
-        wall_s: the seconds in which it did so.
-        idle_s: for how many of them each of its cores was idle.
-        used_s: seconds of CPU the bot used, and whatever else is not others' doing.
+        waited_s: seconds that the bot's threads waited for a processor, by the kernel.
+        wall_s: seconds of the period.
+        idle_s: idle seconds of each of its cores in the period.
+        used_s: CPU seconds of the bot, plus any others that are not to be blamed on other processes.
     """
     busy_s = [max(0.0, wall_s - seconds) for seconds in idle_s]
+    # Bounded by three things: the wait itself, the busy time of each core, and the sum of the busy time that
+    # is not the bot's own.
     return max(0.0, min(waited_s, *busy_s, sum(busy_s) - used_s))
 
 
 def suspended_s() -> float:
-    """Return the seconds this machine has been suspended since it booted; 0 where the system does not say."""
+    """Return the seconds this machine was suspended since it booted; 0 if the system does not report them."""
     if sys.platform != "linux":
         return 0.0
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
 
 
 def near_s(margin_s: float) -> float:
-    """Return for how many seconds before a deadline, margin included, delays of a bot are given back.
+    """Return the length of the period before a deadline, margin included, in which delays are given back.
 
     Args:
-        margin_s: how late an answer may be.
+        margin_s: the time margin, in seconds.
     """
     return max(_MARGINS * margin_s, _LEAST_S)
 
 
 def most_given_back_s(margin_s: float) -> float:
-    """Return the most seconds that an answer may come later because of the machine.
+    """Return the maximum number of seconds that an answer may be later because of the machine.
 
-    A bot that is kept from its cores gets its time back only as fast as it is let run: with n others on its
-    core its deadline moves by up to n times what it waited before.
+    A bot that is kept from its cores uses the time it is given back only as fast as it is scheduled: with n
+    other processes on its core, its deadline moves by up to n times its original wait.
 
     Args:
-        margin_s: how late an answer may be.
+        margin_s: the time margin, in seconds.
     """
     return _MOST_TIMES * near_s(margin_s)
 
 
 def is_stall(*, window_s: float, asleep_s: float, computed_s: float, kept_s: float, most_s: float) -> bool:
-    """Return whether an answer that came too late, also with the time given back, may be the machine's fault.
+    """Return whether an answer that is too late, even after time was given back, may be the machine's fault.
 
     Args:
         window_s: seconds from the question to the verdict.
-        asleep_s: for how long the machine was suspended meanwhile.
-        computed_s: seconds of CPU the bot used meanwhile.
-        kept_s: for how long the bot was kept from answering, near its deadline.
-        most_s: how much of that was given back at the most.
+        asleep_s: seconds of these in which the machine was suspended.
+        computed_s: CPU seconds the bot used in the window.
+        kept_s: seconds for which the bot was kept from answering near its deadline.
+        most_s: the maximum that is given back.
     """
     return kept_s >= most_s > 0 or (asleep_s > SUSPENDED_S and computed_s < _BUSY * window_s)

@@ -1,4 +1,4 @@
-"""Finds for how long a bot waited for a processor that others had: time that it is given back."""
+"""Measures how long other processes kept a bot from a processor: time that is given back to the bot."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 
 class _Mark(NamedTuple):
-    """What was known at the first look."""
+    """The measurements of the first look, which later ones are compared with."""
 
     at: float
     idle_s: dict[int, float]
     used_s: float
-    """CPU of the bot and of this process together."""
+    """CPU seconds of the bot and of this process together."""
 
 
 class Starvation:
     """Adds up the waits of one bot near the deadline of one answer.
 
-    An answer that comes early costs nothing, and one that comes late but in time costs one look.
+    An early answer costs nothing; a late answer that is still in time costs one look.
     """
 
     def __init__(self, pid: int, cores: Collection[int]) -> None:
-        """Watch a bot.
+        """Prepare to watch a bot.
 
         Args:
-            pid: its first process.
-            cores: those it may run on.
+            pid: the id of its first process.
+            cores: the cores it may run on.
         """
         self._pid = pid
         self._pids: tuple[int, ...] = ()
@@ -45,29 +45,30 @@ class Starvation:
         self._mark = _Mark(0.0, {}, 0.0)
 
     def begin(self, deadline: float, margin_s: float) -> None:
-        """Forget the last answer; look when the next one is nearly late.
+        """Reset for a new answer; looking starts when it is nearly late.
 
         Args:
-            deadline: of the next one with the margin, by `time.monotonic`.
-            margin_s: the margin.
+            deadline: deadline of the answer, margin included, by `time.monotonic`.
+            margin_s: the margin, in seconds.
         """
         self._waiting = None
         self._late_from = deadline - margin_s
         self._next_at = deadline - near_s(margin_s)
 
     def look(self, now: float, used_s: float) -> None:
-        """Note what the bot did since the last look, if it is time.
+        """Measure the bot if the deadline is near.
 
         Args:
-            now: by `time.monotonic`.
-            used_s: seconds of CPU that the bot has used so far. Read it just before: that brings the kernel's
-                counts of running threads up to date.
+            now: the time by `time.monotonic`.
+            used_s: CPU seconds that the bot has used so far. Read them just before the call, because that
+                updates the kernel's counters of running threads.
         """
         if now < self._next_at:
             return
         self._next_at = self._late_from
         if self._waiting is None:
-            # Found once: they take longer to find than to look at, and from T2 on no bot starts further ones.
+            # Found only once: finding processes takes longer than measuring them, and from T2 on no bot can
+            # start further ones.
             self._pids = self._pids or tuple(members(self._pid))
             self._waiting = Waiting(self._pids)
             self._waited_s = 0.0
@@ -79,10 +80,10 @@ class Starvation:
             self._waited_s += min(progress.waited_s, max(0.0, wall_s - spent_s))
 
     def waited_s(self, used_s: float) -> float:
-        """Look once more and return for how many seconds others kept the bot from its cores, at the most.
+        """Measure once more; return the maximum seconds for which others kept the bot from its cores.
 
         Args:
-            used_s: as for `look`.
+            used_s: CPU seconds that the bot has used so far, as for `look`.
         """
         now = time.monotonic()
         self.look(now, used_s)
@@ -95,8 +96,8 @@ class Starvation:
         return kept_by_others_s(
             waited_s=self._waited_s,
             wall_s=now - mark.at,
-            # A time counted in ticks is up to one longer.
+            # Idle time is counted in ticks, so it may be one tick too short.
             idle_s=[seconds - mark.idle_s[core] + tick_s() for core, seconds in idle.items()],
-            # What the referee uses while it looks, or reads what the bot prints, is the bot's doing, too.
+            # CPU time that the referee spends on watching the bot or reading its output counts as the bot's.
             used_s=used_s + time.process_time() - mark.used_s,
         )

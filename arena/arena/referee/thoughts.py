@@ -1,4 +1,4 @@
-"""Checks what a bot says about a position; what is not as it must be is dropped and counted."""
+"""Validates what a bot reports about a position; invalid fields are dropped and counted."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _Kept = TypeVar("_Kept")
 _Number = TypeVar("_Number", int, float)
 
 _SUM_TOLERANCE = 1e-3
-"""How far from 1 the sum of a policy may be."""
+"""Maximum distance of a policy's sum from 1."""
 _MAX_COUNT = 1 << 63
-"""Counts stay below this, so that they fit the store."""
+"""Counts must be below 2^63 to fit into a signed 64-bit integer of the store."""
 _NO_ACTION = Action(id="", action=0)
 _NONE = Thoughts()
 
 
 def read_remark(info: Info, state: State, game: Game) -> Thoughts:
-    """Give what holds of an `info` alone, of a bot that is still thinking."""
+    """Return the valid fields of an `info` from a bot that is still thinking."""
     return read_thoughts(_NO_ACTION, info, state, game)
 
 
 def read_thoughts(action: Action, info: Info | None, state: State, game: Game) -> Thoughts:
-    """Give what holds of an answer and of the last `info` before it; what the answer says goes first."""
+    """Return the valid fields of an answer and of the last `info` before it; the answer takes precedence."""
     if info is None and action.value is None and action.policy is None and action.visits is None:
         return _NONE
     checker = _Checker(state, game)
@@ -59,7 +59,7 @@ def read_thoughts(action: Action, info: Info | None, state: State, game: Game) -
 
 
 class _Checker:
-    """Each check gives the value in its final form, or None if it is refused."""
+    """Each check returns the field in its final form, or None if it is invalid."""
 
     def __init__(self, state: State, game: Game) -> None:
         self._game = game
@@ -84,7 +84,7 @@ class _Checker:
         policy = self._of_legal(pairs)
         if not policy:
             return None
-        # None may be below 0, so with this sum none is above 1; NaN fails the sum.
+        # With no value below 0 and this sum, no value exceeds 1; NaN fails the test of the sum.
         values = policy.values()
         return policy if min(values) >= 0.0 and abs(sum(values) - 1.0) <= _SUM_TOLERANCE else None
 
@@ -105,7 +105,7 @@ class _Checker:
         entries = dict(pairs)
         if len(entries) < len(pairs):
             return None
-        # Most bots name all of them, in order, which is quickly seen.
+        # Fast path: most bots report all legal actions in order.
         return entries if tuple(entries) == self._legal or entries.keys() <= set(self._legal) else None
 
 

@@ -1,4 +1,4 @@
-"""How much time a bot has, and how that is written."""
+"""Time controls and their notation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from arena_db.pools import WATCHDOG_MS, PoolRecord, limit_text
 from arena_plugins import wire
 
 DEFAULT_MOVE_MS = 5_000
-"""Milliseconds per move where no limit is given."""
+"""Milliseconds per move if no limit is given."""
 DAY_MS = 86_400_000
-"""The longest time of any kind, and what stands for "no limit per move" on the wire."""
+"""Maximum of any time, in milliseconds; on the wire it stands for "no limit per move"."""
 MARGIN_MS = 50
-"""Default of how late an answer may be, in milliseconds, before it loses."""
+"""Default margin: how many milliseconds late an answer may be without losing."""
 
 _SECONDS = r"(?:[0-9]{1,5}:[0-5]?[0-9](?:\.[0-9]{1,3})?|[0-9]{1,5}(?:\.[0-9]{1,3})?)"
 _TC = re.compile(rf"(?:([0-9]{{1,4}})/)?({_SECONDS})(?:\+({_SECONDS}))?\Z")
@@ -26,13 +26,13 @@ _PER_MOVE = re.compile(rf"({_SECONDS})/move(?: bank ({_SECONDS}))?\Z")
 
 
 class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
-    """A limit on a bot's time; `str()` gives its canonical text, which names the rating pool.
+    """A limit on a bot's time; `str()` returns its canonical text, which names the rating pool.
 
-    Two controls that bind a bot in the same way are equal, so `inf` is the watchdog, `60/move`.
+    Controls that limit a bot in the same way are equal; so `inf` equals its watchdog, `60/move`.
     """
 
     mode: Literal["move", "fischer", "bank"]
-    """`move`: so much per move; `fischer`: a clock for the match; `bank`: per move, and a bank beyond it."""
+    """`move`: time per move; `fischer`: a clock for the match; `bank`: time per move plus a reserve."""
     move_ms: int
     """Milliseconds for one move; one day for `fischer`."""
     base_ms: int = 0
@@ -40,11 +40,11 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
     inc_ms: int = 0
     """Milliseconds added after each move (`fischer`)."""
     moves: int | None = None
-    """After so many moves `base_ms` is added again (`fischer`); None never."""
+    """Number of moves after which `base_ms` is added again (`fischer`); None for never."""
     nodes: int | None = None
-    """Search nodes per move; rests on trust. None is no bound."""
+    """Search nodes per move, enforced only by the bot itself; None is no limit."""
     margin_ms: int = MARGIN_MS
-    """How late an answer may be before it loses; no part of the text."""
+    """Milliseconds that an answer may be late without losing; not part of the text."""
 
     @classmethod
     def parse(
@@ -55,12 +55,13 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
         bank: float | None = None,
         margin_ms: int = MARGIN_MS,
     ) -> TimeControl:
-        """Make the control of the options `--tc`, `--st`, `--nodes`, `--bank` (seconds) and `--timemargin`.
+        """Make a time control from the options `--tc`, `--st`, `--nodes`, `--bank` and `--timemargin`.
 
-        Nothing at all is 5 seconds per move; `nodes` or `inf` alone keep a watchdog of 60 seconds.
+        `st` and `bank` are in seconds. Without any option it is 5 seconds per move; `nodes` or `inf` alone
+        keep a watchdog of 60 seconds.
 
         Raises:
-            ConfigError: a value is refused, or two of them do not go together.
+            ConfigError: a value is out of range, or options exclude each other.
         """
         if nodes is not None and not 1 <= nodes < 10**18:
             raise ConfigError(f"nodes {nodes} is not a whole number from 1")
@@ -83,7 +84,7 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_text(cls, text: str, margin_ms: int = MARGIN_MS) -> TimeControl:
-        """Read what `str()` wrote: `from_text(str(control), control.margin_ms) == control`.
+        """Parse what `str()` wrote: `from_text(str(control), control.margin_ms) == control`.
 
         Raises:
             ConfigError: `text` is not a time control.
@@ -103,14 +104,14 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
         return cls.parse(None, st, nodes, bank, margin_ms)
 
     def __str__(self) -> str:
-        """Give the canonical text: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`."""
+        """Return the canonical text: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`."""
         return limit_text(self.mode, self.move_ms, self.base_ms, self.inc_ms, self.moves, self.nodes)
 
     def pool(self, *, is_hosted: bool) -> PoolRecord:
-        """Return the pool of ratings: only matches under one limit, run in one way, are compared.
+        """Return the rating pool: only matches under the same limit and the same way of running are compared.
 
         Args:
-            is_hosted: whether each bot runs in a process of its own.
+            is_hosted: whether each bot runs in its own process.
         """
         return PoolRecord(
             mode=self.mode,
@@ -123,7 +124,7 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def to_wire(self) -> wire.TimeControl:
-        """Give the `tc` of `new_match`."""
+        """Return the field `tc` of a `new_match` message."""
         return wire.TimeControl(
             mode=self.mode,
             move_ms=self.move_ms,

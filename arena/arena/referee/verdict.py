@@ -1,4 +1,4 @@
-"""Faults with their evidence, and the sentence that says how a match ended."""
+"""Faults with their evidence, and the sentence that describes how a match ended."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from arena.referee.seats import Detail, Seat
 
 MAX_OFFENDING = 512
-"""Bytes of what a bot sent that are kept as evidence."""
+"""Bytes of a bot's offending output that are kept as evidence."""
 MAX_STDERR = 8_192
-"""Bytes of the end of a bot's stderr that are kept as evidence."""
+"""Bytes from the end of a bot's stderr that are kept as evidence."""
 MAX_CAUSE = 120
-"""Characters of a cause in a sentence: with two names it still fits where viewers cut at 200."""
-# Every match is asked about these, and to look a member of an enum up takes as long as ten other things.
+"""Characters of a cause in a sentence: together with two names it stays below 200, where viewers cut."""
+# Module constants, because every match tests them and looking up a member of an enum is comparatively slow.
 _VOID, _DRAW, _FIRST = Outcome.VOID, Outcome.DRAW, Outcome.FIRST
 _RULES, _ADJUDICATED = Termination.RULES, Termination.ADJUDICATED
 _TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
@@ -30,13 +30,13 @@ _VERBS = {
     Termination.TIME_GAME: "loses on time",
     Termination.CRASH: "crashes",
 }
-"""How a bot loses by a fault; by any other it forfeits."""
+"""The verb for how a bot loses by each fault; for any other it is "forfeits"."""
 _REPORTED = re.compile(r"it reported \w+: ")
-"""What the referee puts before the text of an `error` message."""
+"""The prefix that the referee adds to the text of an `error` message."""
 
 
 class FaultError(Exception):
-    """A bot forfeits; inside the referee only, a seat gives it out as a `Fault`."""
+    """A bot forfeits; used only inside the referee, where a seat turns it into a `Fault`."""
 
     def __init__(
         self, termination: Termination, cause: str, offending: bytes = b"", scratch: str = ""
@@ -46,11 +46,11 @@ class FaultError(Exception):
         self.cause = cause
         self.offending = offending
         self.scratch = scratch
-        """Which bound its scratch folder exceeded, if that is the cause."""
+        """The exceeded limit of its scratch folder, if that is the cause."""
 
 
 def evidence(error: FaultError, seat: Seat, elapsed_s: float, limit_ms: float) -> Detail:
-    """Give the evidence every fault has: cause, times, bot, and what it sent if that was wrong."""
+    """Return the evidence of a fault: cause, times, bot, and the offending output."""
     detail: Detail = {
         "cause": clean_text(error.cause, MAX_OFFENDING),
         "elapsed_ms": round(elapsed_s * 1000, 3),
@@ -67,12 +67,12 @@ def evidence(error: FaultError, seat: Seat, elapsed_s: float, limit_ms: float) -
 
 
 def stderr_text(kept: bytes) -> str:
-    """Give the end of what a bot wrote to stderr, line by line clean."""
+    """Return the end of a bot's stderr as text, each line cleaned."""
     lines = kept[-MAX_STDERR:].decode("utf-8", "replace").splitlines()
     return "\n".join(clean_text(line, MAX_STDERR) for line in lines)
 
 
-def reason(  # noqa: PLR0913, PLR0917 - all that an ending consists of
+def reason(  # noqa: PLR0913, PLR0917 - an ending has that many parts
     outcome: Outcome,
     termination: Termination,
     labels: tuple[str, str],
@@ -80,18 +80,18 @@ def reason(  # noqa: PLR0913, PLR0917 - all that an ending consists of
     fault: Detail | None,
     ply: int = 0,
 ) -> str:
-    """Return in one sentence how a match ended and why, as it is stored and shown everywhere.
+    """Describe in one sentence how a match ended and why; the sentence is stored and shown everywhere.
 
     A forfeit names the ply, the cause and the termination:
     `buggy forfeits at ply 7: KeyError: 'd' in bot.py:41 (bot_error)`.
 
     Args:
         outcome: who won.
-        termination: why it ended.
-        labels: the bots' names, first and second.
-        ending: by what it ended, if by the rules: `Game.ending`.
+        termination: why the match ended.
+        labels: the bots' names, first player's and second player's.
+        ending: the description by the rules (`Game.ending`), if they ended the match.
         fault: the evidence, if a bot forfeited.
-        ply: number of the ply at which a bot forfeited, from 1; 0 before the first question.
+        ply: number of the ply at which the bot forfeited, from 1; 0 before the first question.
     """
     if outcome is _VOID:
         return _with_cause("Match void", _cause(termination, fault or {}), termination)
@@ -114,8 +114,8 @@ def _with_cause(what: str, cause: str, termination: Termination) -> str:
 
 
 def _cause(termination: Termination, fault: Detail) -> str:
-    """Return in a few words what a bot did wrong, and where in its code; empty if nothing is known."""
-    # Of a traceback of the arena itself, the last line says what went wrong.
+    """Describe briefly what a bot did wrong, and where in its code; empty if nothing is known."""
+    # If it is a traceback of the arena itself, its last line names the error.
     said = str(fault.get("cause") or fault.get("traceback") or "").strip().rpartition("\n")[2]
     cause = _REPORTED.sub("", said)
     if termination is Termination.ILLEGAL_MOVE:
@@ -128,13 +128,13 @@ def _cause(termination: Termination, fault: Detail) -> str:
         if raised is not None and fault.get("exit_code"):
             cause = f"{cause}, {raised.error}"
     if raised is not None and raised.place and _is_of(raised.error, cause):
-        # The place stays whole however long the text of the exception is.
+        # Only the exception's text is cut, so that the place stays complete.
         cause = f"{_cut(cause, MAX_CAUSE - len(raised.place) - 4)} in {raised.place}"
     return clean_text(_cut(cause, MAX_CAUSE), MAX_CAUSE)
 
 
 def _is_of(error: str, cause: str) -> bool:
-    """Return whether a cause names an exception: it may leave its module out, our own ones their class."""
+    """Return whether a cause names an exception; its module, or the class of ours, may be missing."""
     name, _, text = error.partition(": ")
     short = f"{name.rpartition('.')[2]}: {text}" if text else name.rpartition(".")[2]
     return short[:MAX_OFFENDING] in cause or (bool(text) and cause.startswith(text))

@@ -1,4 +1,4 @@
-"""What was said over the pipes of one bot in one match, both ways, with the times."""
+"""Records the messages to and from one bot during one match, with their times."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_BYTES: Final = 1 << 18
-"""Kept of one bot; of more, the oldest messages go. A long match is a tenth of it."""
+"""Bytes kept per bot; beyond that the oldest messages are dropped. A long match needs a tenth of it."""
 
 
 class Said(NamedTuple):
-    """One message."""
+    """One message of the dialogue."""
 
     at: float
-    """When it was sent, or had arrived, by `time.monotonic`."""
+    """Time at which it was sent or had arrived, by `time.monotonic`."""
     is_sent: bool
-    """Whether the bot was told it; else it said it."""
+    """Whether the arena sent it; otherwise the bot did."""
     line: bytes
 
 
 class WireLog:
-    """The messages of a match; begun anew with each."""
+    """The messages of one match; cleared at the start of the next."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        # Plain tuples: between a question and its answer nothing should be made that need not.
+        # Plain tuples, because making objects between a question and its answer would cost the bot time.
         self._said: deque[tuple[float, bool, bytes]] = deque()
         self._num_bytes = 0
         self.num_dropped = 0
-        """How many of the oldest are gone."""
+        """Number of the oldest messages that were dropped."""
         self.output = BotOutput()
-        """What the bot printed meanwhile."""
+        """What the bot printed during the match."""
 
     def __iter__(self) -> Iterator[Said]:
-        """Give what is left, oldest first."""
+        """Yield the kept messages, oldest first."""
         return map(Said._make, self._said)
 
     def begin(self) -> None:
-        """Forget the match before."""
+        """Discard the messages of the previous match."""
         self._said.clear()
         self._num_bytes = self.num_dropped = 0
         self.output.begin()
 
     def add(self, at: float, line: bytes, *, is_sent: bool) -> None:
-        """Keep a message."""
+        """Record a message."""
         self._said.append((at, is_sent, line))
         self._num_bytes += len(line)
         while self._num_bytes > self._max_bytes and len(self._said) > 1:

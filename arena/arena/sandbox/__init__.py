@@ -1,1 +1,1 @@
-"""The processes bots live in: tiers of isolation, limits, scratch folders."""
+"""The processes in which bots run: isolation tiers, resource limits, scratch folders."""

@@ -1,4 +1,4 @@
-"""The names of all system calls, for people: the filter itself knows numbers only.
+"""Names of all system calls, for display; the filter itself uses only numbers.
 
 From arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux 6.17.
 """
@@ -39,8 +39,8 @@ fanotify_init fanotify_mark prlimit64 name_to_handle_at open_by_handle_at clock_
 setns getcpu process_vm_readv process_vm_writev kcmp finit_module sched_setattr sched_getattr renameat2
 seccomp getrandom memfd_create kexec_file_load bpf execveat userfaultfd membarrier mlock2
 copy_file_range preadv2 pwritev2 pkey_mprotect pkey_alloc pkey_free statx io_pgetevents rseq
-""".split()  # noqa: SIM905 - as a list it has hundreds of quotes
-"""From number 0 on."""
+""".split()  # noqa: SIM905 - as a list it would have hundreds of quotes
+"""Names on x86-64, from number 0 on."""
 _AARCH64 = """
 io_setup io_destroy io_submit io_cancel io_getevents setxattr lsetxattr fsetxattr getxattr lgetxattr
 fgetxattr listxattr llistxattr flistxattr removexattr lremovexattr fremovexattr getcwd lookup_dcookie
@@ -71,8 +71,8 @@ fanotify_mark - - clock_adjtime syncfs setns sendmmsg process_vm_readv process_v
 finit_module sched_setattr sched_getattr renameat2 seccomp getrandom memfd_create bpf execveat
 userfaultfd membarrier mlock2 copy_file_range preadv2 pwritev2 pkey_mprotect pkey_alloc pkey_free statx
 io_pgetevents rseq kexec_file_load
-""".split()  # noqa: SIM905 - as a list it has hundreds of quotes
-"""From number 0 on; a dash is no call."""
+""".split()  # noqa: SIM905 - as a list it would have hundreds of quotes
+"""Names on AArch64, from number 0 on; a dash marks an unused number."""
 _BOTH = """
 pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen fsconfig
 fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2
@@ -80,17 +80,17 @@ mount_setattr quotactl_fd landlock_create_ruleset landlock_add_rule landlock_res
 process_mrelease futex_waitv set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack futex_wake
 futex_wait futex_requeue statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal
 setxattrat getxattrat listxattrat removexattrat open_tree_attr file_getattr file_setattr
-""".split()  # noqa: SIM905 - as a list it has hundreds of quotes
-"""From `_FIRST_OF_BOTH` on, on every architecture."""
+""".split()  # noqa: SIM905 - as a list it would have hundreds of quotes
+"""Names from `_FIRST_OF_BOTH` on, which are the same on every architecture."""
 _FIRST_OF_BOTH = 424
 
 
 def call_name(machine: str, number: int) -> str:
-    """Return the name of a system call, or `call 1234` for a number that is not known.
+    """Return the name of a system call, or `call 1234` for an unknown number.
 
     Args:
-        machine: as `os.uname().machine` says; x86_64, or another with the numbers of AArch64.
-        number: of the call.
+        machine: `os.uname().machine`: x86_64, or an architecture that uses the numbers of AArch64.
+        number: the number of the call.
     """
     names, first = (_X86_64 if machine == "x86_64" else _AARCH64), 0
     if number >= _FIRST_OF_BOTH:

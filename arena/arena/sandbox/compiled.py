@@ -1,7 +1,7 @@
-"""Code that bots compiled, kept for their next processes: numba's cache, each bot's apart.
+"""A cache of the code that bots compiled with numba, kept separately for each bot.
 
-Its files are pickles: who reads one runs what is in it. So no two bots share any, the arena copies them
-without a look inside, and a process gets a copy of its own, which numba can write to.
+numba's cache files are pickles: reading one executes its content. Therefore no two bots share files, the
+arena copies them without unpickling, and each process gets a copy that numba can write to.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_BYTES = 32 << 20
-"""What may be kept for one bot; all kernels of the arena take one of these."""
+"""Maximum size of one bot's cache in bytes, 32 MiB; all kernels of the arena together take one MiB."""
 _MAX_FILES = 2_000
 _MAX_FOLDERS = 64
-"""Bots for which something is kept, the ones used last."""
+"""Maximum number of bots with a cache; the least recently used ones are removed."""
 _ENDS = (".nbi", ".nbc")
-"""Of numba's indices and of its code."""
+"""Suffixes of numba's index and code files."""
 _WORK = ".work-"
-"""How the name of a folder begins that is not ready yet, or no longer wanted."""
+"""Name prefix of folders that are not complete yet or are being removed."""
 _STALE_S = 86_400.0
-"""Seconds after which such a folder was left by a process that was killed."""
+"""Seconds after which such a folder must have been left by a killed process."""
 _OPEN = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 )
@@ -43,27 +43,27 @@ _OPEN_FOLDER = _OPEN | getattr(os, "O_DIRECTORY", 0)
 
 
 def folder_for(*identity: str) -> Path:
-    """Give the folder for what the code of this identity compiled with this interpreter on this processor."""
+    """Return the cache folder of an identity, for this interpreter on this processor."""
     text = "\n".join([*map(repr, identity), *_machine()])
     return home.cache() / "numba" / hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def take(folder: Path, into: Path) -> None:
-    """Copy what was kept into the folder of a process that is to start; if that fails it compiles anew."""
+    """Copy cached code into the folder of a process that is about to start; on failure it compiles again."""
     with suppress(OSError):
         _write(_read(folder), into)
-        # The order in which folders go is that of their last use.
+        # The modification time records the last use, for `_prune`.
         os.utime(folder)
 
 
 def keep(cache: Path | int, folder: Path) -> None:
-    """Keep what a process that has ended left; nothing of one that left more than is allowed.
+    """Store what an ended process has compiled; nothing if it left more than is allowed.
 
-    Whatever it left: links, pipes, other files and folders in folders are passed over.
+    Everything else it left (links, pipes, other files, nested folders) is ignored.
 
     Args:
-        cache: what it left, a path or a descriptor.
-        folder: where it is kept.
+        cache: the folder it left, as a path or a descriptor.
+        folder: the cache folder.
     """
     with suppress(OSError):
         found = _read(cache)
@@ -84,7 +84,7 @@ def keep(cache: Path | int, folder: Path) -> None:
 
 
 def _read(folder: Path | int) -> dict[str, bytes]:
-    """Give numba's files in the folders of a folder by `folder/name`; none of too many, or too large ones."""
+    """Return numba's files by `folder/name`; empty if they are too many or too large."""
     found: dict[str, bytes] = {}
     left = MAX_BYTES
     for name, file in _files(folder):
@@ -99,7 +99,7 @@ def _read(folder: Path | int) -> dict[str, bytes]:
 
 
 def _files(folder: Path | int) -> Iterator[tuple[str, int]]:
-    """Give the files with an open descriptor of each; a bot may have put anything where they should be."""
+    """Yield each file's name with an open descriptor; skips anything else that a bot put in their place."""
     for path, descriptor in _open_all(folder, _OPEN_FOLDER, stat.S_IFDIR):
         for name, file in _open_all(descriptor, _OPEN, stat.S_IFREG):
             if name.endswith(_ENDS):
@@ -119,7 +119,7 @@ def _open_all(folder: Path | int, flags: int, kind: int) -> Iterator[tuple[str, 
                     continue
                 try:
                     found = os.fstat(opened)
-                    # A second name may be that of a file which is none of the bot's.
+                    # A file with a second link may not belong to the bot.
                     if stat.S_IFMT(found.st_mode) == kind and (kind == stat.S_IFDIR or found.st_nlink == 1):
                         yield entry.name, opened
                 finally:
@@ -140,7 +140,7 @@ def _work_folder(folder: Path) -> Path:
 
 
 def _prune(base: Path) -> None:
-    """Remove what killed processes left, and what has not been used for the longest time."""
+    """Remove leftovers of killed processes, and the caches that were not used for the longest time."""
     ages = sorted((time.time() - path.stat().st_mtime, path) for path in base.iterdir())
     kept = [path for _, path in ages if not path.name.startswith(_WORK)]
     stale = [path for age, path in ages if path.name.startswith(_WORK) and age > _STALE_S]
@@ -150,7 +150,7 @@ def _prune(base: Path) -> None:
 
 @cache
 def _machine() -> tuple[str, ...]:
-    """Give what compiled code depends on, beside its source."""
+    """Return what compiled code depends on besides its source."""
     try:
         numba = importlib.metadata.version("numba")
     except importlib.metadata.PackageNotFoundError:
@@ -159,7 +159,7 @@ def _machine() -> tuple[str, ...]:
 
 
 def _processor() -> list[str]:
-    """Give the name and the features of the processor."""
+    """Return the name and the features of the processor."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
     except OSError:

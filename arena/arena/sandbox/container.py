@@ -1,4 +1,4 @@
-"""What a container shows: host files and their places inside, links on the way to them, what looks empty."""
+"""The content of a container's root: which host files appear where, links to them, and hidden paths."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ LIBRARIES = (
     *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib"),
     *("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/sys/devices/system/cpu"),
 )
-"""What programs need of the system beside a procfs: libraries, time zones, the number of processors."""
+"""Parts of the system, besides procfs, that programs need: libraries, time zones, processor count."""
 _MAX_LINKS = 40
-"""As many as the kernel follows."""
+"""Maximum number of links to follow, the same as in the kernel."""
 
 Entry = tuple[str, str]
 
 
 @lru_cache(maxsize=32)
 def container_entries(readable: Readable) -> list[Entry]:
-    """Return the entries of a recipe that show these files in a container, see `sandbox.launch.view`."""
+    """Return the recipe entries that show these files in a container, see `sandbox.launch.view`."""
     real: set[str] = set()
     links: dict[str, str] = {}
     for path in (*LIBRARIES, *readable.shown):
@@ -49,31 +49,31 @@ def container_entries(readable: Readable) -> list[Entry]:
 
 
 def _follow(path: str, real: set[str], links: dict[str, str]) -> None:
-    """Add the file or folder that a path names, and each link on the way to it, if it exists."""
-    parts = list(reversed(Path(os.path.abspath(path)).parts[1:]))  # noqa: PTH100 - links stay
+    """Record the file or folder that a path names, and each link on the way to it, if it exists."""
+    parts = list(reversed(Path(os.path.abspath(path)).parts[1:]))  # noqa: PTH100 - must keep links
     here, found = "/", dict[str, str]()
     while parts:
         part = parts.pop()
         if part == "..":
-            here = os.path.dirname(here)  # noqa: PTH120 - text, not a file
+            here = os.path.dirname(here)  # noqa: PTH120 - pure text operation
             continue
-        here = os.path.join(here, part)  # noqa: PTH118 - text, not a file
+        here = os.path.join(here, part)  # noqa: PTH118 - pure text operation
         try:
-            target = os.readlink(here)  # noqa: PTH115 - most are no links
+            target = os.readlink(here)  # noqa: PTH115 - fast failure matters, since most are not links
         except OSError:
             continue
         found[here] = target
         if len(found) > _MAX_LINKS:
             return
         parts += reversed([word for word in target.split("/") if word not in {"", "."}])
-        here = "/" if target.startswith("/") else os.path.dirname(here)  # noqa: PTH120 - text, not a file
+        here = "/" if target.startswith("/") else os.path.dirname(here)  # noqa: PTH120 - pure text operation
     if os.access(here, os.F_OK):
         real.add(here)
         links |= found
 
 
 def _outermost(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that lie below none of the others."""
+    """Yield the paths that are not inside any other of the paths."""
     last = ""
     for path in sorted(set(paths), key=lambda path: f"{path}/"):
         if not last or not path.startswith(last):

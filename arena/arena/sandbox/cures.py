@@ -1,4 +1,4 @@
-"""Says what to do on a machine where a tier cannot be set up."""
+"""Advice for machines on which a tier cannot be set up."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 _CLONE = Path("/proc/sys/kernel/unprivileged_userns_clone")
 _MOST = Path("/proc/sys/user/max_user_namespaces")
 _CALLS = ("clone", "mount", "pivot_root", "uid_map", "gid_map", "setgroups")
-"""Calls and files that make namespaces and what is in them."""
+"""Calls and files with which namespaces are created and filled."""
 
 
 def cure(cause: str) -> str:
-    """Return what an administrator can do so that a tier can be set up; empty if that is not known.
+    """Return what an administrator can do so that a tier can be set up; empty if unknown.
 
     Args:
-        cause: what the launcher said, with the name of the call that was refused.
+        cause: the launcher's error, which names the refused call.
     """
     if "landlock" in cause:
         return 'add "landlock" to the kernel parameter lsm=, or use Linux 6.12 or later'
@@ -28,15 +28,15 @@ def cure(cause: str) -> str:
 def _cure_namespaces() -> str:
     if _number(_RESTRICTED) == 1:
         return (
-            "AppArmor grants user namespaces without rights here (Ubuntu 23.10 and later, see "
+            "AppArmor restricts user namespaces on this machine (Ubuntu 23.10 and later, see "
             "https://github.com/containers/bubblewrap/issues/632): install a profile with `userns,` for this "
             f"interpreter, or set {_sysctl(_RESTRICTED)}=0"
         )
     for path, value in ((_CLONE, 1), (_MOST, 10_000)):
         if _number(path) == 0:
-            return f"users may not have namespaces here: set {_sysctl(path)}={value}"
+            return f"unprivileged user namespaces are disabled on this machine: set {_sysctl(path)}={value}"
     return (
-        "in a container of Docker the default filter of system calls forbids namespaces: start it with "
+        "Docker's default filter of system calls forbids namespaces: start the container with "
         "--security-opt seccomp=unconfined, or run the arena as root with CAP_SYS_ADMIN"
     )
 

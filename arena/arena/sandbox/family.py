@@ -1,4 +1,4 @@
-"""The processes a bot consists of, and what is left of them after it was killed."""
+"""The processes of a bot, and those that remain after it was killed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _PROC = Path("/proc")
 
 
 def members(pid: int) -> Iterator[int]:
-    """Give a process and its descendants; without those whose parent has ended, and on Linux only."""
+    """Yield a process and its descendants, except those whose parent has ended; works on Linux only."""
     return (member for member, _ in walk(pid))
 
 
 def walk(pid: int) -> Iterator[tuple[int, int]]:
-    """Yield what `members` yields, parents first, each with its number of threads."""
+    """Yield (process, number of its threads) for the same processes as `members`, parents first."""
     tasks: list[str] = []
     with suppress(OSError):
-        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - asked for 20 times a second
+        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - called 20 times a second
     yield pid, len(tasks)
     for task in tasks:
         for child in _read(f"/proc/{pid}/task/{task}/children").split():
@@ -31,9 +31,9 @@ def walk(pid: int) -> Iterator[tuple[int, int]]:
 
 
 def sweep(home: str) -> int:
-    """Kill the processes whose environment says that `home` is theirs; give how many there were.
+    """Kill all processes whose environment has `HOME={home}`; return their number.
 
-    A bot's child that left the group of its parent is found like this as long as it kept its environment.
+    This finds a bot's child that left its parent's process group, as long as it kept its environment.
     """
     mark = os.fsencode(f"HOME={home}")
     num_killed = 0

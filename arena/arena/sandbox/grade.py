@@ -1,4 +1,4 @@
-"""Grants tiers: only what withstood attacks on this machine counts, and what they showed is kept on file."""
+"""Grants tiers: a tier counts only if it withstood attacks on this machine. Results are kept on file."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ def _must_block(tier: Tier) -> frozenset[int]:
 
 MUST_BLOCK: dict[Tier, frozenset[int]] = {
     Tier.T0: frozenset(),
-    # The control alone: some systems do not keep every limit, and there is no weaker tier for a process.
+    # Only the control: some systems do not enforce every limit, and no weaker tier for processes exists.
     Tier.T1: frozenset({CONTROL}),
     Tier.T2: _must_block(Tier.T2),
     Tier.T3: _must_block(Tier.T3),
 }
-"""The attacks a tier must withstand to be granted, by number; 0 is the control."""
+"""The attacks that a tier must withstand to be granted, by number; 0 is the control."""
 
 
 class Grade(msgspec.Struct, frozen=True, kw_only=True):
-    """What attacks in a tier showed on this machine."""
+    """The results of the attacks in a tier on this machine."""
 
     tier: Tier
     failed: tuple[int, ...]
-    """The attacks that worked, by number as in `arena.sandbox.attacks.promises`; 0 if the control did not."""
+    """The attacks that worked, numbered as in `arena.sandbox.attacks.promises`; 0 if the control failed."""
     tried: tuple[int, ...] = ()
-    """The attacks that were made; the quick ones before a tier is used, all of them by `arena doctor`."""
+    """The attacks that were made: the quick ones before a tier's first use, all of them in `arena doctor`."""
     cause: str = ""
-    """Why the tier cannot be set up at all."""
+    """The reason why the tier cannot be set up at all; empty if it can."""
     kernel: str
     landlock: int
-    """The version of the kernel's Landlock; 0 if there is none."""
+    """The version of the kernel's Landlock; 0 without Landlock."""
     uid_kept: bool
-    """Bots are root as the arena is, without capabilities, since nobody else may read the interpreter."""
+    """Whether bots run as root, without capabilities, because only root may read the interpreter."""
 
     @property
     def broken(self) -> list[int]:
-        """The promises of this tier that do not hold, by the number of the attack."""
+        """The promises of this tier that do not hold, by number of the attack."""
         return sorted(MUST_BLOCK[self.tier].intersection(self.failed))
 
     @property
     def is_granted(self) -> bool:
-        """Whether it withstood all that this tier must."""
+        """Whether the tier withstood all the attacks it must withstand."""
         return not self.cause and not self.broken
 
     def to_record(self) -> dict[str, object]:
-        """Give what the record of a match keeps of it, for JSON."""
+        """Return the part of the grade that a match's record keeps, as JSON data."""
         return {
             "tier": self.tier.value,
             "failed": list(self.failed),
@@ -79,22 +79,22 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_tier() -> Tier:
-    """Return the strongest tier that is granted here; the first call on a machine runs the attacks."""
+    """Return the strongest granted tier; the first call on a machine runs the attacks."""
     return next((tier for tier in tiers_to_try() if grade(tier).is_granted), Tier.T0)
 
 
 def grade(tier: Tier) -> Grade:
-    """Return what attacks in a tier showed, from the file of an earlier run if nothing has changed since.
+    """Return the grade of a tier, from the file of an earlier run if nothing relevant has changed.
 
-    Without one the quick attacks are run, so that the first match of a machine does not wait for long.
+    Otherwise only the quick attacks are run, to keep the wait before a machine's first match short.
     """
     return _grade(tier, str(_file()))
 
 
 def run_attacks(tiers: Sequence[Tier]) -> list[Grade]:
-    """Run all attacks in some tiers and keep on file what they showed, a grade for each tier.
+    """Run all attacks in some tiers; store and return one grade for each tier.
 
-    Those of the first tier run in a process of their own, beside the others: they mostly wait.
+    The first tier's attacks run in a separate process at the same time, because they mostly wait.
     """
     with safe_path(), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as beside:
         first = beside.submit(examine, tiers[0], ALL)
@@ -107,11 +107,11 @@ def run_attacks(tiers: Sequence[Tier]) -> list[Grade]:
 
 
 def examine(tier: Tier, numbers: frozenset[int]) -> Grade:
-    """Run attacks in a tier and return what they showed.
+    """Run attacks in a tier and return its grade, without using the file.
 
     Args:
-        tier: in which tier.
-        numbers: which attacks, `trial.QUICK` or `trial.ALL`.
+        tier: the isolation tier.
+        numbers: the attacks to run, `trial.QUICK` or `trial.ALL`.
     """
     failed, cause, uid_kept = _attack(tier, numbers)
     return Grade(
@@ -126,7 +126,7 @@ def examine(tier: Tier, numbers: frozenset[int]) -> Grade:
 
 
 def record(tier: str) -> dict[str, object]:
-    """Give what is known of a tier, for the record of a match; no attacks are run for it."""
+    """Return what is known about a tier, for the record of a match, without running attacks."""
     known = _load(_file()).get(tier) if tier != Tier.T0 else None
     return {"tier": tier} if known is None else known.to_record()
 
@@ -157,7 +157,7 @@ def _file() -> Path:
 
 @cache
 def _circumstances() -> str:
-    """Name what a grade depends on: this start of this kernel, this user, this interpreter, this code."""
+    """Return a digest of what a grade depends on: boot, kernel, user, interpreter and this code."""
     boot = ""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -178,7 +178,7 @@ def _load(file: Path) -> dict[str, Grade]:
 
 
 def _save(result: Grade, file: Path) -> None:
-    """Add to the file; who cannot write there pays with two tenths of a second at each start."""
+    """Add a grade to the file; if it cannot be written, each start repeats the attacks (0.2 seconds)."""
     known: dict[str, Any] = {**_load(file), result.tier.value: result}
     spare = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     with suppress(OSError):

@@ -1,8 +1,8 @@
-"""Runs in the child before a bot does: locks the process up as its tier says, then becomes the bot.
+"""Runs in the child before the bot: confines the process as its tier requires, then executes the bot.
 
-It uses the standard library only. On Linux it is the starter: `python -I -S -B launcher.py CODE FD` imports
-what it needs once, then clones itself for each recipe that arrives on socket FD, so that no bot waits for
-another interpreter. Elsewhere `python -I -S -B launcher.py RECIPE` reads one recipe from a file. A recipe is
+It uses only the standard library. On Linux it is the starter: `python -I -S -B launcher.py CODE FD` imports
+what it needs once, then clones itself for each recipe that arrives on socket FD, so no bot waits for another
+interpreter to start. Elsewhere `python -I -S -B launcher.py RECIPE` reads one recipe from a file. Recipes are
 written by `arena.sandbox.recipe`.
 """
 
@@ -13,14 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
-    from typing import NoReturn  # the module takes a while to import
+    from typing import NoReturn  # not imported at run time, because the module is slow to import
 
 _CANNOT_RUN = 127
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _LENGTH_BYTES = 8
 _NUM_STREAMS = 3
 _NUM_DESCRIPTORS = 5
-"""At most, of a request: standard input, output and error, the control socket, and the socket to a tracer."""
+"""Maximum per request: standard input, output and error, the control socket, and the socket to a tracer."""
 _SHORT_WAIT_MS = 0
 _HOST_NAME = "bot"
 
@@ -28,17 +28,17 @@ Recipe = dict[str, list[str]]
 
 
 def main(arguments: list[str]) -> None:
-    """Serve as the starter, or become the command of one recipe.
+    """Run as the starter, or execute the command of one recipe.
 
     Raises:
-        SystemExit: the arena is gone already, a lock could not be set, or the command cannot be run.
+        SystemExit: the arena has ended, the process cannot be confined, or the command cannot be executed.
     """
     if len(arguments) > 1:
         code, descriptor = arguments
         sys.path.append(code)
         _serve(int(descriptor))
         return
-    with open(arguments[0], encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - pathlib takes 10 ms
+    with open(arguments[0], encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - pathlib costs 10 ms
         recipe = read(file.read())
     os.unlink(arguments[0])  # noqa: PTH108 - as above
     _check_parent(recipe)
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> None:
 
 
 def read(text: str) -> Recipe:
-    """Return the values of each key; entries are `key=value`, ended by NUL, since a path holds all else."""
+    """Parse a recipe into the values of each key; entries are `key=value`, each ended by NUL."""
     recipe: Recipe = {}
     for entry in text.split("\0")[:-1]:
         key, _, value = entry.partition("=")
@@ -57,8 +57,8 @@ def read(text: str) -> Recipe:
 def _serve(descriptor: int) -> None:
     """Start a bot for each request until the arena closes the socket.
 
-    A request is the length of a recipe in eight bytes, the recipe, and its descriptors; the answer is the
-    process id in eight bytes, or the negative number of the error.
+    A request is the length of a recipe in eight bytes, the recipe, and its descriptors. The answer is the
+    process id in eight bytes, or the negative error number.
     """
     import resource
     import select
@@ -66,7 +66,7 @@ def _serve(descriptor: int) -> None:
 
     from arena.sandbox.launch import kernel, landlock, namespaces, privileges, seccomp, view
 
-    # For the children, which cannot import what is not in the view of their bot.
+    # Imported for the children, which cannot import what their bot's root does not show.
     del resource, select, landlock, seccomp, view
     privileges.die_with_parent()
     arena = socket.socket(fileno=descriptor)
@@ -98,7 +98,7 @@ def _receive(arena: "socket.socket", size: int) -> bytes:
 
 
 def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
-    """Become a bot in the child; whatever happens, it never returns into the starter's loop."""
+    """Become a bot in the child process; never returns, so the starter's loop cannot run twice."""
     import socket
 
     try:
@@ -119,7 +119,7 @@ def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
         _become_bot(recipe)
     except SystemExit:
         pass
-    except BaseException as error:  # noqa: BLE001 - the starter's loop must not run twice
+    except BaseException as error:  # noqa: BLE001 - must never return to the starter's loop
         sys.stderr.write(f"cannot start the bot: {type(error).__name__}: {error}\n")
     finally:
         sys.stderr.flush()
@@ -127,7 +127,7 @@ def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
 
 
 def _join_group(recipe: Recipe) -> None:
-    """Move this process to the control group with the bot's limits, while its folder is still in sight."""
+    """Move this process to the bot's control group, while its folder is still visible."""
     try:
         for folder in recipe.get("cgroup", []):
             processes = os.open(f"{folder}/cgroup.procs", os.O_WRONLY)
@@ -138,7 +138,7 @@ def _join_group(recipe: Recipe) -> None:
 
 
 def _enter(recipe: Recipe, control: "socket.socket") -> None:
-    """Become the bot's user and, in a container, go on as its second process."""
+    """Change to the bot's user; in a container, continue as its second process."""
     import select
     import socket
 
@@ -149,7 +149,7 @@ def _enter(recipe: Recipe, control: "socket.socket") -> None:
     if mode:
         if mode == "user":
             namespaces.keep_user(int(recipe["uid"][0]), int(recipe["gid"][0]))
-        # The namespace of host names begins with the name of the host.
+        # A new UTS namespace starts with the host's name, which must not be visible.
         socket.sethostname(_HOST_NAME)
         scratch = view.enter(recipe, users[0] if users else int(recipe["uid"][0]))
     else:
@@ -158,7 +158,7 @@ def _enter(recipe: Recipe, control: "socket.socket") -> None:
     for user in users:
         privileges.become(user)
     privileges.die_with_parent()
-    # The arena may have died before the signal was asked for: then its end of the socket is closed.
+    # The arena may have died before the death signal was requested; then its end of the socket is closed.
     watch = select.poll()
     watch.register(control, select.POLLIN)
     if watch.poll(_SHORT_WAIT_MS):
@@ -184,13 +184,13 @@ def _become_bot(recipe: Recipe) -> "NoReturn":
     except (OSError, ValueError) as error:
         _refuse(f"cannot start the bot in {recipe['tier'][0]}: {error}")
     try:
-        os.execvp(command[0], command)  # noqa: S606 - no shell on purpose
+        os.execvp(command[0], command)  # noqa: S606 - a shell is not wanted
     except OSError as error:
         _refuse(f"cannot run {command[0]}: {error.strerror}")
 
 
 def _check_parent(recipe: Recipe) -> None:
-    # The arena may have died before this process could watch it.
+    # The arena may have died before this process requested the death signal.
     if os.getppid() != int(recipe["parent"][0]):
         raise SystemExit(_CANNOT_RUN)
 
@@ -202,14 +202,14 @@ def _set_limits(limits: list[str]) -> None:
         name, _, value = item.partition("=")
         number = getattr(resource, f"RLIMIT_{name}", None)
         if number is None:
-            continue  # this system does not have it
+            continue  # this system does not have the limit
         hard = resource.getrlimit(number)[1]
         bound = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
         resource.setrlimit(number, (bound, bound))
 
 
 def _take_role(recipe: Recipe) -> list[str]:
-    """Split in two if there is an engine; return the command of this process."""
+    """Fork into adapter and engine if there is an engine; return the command of this process."""
     engine = recipe.get("engine")
     if not engine:
         return recipe["command"]
@@ -219,8 +219,8 @@ def _take_role(recipe: Recipe) -> list[str]:
     if os.fork():
         os.close(to_engine)
         os.close(from_engine)
-        os.set_inheritable(adapter_reads, True)  # noqa: FBT003 - the only way to call it
-        os.set_inheritable(adapter_writes, True)  # noqa: FBT003 - the only way to call it
+        os.set_inheritable(adapter_reads, True)  # noqa: FBT003 - the parameter is positional only
+        os.set_inheritable(adapter_writes, True)  # noqa: FBT003 - the parameter is positional only
         os.environ["ARENA_ENGINE_FDS"] = f"{adapter_reads},{adapter_writes}"
         return recipe["command"]
     os.dup2(to_engine, _STDIN)
@@ -235,7 +235,7 @@ def _take_role(recipe: Recipe) -> list[str]:
 
 
 def _lock_in(recipe: Recipe) -> None:
-    """Leave this process only the files and the system calls of its tier."""
+    """Restrict this process to the files and system calls of its tier."""
     if "locks" in recipe:
         from arena.sandbox.launch import landlock, seccomp
 
@@ -250,7 +250,7 @@ def _lock_in(recipe: Recipe) -> None:
 
 
 def _tracer(recipe: Recipe) -> "Callable[[int], None] | None":
-    """Return what sends a listener to the tracer; None without one. Later the module could not be read."""
+    """Return a function that sends a listener to the tracer, or None; later its module is out of reach."""
     if not recipe["trace"]:
         return None
     import socket

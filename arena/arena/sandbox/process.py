@@ -1,4 +1,4 @@
-"""Starts the process of a bot, watches it and ends it with all it started."""
+"""Starts the process of a bot, watches it, and ends it together with everything it started."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Exit(NamedTuple):
     code: int | None
     """Its exit code; None if it did not exit by itself."""
     signal: int | None
-    """The signal that ended it; None if it exited, or was ended by the arena."""
+    """The signal that killed it; None if it exited, or if the arena killed it."""
     max_rss: int
-    """The most memory in bytes: exact with limits `kernel`, else the most resident memory that was seen."""
+    """Peak memory in bytes: exact with limits `kernel`, otherwise the most resident memory that was seen."""
     out_of_memory: bool = False
-    """Whether the kernel killed a process of it at its memory limit; never known where limits are polled."""
+    """Whether the kernel killed one of its processes at the memory limit; always False with polled limits."""
 
 
 class Process:
-    """A running bot: three pipes, without blocking on the arena's side, and a process group."""
+    """A running bot: a process group and three pipes, which never block on the arena's side."""
 
-    def __init__(  # noqa: PLR0913 - what a start came with
+    def __init__(  # noqa: PLR0913 - everything that belongs to a started process
         self,
         started: Spawned,
         tier: Tier,
@@ -63,19 +63,19 @@ class Process:
         leaf: Leaf | None = None,
     ) -> None:
         self.max_tasks = resources.tasks
-        """How many threads and processes it may have, all together."""
+        """Maximum number of threads and processes together."""
         self.tier = tier
-        """How it is kept apart."""
+        """Its isolation tier."""
         self.user = user
-        """The number of the user it was made; None if it is the arena's."""
+        """The user id it runs as; None if it is the arena's."""
         self.scratch = scratch
-        """Its folder on the host; in a container the folder it has is another one, in memory."""
+        """Its folder on the host; in a container the bot uses another one, in memory."""
         self.leaf = leaf
-        """Its control group, which keeps its limits; None where they are polled."""
+        """The control group that enforces its limits; None if they are polled."""
         self._scratch_bounds = resources.scratch_bounds()
         self._keeps = Path(resources.compiled) if resources.keeps_compiled and resources.compiled else None
         self.pid = started.pid
-        """Also the id of its process group; in a container that of its first process."""
+        """Its process id, which is also the id of its group; in a container that of the first process."""
         self._started = started
         self.stdin, self.stdout, self.stderr = self._pipes = (started.stdin, started.stdout, started.stderr)
         for pipe in self._pipes:
@@ -93,14 +93,14 @@ class Process:
 
     @property
     def main_pid(self) -> int:
-        """The process that plays, whose processor time is the bot's; in a container it is not the leader."""
+        """The process that plays, whose CPU time counts; in a container it is not the group leader."""
         return list(islice(family.members(self.pid), 1 + self._num_keepers))[-1]
 
     def open_scratch(self, name: str) -> int:
-        """Open a regular file in the scratch folder of a process that has ended; return the descriptor.
+        """Open a regular file in the scratch folder of an ended process; return the descriptor.
 
         Raises:
-            OSError: there is none of this name, or no regular file.
+            OSError: there is no file of this name, or it is not a regular file.
         """
         path = name if self._inside is not None else str(self.scratch.home / name)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -111,7 +111,7 @@ class Process:
         return fd
 
     def has_exited(self) -> bool:
-        """Say whether the process is dead; where the system cannot tell without reaping it, always no."""
+        """Return whether the process is dead; always False on systems that cannot tell without reaping it."""
         if self._exit is not None:
             return True
         if not hasattr(os, "waitid"):
@@ -119,14 +119,14 @@ class Process:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def usage(self) -> Usage:
-        """Measure it and its descendants; if there are more than `max_tasks`, the sums are too small."""
+        """Measure the process and its descendants; beyond `max_tasks` tasks the sums are too small."""
         memory, tasks = (self.leaf or self._polled).usage()
         return Usage(memory, max(0, tasks - self._num_keepers))
 
     def scratch_excess(self, part: float = 1.0) -> str:
-        """Return the bound, or the part of it, that its scratch folder exceeds, in words; empty if none.
+        """Describe the limit that its scratch folder exceeds, scaled by `part`; empty if it exceeds none.
 
-        The folder of a container is a file system, of which the kernel keeps the bounds.
+        In a container the folder is a file system, whose limits the kernel enforces.
         """
         if self._inside is None:
             return self.scratch.excess(self._scratch_bounds, part)
@@ -138,15 +138,15 @@ class Process:
         return f"{used:.0%} of what it may" if used > part else ""
 
     def kill(self, grace_s: float = 0.0) -> Exit:
-        """Give the process `grace_s` seconds to exit, then kill its whole group and reap it.
+        """Wait `grace_s` seconds for the process to exit, then kill its whole group and reap it.
 
-        A second call gives the same answer.
+        A second call returns the same result.
         """
         if self._exit is None:
             exited = self._await_exit(grace_s)
-            # The dead leader is not reaped yet, so the number of the group cannot be anyone else's. With the
-            # leader of a container, its first process, the kernel ends all others inside.
-            # Alone first: a process that has just been started may not lead its group yet.
+            # The dead leader has not been reaped yet, so its pid cannot have been reused. If it is the first
+            # process of a container, the kernel kills all others inside with it.
+            # The leader is killed first by itself, because a new process may not lead its group yet.
             for send in (os.kill, os.killpg):
                 with suppress(ProcessLookupError, PermissionError):
                     send(self.pid, signal.SIGKILL)
@@ -154,12 +154,12 @@ class Process:
                 self.leaf.kill()
             self._exit = self._reap(by_itself=exited)
             if self.tier is Tier.T1 and self.leaf is None:
-                # From T2 on no process can have left the group.
+                # Needed in T1 only: from T2 on no process can leave the group.
                 family.sweep(str(self.scratch.home))
         return self._exit
 
     def close(self) -> None:
-        """Close the pipes and remove the folder and the control group of a killed process."""
+        """Close the pipes; remove the scratch folder and the control group of a killed process."""
         for pipe in self._pipes:
             os.close(pipe)
         self._pipes = ()
@@ -197,7 +197,7 @@ class Process:
         code = os.waitstatus_to_exitcode(status)
         if self._started.popen is not None:
             self._started.popen.returncode = code
-        # The kernel counts what the arena held when it forked as the child's; only more than that is its own.
+        # The kernel counts memory that the arena had when it forked as the child's; only more is its own.
         own = usage.ru_maxrss * _RSS_UNIT
         max_rss = max(self._polled.peak_bytes, own if own > self._inherited_rss else 0)
         out_of_memory = False
@@ -213,7 +213,7 @@ class Process:
         return Exit(code if code >= 0 else None, -code if code < 0 else None, max_rss, out_of_memory)
 
 
-def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a bot
+def spawn(  # noqa: PLR0913 - one keyword for each setting of a bot
     command: Sequence[str],
     tier: Tier,
     resources: Resources | None = None,
@@ -226,21 +226,21 @@ def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a
 
     Call it from the main thread: on Linux the bot dies with the thread that started it.
 
-    With `engine` the launcher starts a second program beside the first, in a sandbox of its own of the same
-    tier, since a bot cannot start programs from T2 on. The first finds `ARENA_ENGINE_FDS=R,W` in its
-    environment: it reads what the engine prints from descriptor R and writes the engine's input to descriptor
-    W. The engine ends with it, and both are killed and measured together.
+    With `engine`, the launcher starts a second program beside the first one, in a sandbox of the same tier,
+    because from T2 on a bot cannot start programs. The first program finds `ARENA_ENGINE_FDS=R,W` in its
+    environment: it reads the engine's output from descriptor R and writes its input to descriptor W. The
+    engine ends with it; both are measured and killed together.
 
     Args:
-        command: program and arguments, both absolute, since it runs in a scratch folder.
-        tier: how to keep it apart.
+        command: program and arguments, as absolute paths, because it runs in a scratch folder.
+        tier: the isolation tier.
         resources: its limits; None for the defaults.
-        readable: what it may read from T2 on; None for all that this interpreter can import.
-        engine: program and arguments of an engine, the program absolute.
-        tracer: counts the system calls that the filter refuses; in tiers without a filter nothing.
+        readable: the files it may read from T2 on; None for everything that this interpreter can import.
+        engine: program (an absolute path) and arguments of an engine.
+        tracer: counts the system calls that the filter refuses; has no effect in tiers without a filter.
 
     Raises:
-        ConfigError: `tier` is not one for processes, or not to be had on this system.
+        ConfigError: `tier` is not a tier for processes, or is not available on this system.
         OSError: the process cannot be started.
     """
     resources = resources or Resources()
@@ -272,7 +272,7 @@ def spawn(  # noqa: PLR0913 - one keyword for each thing that is decided about a
 
 
 def _num_keepers(tier: Tier) -> int:
-    """Return how many processes of ours share the limits of a bot: in a container, its first one."""
+    """Return how many of the arena's processes share a bot's limits: in a container, its first process."""
     return int(tier is Tier.T3)
 
 

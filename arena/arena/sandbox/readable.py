@@ -1,4 +1,4 @@
-"""Which files a bot may read: the system's libraries, the interpreter, the packages, never another bot's."""
+"""The files a bot may read: system libraries, the interpreter, packages, but never another bot's files."""
 
 from __future__ import annotations
 
@@ -22,50 +22,51 @@ SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/usr/share/zoneinfo"),
     *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
-    # Who may write to it can map it shared, which is shared memory without a file: it counts for no process.
+    # A process that may write to it can map it as shared memory without a file, which no process is charged
+    # for.
     "/dev/zero",
 )
-"""What programs need of the system: libraries, time zones, the kind and number of processors."""
+"""Parts of the system that programs need: libraries, time zones, kind and number of processors."""
 DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom")
 _SITE = frozenset({"site-packages", "dist-packages"})
 _MODULE_ENDS = (".py", ".pyc", ".so", ".zip")
 
 
 class Readable(NamedTuple):
-    """Files and folders a process may read and execute, beside `SYSTEM`."""
+    """Files and folders that a process may read and execute, in addition to `SYSTEM`."""
 
     paths: tuple[str, ...]
-    """With all that is in them."""
+    """Files, and folders with all their content."""
     names: tuple[str, ...] = ()
-    """Folders in which only names may be seen, in folders below too: an import looks for what is there."""
+    """Folders in which, at any depth, only names are visible, because an import lists folders."""
     hidden: tuple[str, ...] = ()
-    """Files and folders that a container shows empty, inside what it shows whole."""
+    """Files and folders that appear empty in a container, inside folders that are shown."""
     shown: tuple[str, ...] = ()
-    """What a container shows, but for `hidden`; the same files as `paths`, in as few mounts as possible."""
+    """What a container shows, except `hidden`; the same files as `paths`, with as few mounts as possible."""
 
     content: str = ""
-    """The folder of the bot's content, which a container shows as `/bot`; empty if there is none."""
+    """The folder of the bot's content, which a container shows as `/bot`; empty without content."""
     also: tuple[tuple[str, str], ...] = ()
-    """Folders of the content, and where else a container shows each."""
+    """Folders of the content, each with another path at which a container shows it."""
 
     def with_content(self, folder: str) -> Readable:
-        """Return this and the content of a bot, a folder of this machine."""
+        """Return a copy that includes the content of a bot, a folder of this machine."""
         return self._replace(paths=(*self.paths, folder), content=folder)
 
     def with_runtime(self, program: str) -> Readable:
-        """Return this and what a program of this machine needs, and those that run it if it is a script."""
+        """Return a copy that includes the files a program needs, and, for a script, its interpreter's."""
         more = [path for each in (program, *script_programs(program)) for path in runtime_files(each)]
         return self.with_files(more)
 
     def with_files(self, files: Iterable[str]) -> Readable:
-        """Return this and those of `files` that exist; others, and relative paths, are passed over."""
+        """Return a copy that includes those `files` that exist and are absolute."""
         more = [file for file in files if Path(file).is_absolute() and _exists(file)]
         return self._replace(paths=(*self.paths, *more), shown=(*self.shown, *more))
 
 
 @lru_cache(maxsize=32)
 def python_readable(path: tuple[str, ...]) -> Readable:
-    """Return what Python needs to read with this `sys.path`, without the modules of any bot."""
+    """Return the files that Python reads with this `sys.path`, without the modules of any bot."""
     hidden = [*_arenas_own(), *_modules_of_bots(path)]
     base = Path(sys.base_prefix)
     own = (os.path.realpath(interpreter()), str(Path(sys.prefix, "pyvenv.cfg")))
@@ -101,14 +102,14 @@ def _joined(one: Readable, other: Readable) -> Readable:
 
 def _arenas_own() -> list[Path]:
     own = [home(), cache()]
-    # If what is named is no file, there is none to hide.
+    # If the store is not a file, there is no file to hide.
     with suppress(StoreError):
         own.append(store_path())
     return [Path(os.path.realpath(path)) for path in own]
 
 
 def _modules_of_bots(path: Sequence[str]) -> list[Path]:
-    """Return where the modules of bots lie: each bot is started from the copy of its own code."""
+    """Return the paths of bots' modules, which are hidden because each bot runs from a copy of its code."""
     modules = {entry.value.partition(":")[0] for entry in list_plugins(BOTS, path).entries.values()}
     return [
         Path(os.path.realpath(place))
@@ -120,7 +121,7 @@ def _modules_of_bots(path: Sequence[str]) -> list[Path]:
 
 
 def _without(path: Path, hidden: Sequence[Path]) -> Readable:
-    """Return `path` or, if something in it is hidden, its names and what else is in it."""
+    """Return `path`, or, if it contains hidden paths, its names and the rest of its content."""
     real = Path(os.path.realpath(path))
     if any(real.is_relative_to(secret) for secret in hidden):
         return Readable(())
@@ -134,7 +135,7 @@ def _without(path: Path, hidden: Sequence[Path]) -> Readable:
 
 
 def _exists(path: str | Path) -> bool:
-    """Say whether there is such a file or folder that may be looked at, which `Path.exists` may raise on."""
+    """Return whether a path exists and may be examined; `Path.exists` may raise if it may not."""
     return os.access(path, os.F_OK)
 
 
@@ -146,11 +147,11 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _is_module(path: Path) -> bool:
-    """Say whether something in a folder of `sys.path`, which may hold anything, looks like a module."""
+    """Return whether an entry of a `sys.path` folder, which may contain anything, looks like a module."""
     if path.suffix in _MODULE_ENDS or path.suffix in {".dist-info", ".egg-info"}:
         return True
     return (
         path.name.isidentifier()
-        and os.path.isdir(path)  # noqa: PTH112 - no error where it may not be looked at
+        and os.path.isdir(path)  # noqa: PTH112 - does not raise if access is denied
         and any(child.suffix in _MODULE_ENDS for child in _children(path))
     )

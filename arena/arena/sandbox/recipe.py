@@ -1,4 +1,4 @@
-"""What the launcher is told: whom to become, what to limit, what to leave open, what to run."""
+"""Writes the launcher's recipe: the user, the limits, the accessible files, the command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Entries = list[tuple[str, str]]
 
 
-def make_recipe(  # noqa: PLR0913 - all that the caller decides
+def make_recipe(  # noqa: PLR0913 - one argument for each setting of a bot
     command: Sequence[str],
     tier: Tier,
     resources: Resources,
@@ -36,15 +36,19 @@ def make_recipe(  # noqa: PLR0913 - all that the caller decides
     readable: Readable | None,
     engine: Sequence[str] | None,
 ) -> tuple[Entries, int | None]:
-    """Return the entries of a recipe, and the user the process becomes if it becomes another.
+    """Return the entries of a recipe, and the user id the process changes to (None if it keeps its own).
 
     Raises:
-        ConfigError: `tier` is not one for processes, or not to be had on this system.
+        ConfigError: `tier` is not a tier for processes, or is not available on this system.
     """
     if tier is Tier.T0:
-        raise ConfigError("tier T0 has no processes; run the bot in this one (--isolation none)")
+        raise ConfigError(
+            "tier T0 does not start processes; run the bot in the arena's own process (--isolation none)"
+        )
     if tier not in tiers_to_try():
-        raise ConfigError(f"this system has no means for tier {tier}; arena doctor shows what it has")
+        raise ConfigError(
+            f"tier {tier} is not available on this system; arena doctor shows the available tiers"
+        )
     readable = readable or python_readable(tuple(sys.path))
     in_container = tier is Tier.T3
     if in_container:
@@ -58,7 +62,7 @@ def make_recipe(  # noqa: PLR0913 - all that the caller decides
     if user is not None:
         entries.append(("user", str(user)))
     if user is not None or (in_container and namespace_mode() == "user"):
-        # For any other the kernel would count all processes of the arena's user.
+        # For a shared user the kernel would count all processes of that user.
         entries.append(("limit", f"NPROC={resources.tasks}"))
     if hasattr(os, "sched_getaffinity"):
         entries += [("core", str(core)) for core in sorted(os.sched_getaffinity(0))]
@@ -74,10 +78,10 @@ def make_recipe(  # noqa: PLR0913 - all that the caller decides
 
 
 def encode(entries: Sequence[tuple[str, str]]) -> bytes:
-    """Return the recipe as the launcher reads it.
+    """Encode a recipe in the form that the launcher reads.
 
     Raises:
-        ValueError: a value holds a null byte.
+        ValueError: a value contains a NUL byte.
     """
     if any("\0" in value for _, value in entries):
         raise ValueError("embedded null byte")
@@ -90,7 +94,7 @@ def _environment(home: str, cache: str, path: str = "") -> Entries:
 
 
 def _programs_path(readable: Readable) -> str:
-    """Return the PATH of a container: the folders of programs in it, not those of the host."""
+    """Return the PATH of a container: the folders of programs that it shows, not those of the host."""
     shown = [folder for path in readable.shown if (folder := os.path.dirname(path)).endswith("/bin")]  # noqa: PTH120 - text
     return os.pathsep.join(dict.fromkeys([*shown, "/usr/local/bin", "/usr/bin", "/bin"]))
 
@@ -119,7 +123,7 @@ def _procfs(resources: Resources) -> str:
 
 def _locks(readable: Readable, resources: Resources, scratch: Scratch, *, in_container: bool) -> Entries:
     if in_container:
-        # All that is there was put there for the bot, or cannot be changed.
+        # Everything in a container was put there for the bot, or cannot be changed.
         files = [("read", "/"), ("write", SCRATCH)]
         allowed = resources.allow if "attributes" in resources.withheld else tuple(ALLOWABLE)
         calls = [("allow", name) for name in allowed]

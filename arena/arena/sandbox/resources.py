@@ -1,4 +1,4 @@
-"""What a bot process may use, and the environment it sees."""
+"""The resource limits and the environment of a bot process."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _ONE_THREAD = (
 )
 
 Withheld = Literal["attributes", "inodes", "procfs", "space"]
-"""Something a container usually has; see `Resources.withheld`."""
+"""A feature of containers that can be withheld; see `Resources.withheld`."""
 
 
 def own_cores() -> frozenset[int]:
-    """Return the numbers of the cores this process may use, and so the processes it starts."""
+    """Return the numbers of the cores that this process, and therefore its children, may use."""
     if sys.platform == "linux":
         return frozenset(os.sched_getaffinity(0))
     return frozenset(range(os.cpu_count() or 1))
 
 
 def num_cores() -> int:
-    """Count the cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(own_cores())
 
 
@@ -38,44 +38,44 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of one bot process."""
 
     memory_bytes: int = 1 << 30
-    """Resident memory; TensorFlow 2 takes 0.78 GB."""
+    """Bytes of resident memory; TensorFlow 2 takes 0.78 GB."""
     address_bytes: int = 4 << 30
-    """Address space; TensorFlow 2 takes 2.2 GB, and OpenBLAS aborts below 0.5 GB."""
+    """Bytes of address space; TensorFlow 2 takes 2.2 GB, and OpenBLAS aborts below 0.5 GB."""
     scratch_bytes: int = 1 << 26
-    """All that lies in its scratch folder, and the largest file."""
+    """Bytes in its scratch folder, in total and per file."""
     scratch_entries: int = 4_096
-    """Files, folders, links and whatever else lies there, together."""
+    """Files, folders, links and other entries in its scratch folder."""
     scratch_depth: int = 32
-    """Folders in folders."""
+    """Depth of nested folders in its scratch folder."""
     open_files: int = 256
     """File descriptors."""
     tasks: int = 128
     """Threads and processes together.
 
-    The kernel keeps to it where the bot has a user (not root) or a user namespace of its own; everywhere else
-    the arena counts, and kills a bot that has more.
+    The kernel enforces it if the bot has its own user (not root) or its own user namespace; otherwise the
+    arena counts, and kills a bot that has more.
     """
     procfs: bool = False
     """Whether it may read /proc, which TensorFlow needs to start."""
     allow: tuple[str, ...] = ()
-    """Names of `launch.calls.ALLOWABLE` whose system calls it may make in T2, too."""
+    """Names in `launch.calls.ALLOWABLE` whose system calls it may make in T2 as well."""
     withheld: tuple[Withheld, ...] = ()
-    """What its container lacks, to try what a bot does without it; ignored in other tiers.
+    """Features its container lacks, to test how a bot copes without them; ignored in other tiers.
 
-    `space`, `inodes`: its scratch folder is full from the start. `procfs`: /proc is empty. `attributes`: the
+    `space`, `inodes`: the scratch folder is full from the start. `procfs`: /proc is empty. `attributes`: the
     mode and the times of files cannot be changed, as in T2.
     """
     compiled: str = ""
-    """The folder of what its code compiled before, of which it gets a copy; empty for none."""
+    """A folder of previously compiled code, of which it gets a copy; empty for none."""
     keeps_compiled: bool = False
-    """Whether what it compiles goes there when it has ended."""
+    """Whether code it compiles is stored in `compiled` after it has ended."""
 
     def scratch_bounds(self) -> ScratchBounds:
-        """Return how much may lie in its scratch folder."""
+        """Return the limits of its scratch folder."""
         return ScratchBounds(self.scratch_bytes, self.scratch_entries, self.scratch_depth)
 
     def rlimits(self) -> list[str]:
-        """Give the limits the kernel keeps, as `NAME=VALUE` with the names of RLIMIT constants."""
+        """Return the limits the kernel enforces, as `NAME=VALUE` with the names of RLIMIT constants."""
         return [
             f"AS={self.address_bytes}",
             f"FSIZE={self.scratch_bytes}",
@@ -85,11 +85,11 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def environment(home: str, cache: str) -> dict[str, str]:
-    """Return all the environment variables of a bot process.
+    """Return all environment variables of a bot process.
 
     Args:
-        home: its scratch folder, as it sees it.
-        cache: its folder for compiled code, as it sees it.
+        home: path of its scratch folder as the bot sees it.
+        cache: path of its folder for compiled code as the bot sees it.
     """
     return {
         "PATH": os.environ.get("PATH", os.defpath),

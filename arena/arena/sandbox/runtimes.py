@@ -1,4 +1,4 @@
-"""Programs of this machine that run bots (node, java, an interpreter): the files each needs to be shown."""
+"""Programs that run bots (node, java, Python interpreters): the files that each of them needs."""
 
 from __future__ import annotations
 
@@ -31,29 +31,30 @@ _SHARED: dict[str, tuple[str, ...]] = {
     r"php": ("/etc/php", "/usr/share/php"),
     r"julia": ("/usr/share/julia", "/etc/julia"),
 }
-"""Folders of the system beside its libraries, by the name of the program without its version."""
+"""Folders of the system other than its libraries, by a pattern for the program's name without version."""
 _SYSTEM_PREFIXES = frozenset({"/", "/usr", "/usr/local"})
-"""Their libraries are shown to every bot."""
+"""Prefixes whose libraries every bot is shown."""
 
 
 def runtime_files(program: str) -> tuple[str, ...]:
-    """Return the files and folders that a program of this machine needs beside the system's libraries.
+    """Return the files and folders that a program needs in addition to the system's libraries.
 
-    These are the program itself, its installation if that is not the system's, and what its kind keeps
-    elsewhere: for an interpreter of a virtual environment its packages and the interpreter it was made from,
-    for Java its home with the configuration that links in it lead to.
+    They are the program, its installation unless it is the system's, and what its kind keeps elsewhere: for
+    an interpreter of a virtual environment its packages and its base interpreter, for Java its home and the
+    configuration that links in it lead to.
     """
-    return _runtime_files(os.path.abspath(program))  # noqa: PTH100 - a link stays one
+    return _runtime_files(os.path.abspath(program))  # noqa: PTH100 - must keep links
 
 
 def script_programs(script: str) -> tuple[str, ...]:
-    """Return the installed programs that the first line of a script names; none if the file is no script.
+    """Return the installed programs that the first line of a script names; empty if the file is not a script.
 
-    Behind `env` it is the program that is found by PATH.
+    For `env` it includes the program that is found on the PATH.
     """
     words = (word for word in script_words(script) if not word.startswith("-"))
     places = (shutil.which(word) if "/" in word else find_program(word) for word in words)
-    # A bot writes this line: what is not of this machine would be code of its own that nobody hashed.
+    # The line is written by the bot's author; a program outside the system could be bot code that is not
+    # hashed.
     return tuple(str(place) for place in places if place is not None and is_installed(Path(place)))
 
 
@@ -74,7 +75,7 @@ def _runtime_files(program: str) -> tuple[str, ...]:
 
 
 def _environment(program: Path) -> list[str]:
-    """Return the parts of the virtual environment that an interpreter lies in; none if it lies in none."""
+    """Return the parts of the virtual environment that an interpreter belongs to; empty if there is none."""
     prefix, real = program.parent.parent, Path(os.path.realpath(program))
     configuration = prefix / "pyvenv.cfg"
     found: list[str] = []
@@ -82,14 +83,14 @@ def _environment(program: Path) -> list[str]:
         lines = configuration.read_text(encoding="utf-8", errors="replace").splitlines()
         found += _inside(prefix, configuration.name, "lib", "lib64")
         for key, _, value in (line.partition("=") for line in lines):
-            # Whoever made the environment wrote that line, a bot's author for instance.
+            # The author of the environment, perhaps a bot's author, wrote that line, so it is verified.
             if key.strip() == "home" and os.path.realpath(value.strip()) == str(real.parent):
                 found.append(str(Path(value.strip()).parent / "lib"))
     return found
 
 
 def _inside(prefix: Path, *names: str) -> list[str]:
-    """Return the entries of a folder that are no links out of it, which could show any folder of the host."""
+    """Return the entries of a folder except links out of it, which could expose any folder of the host."""
     root = os.path.realpath(prefix)
     return [
         str(prefix / name) for name in names if Path(os.path.realpath(prefix / name)).is_relative_to(root)
@@ -97,7 +98,7 @@ def _inside(prefix: Path, *names: str) -> list[str]:
 
 
 def _linked_out(folder: Path) -> Iterator[str]:
-    """Yield what links in a folder name outside it; a link that names nothing is passed over."""
+    """Yield the targets outside a folder of links in it; broken links are skipped."""
     for parent, folders, files in os.walk(folder):
         for path in (Path(parent, name) for name in (*folders, *files)):
             if path.is_symlink() and path.exists():

@@ -1,4 +1,4 @@
-"""The folder a bot process may write to."""
+"""The folder that a bot process may write to."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _BLOCK = 512
 
 
 class ScratchBounds(NamedTuple):
-    """How much may lie in a scratch folder."""
+    """The limits of a scratch folder."""
 
     num_bytes: int
-    """Of all files together."""
+    """Bytes of all files together."""
     entries: int
-    """Files, folders and whatever else."""
+    """Number of files, folders and other entries."""
     depth: int
-    """Folders in folders."""
+    """Depth of nested folders."""
 
 
 class _ExcessError(Exception):
-    """There is more in a folder than is allowed; the message says which bound was passed."""
+    """A folder exceeds a limit; the text says which one."""
 
 
 class Scratch:
-    """A folder of its own for one process, which lives as long as that process and is never emptied before.
+    """A folder for one process, which exists as long as the process and is never emptied before.
 
-    What is left there from match to match the process could as well remember.
+    Emptying it between matches would not help: the process could remember the content instead.
     """
 
     def __init__(self) -> None:
@@ -44,34 +44,34 @@ class Scratch:
         self.cache.mkdir()
 
     def give_to(self, user: int) -> None:
-        """Make `home` and `cache` another user's, with what is in them, before that user has a process."""
-        self.root.chmod(0o711)  # it may pass, and sees no names
+        """Change the owner of `home` and `cache` and their content, before that user has a process."""
+        self.root.chmod(0o711)  # the user may pass through, but not list names
         for path in (self.home, self.cache, *self.home.rglob("*"), *self.cache.rglob("*")):
             os.chown(path, user, user, follow_symlinks=False)
 
     def excess(self, bounds: ScratchBounds, part: float = 1.0) -> str:
-        """Return the bound that what a living bot wrote exceeds, in words; empty if it keeps to all.
+        """Describe the limit that the content of a living bot's folder exceeds; empty if it exceeds none.
 
-        Looking ends at the first bound, so its cost is bounded too. No link is followed.
+        Counting stops at the first exceeded limit, so the cost is bounded. Links are not followed.
 
         Args:
-            bounds: what is allowed.
-            part: of bytes and entries that counts as all.
+            bounds: the limits.
+            part: factor for the limits of bytes and entries.
         """
         tally = _Tally(bounds, part)
         try:
-            tally.add(self.root, None, -1)  # home and cache, the folders in it, are the bot's depth 0
+            tally.add(self.root, None, -1)  # its subfolders home and cache have depth 0
         except _ExcessError as error:
             return str(error)
         return ""
 
     def remove(self) -> None:
-        """Remove all of it; a second call does nothing."""
+        """Remove the folder; a second call does nothing."""
         remove(self.root)
 
 
 class _Tally:
-    """What is in a folder, counted as far as the bounds."""
+    """Counts the content of a folder, up to its limits."""
 
     def __init__(self, bounds: ScratchBounds, part: float) -> None:
         self._most_bytes = int(part * bounds.num_bytes)
@@ -80,20 +80,20 @@ class _Tally:
         self._num_bytes = self._num_entries = 0
 
     def add(self, name: Path | str, parent: int | None, depth: int) -> None:
-        """Count what is in a folder, by its name in an open one.
+        """Count the content of a folder, given by its name in an open folder.
 
         Raises:
-            _ExcessError: a bound is passed.
+            _ExcessError: a limit is exceeded.
         """
         if depth > self._most_depth:
             raise _ExcessError(f"folders {depth} deep, {self._most_depth} are allowed")
         try:
             folder = os.open(name, _FOLDER, dir_fd=parent)
         except PermissionError:
-            # What it hides could be of any size.
+            # Its hidden content could be of any size.
             raise _ExcessError("a folder that denies the arena access") from None
         except OSError:
-            return  # gone meanwhile, or no folder any more
+            return  # it was removed meanwhile, or is no longer a folder
         try:
             with suppress(OSError), os.scandir(folder) as entries:
                 for entry in entries:
@@ -113,7 +113,7 @@ class _Tally:
         if is_folder:
             self.add(entry.name, folder, depth + 1)
             return
-        # A file with holes takes less than its size says, a file system may take more than that.
+        # Sparse files take fewer blocks than their size; some file systems take more. Count the smaller.
         self._num_bytes += min(found.st_size, getattr(found, "st_blocks", found.st_size) * _BLOCK)
         if self._num_bytes > self._most_bytes:
             raise _ExcessError(f"more than {self._most_bytes} bytes")

@@ -1,8 +1,8 @@
-"""Starts processes for bots: on Linux by one process that clones itself, elsewhere by a fresh interpreter.
+"""Starts processes for bots: on Linux with a process that clones itself, elsewhere with a new interpreter.
 
-The starter has what the launcher needs in memory, so a start costs no interpreter. What it clones is a child
-of this process, not of the starter: this process waits for it, measures it and kills it, and the starter
-may die meanwhile.
+The starter keeps the launcher's modules in memory, so a start does not cost an interpreter. The processes it
+clones are children of this process, not of the starter: this process reaps, measures and kills them, even if
+the starter dies.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ if TYPE_CHECKING:
 
 LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 CODE = str(Path(__file__).parents[2])
-"""The folder the package `arena` lies in."""
+"""The folder that contains the package `arena`."""
 _INTERPRETER = own_python("-I", "-S", "-B")
 _LENGTH_BYTES = 8
 
 
 class Spawned(NamedTuple):
-    """A process that was started: its id, which is its group's too, and this side's descriptors."""
+    """A started process: its id, which is also its group's id, and this side's descriptors."""
 
     pid: int
     stdin: int
     stdout: int
     stderr: int
     control: socket.socket | None
-    """Brings what the first process of a container sends; None where there is no starter."""
+    """Receives what a container's first process sends; None without a starter."""
     popen: subprocess.Popen[bytes] | None = None
-    """What must be told that the process was reaped."""
+    """The Popen object, whose return code must be set when the process has been reaped; None for a clone."""
 
 
 class _Starter:
-    """The starter of this process and the socket to it."""
+    """The starter of this process, and the socket to it."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
         here, there = socket.socketpair()
         self._socket = here
         with there:
-            self._process = subprocess.Popen(  # noqa: S603 - our own script
+            self._process = subprocess.Popen(  # noqa: S603 - runs our own script
                 [*_INTERPRETER, LAUNCHER, CODE, str(there.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 env={},
                 pass_fds=[there.fileno()],
-                # Signals of a terminal are this process's affair.
+                # A new session, so that signals of the terminal reach only this process.
                 start_new_session=True,
             )
 
@@ -65,7 +65,7 @@ class _Starter:
         """Have a process started; return its id.
 
         Raises:
-            OSError: the system refused, or the starter is gone (ConnectionError).
+            OSError: the system refused, or the starter has ended (ConnectionError).
         """
         header = len(recipe).to_bytes(_LENGTH_BYTES, "little")
         socket.send_fds(self._socket, [header], descriptors)
@@ -79,7 +79,7 @@ class _Starter:
         return answer
 
     def close(self) -> None:
-        """End the starter; processes that it started go on."""
+        """End the starter; the processes it has started continue."""
         self._socket.close()
         if self.owner == os.getpid():
             self._process.kill()
@@ -87,19 +87,19 @@ class _Starter:
 
 
 _starters: list[_Starter] = []
-"""At most one: that of this process."""
+"""Contains at most one starter, that of this process."""
 _lock = threading.Lock()
-"""Requests and answers of two threads must not mix."""
+"""Serialises requests, because those of two threads must not mix on the socket."""
 
 
 def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: int | None = None) -> Spawned:
     """Start the process of a recipe.
 
     Args:
-        recipe: as `arena.sandbox.recipe.encode` writes it.
-        environment: all its variables.
-        folder: where it works; the recipe goes beside it where there is no starter.
-        tracer: a socket that takes the listener to refused calls; only with a starter.
+        recipe: the output of `arena.sandbox.recipe.encode`.
+        environment: all its environment variables.
+        folder: its working directory; without a starter the recipe file is put beside it.
+        tracer: a socket that receives the listener for refused calls; needs a starter.
 
     Raises:
         OSError: the process cannot be started.
@@ -110,7 +110,7 @@ def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: i
 
 
 def _start_by_clone(recipe: bytes, more: list[int]) -> Spawned:
-    """Ask the starter, and a new one if the last was killed."""
+    """Send a request to the starter; if the starter was killed, to a new one."""
     with _lock:
         try:
             return _request(recipe, more)
@@ -136,7 +136,7 @@ def _request(recipe: bytes, more: list[int]) -> Spawned:
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         theirs.callback(there.close)
         ours.callback(here.close)
-        here.setblocking(False)  # noqa: FBT003 - the only way to call it
+        here.setblocking(False)  # noqa: FBT003 - the parameter is positional only
         descriptors = [their_in, their_out, their_err, there.fileno(), *more]
         pid = _own_starter().request(recipe, descriptors)
         ours.pop_all()
@@ -145,7 +145,7 @@ def _request(recipe: bytes, more: list[int]) -> Spawned:
 
 def _own_starter() -> _Starter:
     if _starters and _starters[0].owner != os.getpid():
-        # A fork of the process it belongs to: its children would be that one's.
+        # After a fork: the inherited starter's clones would be children of the original process.
         _starters.pop().close()
     if not _starters:
         _starters.append(_Starter())
@@ -154,7 +154,7 @@ def _own_starter() -> _Starter:
 
 @atexit.register
 def close_starter() -> None:
-    """End the starter of this process, if there is one; what it started goes on."""
+    """End the starter of this process, if any; the processes it has started continue."""
     while _starters:
         _starters.pop().close()
 
@@ -162,7 +162,7 @@ def close_starter() -> None:
 def _start_fresh(recipe: bytes, environment: Mapping[str, str], folder: Path) -> Spawned:
     file = folder.parent / "recipe"
     file.write_bytes(recipe)
-    popen = subprocess.Popen(  # noqa: S603 - running what the user registered is the job
+    popen = subprocess.Popen(  # noqa: S603 - runs the program that the user registered
         [*_INTERPRETER, LAUNCHER, str(file)],
         bufsize=0,
         stdin=subprocess.PIPE,
@@ -177,7 +177,7 @@ def _start_fresh(recipe: bytes, environment: Mapping[str, str], folder: Path) ->
 
 
 def _detached(pipe: IO[bytes] | None) -> int:
-    """Return a descriptor that lives on when the object that owns the pipe is gone."""
+    """Return a duplicate descriptor that stays open when the pipe's owner is deleted."""
     if pipe is None:
         raise OSError(errno.EBADF, "a pipe is missing")
     with pipe:
@@ -185,17 +185,17 @@ def _detached(pipe: IO[bytes] | None) -> int:
 
 
 def take_descriptor(control: socket.socket) -> int | None:
-    """Return the descriptor of the scratch folder that a container sent; None if it never will."""
+    """Return the descriptor of the scratch folder that a container sent; None if it will never come."""
     with suppress(OSError):
-        control.setblocking(True)  # noqa: FBT003 - the only way to call it
+        control.setblocking(True)  # noqa: FBT003 - the parameter is positional only
         _, descriptors, _, _ = socket.recv_fds(control, 16, 1)
-        control.setblocking(False)  # noqa: FBT003 - the only way to call it
+        control.setblocking(False)  # noqa: FBT003 - the parameter is positional only
         return descriptors[0] if descriptors else None
     return None
 
 
 def take_status(control: socket.socket) -> int | None:
-    """Return the status that a container's first process sent of the bot; None if it sent none."""
+    """Return the bot's status that a container's first process sent; None if it sent none."""
     with suppress(OSError):
         data = control.recv(16)
         return int.from_bytes(data, "little") if data else None

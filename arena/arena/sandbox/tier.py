@@ -1,4 +1,4 @@
-"""The tiers of isolation a bot can be run in, and what of them this machine could have."""
+"""The isolation tiers, and which of them this machine could support."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _CAP_SYS_ADMIN = 21
 
 
 class Tier(StrEnum):
-    """How a bot is kept apart, weakest first; the value is what records and options say."""
+    """The isolation of a bot, weakest first; the value is used in records and options."""
 
     T0 = "T0"
-    """In the process of the worker: trusted bots only."""
+    """In the worker's process; for trusted bots only."""
     T1 = "T1"
-    """A process group of its own with a clean environment, a scratch folder and resource limits."""
+    """A separate process group with a clean environment, a scratch folder and resource limits."""
     T2 = "T2"
-    """And the kernel refuses other files, sockets, programs, processes and signals (Linux)."""
+    """T1, and the kernel refuses access to other files, sockets, programs, processes and signals (Linux)."""
     T3 = "T3"
-    """And it is in a container, without the host's files, processes, networks and queues (Linux)."""
+    """T2 inside a container, without the host's files, processes, networks and queues (Linux)."""
 
 
 @cache
 def landlock_abi() -> int:
-    """Give the version of the kernel's Landlock; 0 if there is none."""
+    """Return the version of the kernel's Landlock; 0 without Landlock."""
     if sys.platform != "linux":
         return 0
     from arena.sandbox.launch import landlock
@@ -36,7 +36,7 @@ def landlock_abi() -> int:
 
 @cache
 def namespace_mode() -> str:
-    """Say how a container is set up: `root` by its rights, or `user` by a user namespace."""
+    """Return how a container is set up: `root` by privilege, or `user` by a user namespace."""
     if os.geteuid() != 0:
         return "user"
     try:
@@ -48,20 +48,20 @@ def namespace_mode() -> str:
 
 
 def tiers_to_try() -> list[Tier]:
-    """Give the tiers this system has the means for, strongest first; attacks show whether they hold."""
+    """Return the tiers this system could support, strongest first; attacks show whether they hold."""
     if os.name != "posix":
         return [Tier.T0]
     if sys.platform == "linux":
         from arena.sandbox.launch import landlock, seccomp
 
         if os.uname().machine in seccomp.ARCHITECTURES:
-            # A container needs no Landlock: nothing that could be reached is in it.
+            # A container does not need Landlock, because it contains nothing to protect.
             return [Tier.T3, *([Tier.T2] if landlock_abi() >= landlock.MIN_ABI else []), Tier.T1]
     return [Tier.T1]
 
 
 def weaknesses() -> list[str]:
-    """Say what of isolation this system has no means for, and what that lets bots do."""
+    """Describe the isolation features that this system lacks, and what bots can do because of that."""
     if sys.platform == "linux":
         return _linux_lacks()
     if os.name != "posix":
@@ -69,9 +69,9 @@ def weaknesses() -> list[str]:
     lacks = {
         "Landlock, seccomp and namespaces": "no tier above T1: bots can read and change your files, use the "
         "network, and start and end programs",
-        "/proc": "memory, threads and children of bots are not watched, and what one left running in a "
-        "session of its own is not found",
-        "signal for the death of a parent": "the bots of an arena that was killed run until they read",
+        "/proc": "memory, threads and children of bots are not watched, and processes that a bot left in "
+        "another session are not found",
+        "signal for the death of a parent": "bots of a killed arena keep running until they next read",
     }
     return [f"{sys.platform} has no {means}: {so}" for means, so in lacks.items()]
 

@@ -1,7 +1,7 @@
 """Finds out which system calls of a bot the filter refuses.
 
 A traced bot runs under the filter of its tier, but the kernel asks a listener about each refusal. The
-listener is this process: it counts the call and gives the answer the filter would have given.
+listener is this process: it counts the call and answers as the filter would have.
 
 Layouts: struct seccomp_notif and struct seccomp_notif_resp in linux/seccomp.h.
 """
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _QUESTION_BYTES = 80
 _QUESTION = struct.Struct("=QIIi")
-"""The beginning of a question: its id, process, flags, number of the call."""
+"""The beginning of a question: id, process, flags, number of the call."""
 _ANSWER = struct.Struct("=QqiI")
-"""Id of the question, result, negative error, flags."""
+"""An answer: id of the question, result, negative error, flags."""
 
 
 class Refused(NamedTuple):
-    """A system call that was refused."""
+    """A kind of system call that was refused."""
 
     name: str
     times: int
-    """How often."""
+    """Number of refusals."""
     error: int
-    """The error number the bot got."""
+    """The error number that the bot got."""
 
     @property
     def allowed_by(self) -> str | None:
-        """The name in `calls.ALLOWABLE` that allows it; None if nothing does."""
+        """The name in `calls.ALLOWABLE` that would allow it, or None."""
         return next(
             (name for name, group in ALLOWABLE.items() if self.name in {call[0] for call in group}), None
         )
 
 
 class Tracer:
-    """Counts the refused calls of the bots that are started with it; listens while it is entered."""
+    """Context manager that counts the refused calls of the bots started within it."""
 
     def __init__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
@@ -59,7 +59,7 @@ class Tracer:
 
     @property
     def descriptor(self) -> int:
-        """What the launcher sends the listener through."""
+        """The socket through which the launcher sends the listener."""
         return self._theirs.fileno()
 
     def __enter__(self) -> Self:
@@ -75,7 +75,7 @@ class Tracer:
         self._theirs.close()
 
     def refused(self) -> list[Refused]:
-        """Return the calls that were refused until now, the most frequent first."""
+        """Return the calls refused so far, the most frequent first."""
         from arena.sandbox.launch import seccomp
 
         machine = os.uname().machine
@@ -91,7 +91,7 @@ class Tracer:
         while True:
             for fd, events in poll.poll():
                 if fd == self._ours.fileno():
-                    # A bot with an engine has two processes, each with a filter of its own.
+                    # A bot with an engine consists of two processes, each with its own filter.
                     fds = socket.recv_fds(self._ours, 1, 1)[1]
                     if not fds:
                         for listener in listeners:
@@ -115,7 +115,7 @@ class Tracer:
         from arena.sandbox.launch import seccomp
 
         question = bytearray(_QUESTION_BYTES)
-        # A process that was killed or got a signal takes its question back.
+        # The question is withdrawn if its process was killed or received a signal.
         with suppress(FileNotFoundError):
             fcntl.ioctl(listener, _RECEIVE, question)
             asked, _, _, number = _QUESTION.unpack_from(question)

@@ -1,4 +1,4 @@
-"""The user a bot runs as: nobody's, if the arena is root and such a user can reach what the bot needs."""
+"""The user a bot runs as: an unused id, if the arena is root and that user can reach what the bot needs."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _RANGES = (range(0x70000000, 0x7FFFFFFF), range(60706, 61184))
-"""Numbers no user has, by the list at https://systemd.io/UIDS-GIDS; a container may have the second only."""
+"""User ids of no account, per https://systemd.io/UIDS-GIDS; a container may map only the second range."""
 _next = itertools.count(os.getpid())
 
 
 def unused_user(needed: Iterable[str], below: str) -> int | None:
-    """Give the number of a user that has no files and no other process, or None to stay who we are.
+    """Return the id of a user without files and other processes, or None to keep the current user.
 
-    Only root can become another. It stays root where `needed` (files and folders) are not open to everybody,
-    and where the folder `below`, which is for scratch folders, cannot be passed by everybody.
+    Only root can change its user. It stays root if `needed` (files and folders) are not readable by
+    everybody, or if everybody may not pass through `below`, the parent of scratch folders.
     """
     return _draw_user() if all(map(is_open_to_all, needed)) and may_pass(below) else None
 
 
 def unused_user_inside(shown: Iterable[str]) -> int | None:
-    """Do as `unused_user` for a container, whose files are bound: the folders above them do not matter."""
+    """Return an unused user id for a container; the parents of its bound files do not matter there."""
     return _draw_user() if all(map(_may_read, shown)) else None
 
 
 def _draw_user() -> int | None:
-    """Return another number at each call; None where the arena is not root, or these numbers are no users."""
+    """Return a new id at each call; None if the arena is not root, or these ids are not mapped."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     numbers = next((numbers for numbers in _RANGES if _is_mapped(numbers)), None)
@@ -40,16 +40,16 @@ def _draw_user() -> int | None:
 
 
 def is_open_to_all(path: str) -> bool:
-    """Say whether any user may read a file or folder, which takes entering all folders above it.
+    """Return whether any user may read a file or folder, which includes entering all its parents.
 
-    Links are followed as the kernel does: the folders a link lies in count too.
+    Links are followed like the kernel does, so the folders that contain a link count too.
     """
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links that are to be judged
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links to be checked
     return _is_open(str(absolute)) and _is_open(os.path.realpath(absolute))
 
 
 def may_pass(folder: str) -> bool:
-    """Say whether any user may go through a folder and all above it."""
+    """Return whether any user may pass through a folder and all its parents."""
     real = Path(os.path.realpath(folder))
     return all(map(_may_pass, (real, *real.parents)))
 
@@ -78,7 +78,7 @@ def _may_pass(folder: Path) -> bool:
 
 
 def _is_mapped(numbers: range) -> bool:
-    """Say whether the user namespace we are in knows these numbers, for users and groups."""
+    """Return whether this process's user namespace maps these ids, for users and groups."""
     try:
         maps = [Path(f"/proc/self/{kind}_map").read_text(encoding="ascii") for kind in ("uid", "gid")]
     except OSError:

@@ -1,4 +1,4 @@
-"""How long the threads of a bot wait for a processor, and how long processors stand idle, as Linux counts it.
+"""Measures how long a bot's threads wait for a processor, and how long processors are idle, on Linux.
 
 Sources: Documentation/scheduler/sched-stats.rst for `/proc/PID/schedstat`, proc_pid_stat(5), proc_stat(5).
 """
@@ -15,49 +15,49 @@ if TYPE_CHECKING:
 
 _PROC = "/proc"
 _SIZE = 1 << 16
-"""Bytes of one read; `/proc/stat` begins with the lines of the processors."""
+"""Bytes of one read; the lines of the processors are at the beginning of `/proc/stat`."""
 _NANOSECOND = 1e-9
 _IDLE, _IOWAIT = 4, 5
-"""Fields of a processor's line in `/proc/stat`."""
+"""Indices of fields in a processor's line of `/proc/stat`."""
 
 
 class Waited(NamedTuple):
     """What the threads of a bot did between two looks."""
 
     waited_s: float
-    """For how long the one that waited longest could have run and did not."""
+    """Seconds for which the longest-waiting thread was runnable but did not run."""
     ran_s: float
-    """Seconds of CPU of all of them."""
+    """CPU seconds of all threads together."""
 
 
 class _Thread(NamedTuple):
-    """One thread at the last look."""
+    """The state of one thread at the last look."""
 
     ran_ns: int
     runs: int
-    """How often it was given a processor."""
+    """Number of times it was scheduled."""
     queued_from: float | None
-    """When it was first seen able to run, if it has not run since; None if it could not run."""
+    """When it was first seen runnable, if it has not run since; None if it was not runnable."""
     counted_s: float
-    """Waiting that earlier looks have returned, or that was before the first of them."""
+    """Seconds of waiting that earlier looks have reported, or that passed before the first look."""
 
 
 class Waiting:
-    """Looks at the threads of one bot again and again.
+    """Measures the threads of one bot repeatedly.
 
-    The kernel adds a wait to a thread's count when the wait is over. A wait that goes on is seen by the state
-    of the thread: it could run, and has not run since the look before.
+    The kernel adds a wait to a thread's counter only when the wait ends. A wait in progress is recognised by
+    the state of the thread: it is runnable, and has not run since the previous look.
 
-    A thread that made itself less urgent than the arena is left out: it would wait as long as it likes for
-    everything else on the machine.
+    A thread that gave itself a lower priority than the arena's is left out, because it would wait for
+    everything else on the machine for as long as it likes.
     """
 
     def __init__(self, pids: Collection[int], proc: str = _PROC) -> None:
-        """Begin anew.
+        """Start measuring.
 
         Args:
             pids: the processes of the bot.
-            proc: where the process file system is.
+            proc: the path of procfs.
         """
         self._proc = proc
         self._pids = pids if sys.platform == "linux" else ()
@@ -65,21 +65,21 @@ class Waiting:
         self._rank = _rank(0) if self._pids else None
 
     def look(self, now: float) -> Waited:
-        """Return what was between the last look and this one; zeros at the first look, or if nobody knows.
+        """Return what happened since the previous look; zeros at the first look, or if nothing is known.
 
         Args:
-            now: seconds by any clock, the same at each call.
+            now: time in seconds by any clock, the same one at each call.
         """
         before, waited_s, ran_ns = self._threads, 0.0, 0
         threads: dict[int, _Thread] = {}
         for folder in (f"{self._proc}/{pid}/task" for pid in self._pids):
             tasks: list[str] = []
             with suppress(OSError):
-                tasks = os.listdir(folder)  # noqa: PTH208 - asked for at every beat
+                tasks = os.listdir(folder)  # noqa: PTH208 - called at every beat
             for task in tasks:
                 words = _read(f"{folder}/{task}/schedstat").split()
-                # Without the count of runs the kernel counts nothing.
-                if len(words) < 3 or words[2] == b"0":  # noqa: PLR2004 - its three fields
+                # If the number of runs is 0 or missing, the kernel does not count.
+                if len(words) < 3 or words[2] == b"0":  # noqa: PLR2004 - the file has three fields
                     continue
                 tid, ran, count_s = int(task), int(words[0]), int(words[1]) * _NANOSECOND
                 last = None if before is None else before.get(tid)
@@ -108,9 +108,9 @@ class Waiting:
 
 
 def idle_s(cores: Collection[int], proc: str = _PROC) -> dict[int, float]:
-    """Return for how many seconds each of these cores has had nothing to do since the boot.
+    """Return the seconds for which each of these cores has been idle since boot.
 
-    A core that the system says nothing about is left out. The values come in ticks, see `tick_s`.
+    Cores that the system does not report are left out. The resolution is one tick, see `tick_s`.
     """
     if sys.platform != "linux":
         return {}
@@ -126,12 +126,12 @@ def idle_s(cores: Collection[int], proc: str = _PROC) -> dict[int, float]:
 
 
 def tick_s() -> float:
-    """Return the seconds in which `/proc/stat` counts."""
+    """Return the length of a tick in `/proc/stat`, in seconds."""
     return 1 / os.sysconf("SC_CLK_TCK")
 
 
 def _rank(tid: int) -> tuple[int, int] | None:
-    """Return what the scheduler goes by, niceness and policy; None for a thread that is gone."""
+    """Return the thread's niceness and scheduling policy; None if the thread has ended."""
     if sys.platform == "linux":
         with suppress(OSError):
             return os.getpriority(os.PRIO_PROCESS, tid), os.sched_getscheduler(tid)
@@ -139,14 +139,14 @@ def _rank(tid: int) -> tuple[int, int] | None:
 
 
 def _read(path: str) -> bytes:
-    """Return the beginning of a file of the process file system; empty if it is gone."""
+    """Return the beginning of a file in procfs; empty if it no longer exists."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
     try:
         return os.read(fd, _SIZE)
-    except OSError:  # the process ended meanwhile
+    except OSError:  # the process has ended meanwhile
         return b""
     finally:
         os.close(fd)

@@ -1,1 +1,1 @@
-"""Bots installed from wheels, each in a folder of its own, where nothing of the arena ever imports from."""
+"""Bots installed from wheels, each in its own folder, from which the arena never imports."""

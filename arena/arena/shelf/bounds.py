@@ -1,4 +1,4 @@
-"""Bounds of what wheels may unpack to."""
+"""Limits of what wheels may unpack to."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 2 << 30
-"""Bytes of all files, compressed and not."""
+"""Maximum number of bytes of all files, compressed as well as uncompressed."""
 MAX_FILES = 20_000
-"""Files and folders."""
+"""Maximum number of files and folders."""
 
 
 def check_bounds(path: Path) -> Extent:
-    """Read a whole wheel without writing anything, and refuse what must not be unpacked.
+    """Read a whole wheel without writing anything, and refuse one that must not be unpacked.
 
     Raises:
-        PluginError: as `check_zip` raises it.
+        PluginError: see `check_zip`.
         OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error: it is damaged.
     """
     return check_zip(path, Bounds(MAX_BYTES, MAX_FILES))
 
 
 def check_sum(wheels: str, extents: list[Extent]) -> None:
-    """See that wheels unpacked into one folder keep the bounds together.
+    """Check that wheels which are unpacked into one folder respect the limits together.
 
     Raises:
-        PluginError: they do not.
+        PluginError: a limit is exceeded.
     """
     num_bytes, num_files = (sum(values) for values in zip(*extents, strict=True))
     if num_bytes > MAX_BYTES or num_files > MAX_FILES:

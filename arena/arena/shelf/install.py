@@ -1,4 +1,4 @@
-"""Puts wheels on the shelf and takes them off again; nothing of a wheel runs, nothing stays half done."""
+"""Installs and removes wheels atomically, without executing any of their code."""
 
 from __future__ import annotations
 
@@ -45,43 +45,43 @@ if TYPE_CHECKING:
     from arena_plugins.entries import Entry
 
 _HIDDEN = ".work-"
-"""How the name of a folder begins that is not on the shelf yet, or no longer."""
+"""Name prefix of folders that are being installed or removed."""
 _STALE_S = 86_400.0
-"""Seconds after which such a folder was left by a process that was killed."""
+"""Seconds after which such a folder must have been left by a killed process."""
 _ARCHIVES = (".gz", ".zip", ".bz2", ".xz")
-"""The name of an sdist might be that of a package, too."""
+"""Suffixes of source distributions, whose file names could also be package names."""
 _ONLY_WHEELS = (
-    "only wheels (.whl) are installed, for code of anything else would run here while it is built; "
-    "python -m build --wheel makes one of a project"
+    "only wheels (.whl) are installed, because building anything else would execute its code here; "
+    "python -m build --wheel builds the wheel of a project"
 )
 
 
 class Receipt(NamedTuple):
-    """What was installed."""
+    """The result of an installation."""
 
     installed: Installed
     bots: tuple[str, ...]
-    """The names of its bots."""
+    """The names of the installed bots."""
 
 
 def install(
     what: str, *, sha256: str | None = None, index: str | None = None, name: str | None = None
 ) -> Receipt:
-    """Install a wheel with what it needs and the arena lacks, in one step: all of it or nothing.
+    """Install a wheel together with the requirements that the arena lacks, completely or not at all.
 
-    Other versions of its distribution stay where they are.
+    Other installed versions of its distribution stay.
 
     Args:
         what: a file, or a requirement such as `my-bot>=1.2`, which pip fetches.
         sha256: the hash the wheel must have, in hex.
-        index: address of the package index; None for the one pip is set up for.
-        name: the name of its only bot in the arena; None for the one that the wheel gives it.
+        index: URL of the package index; None for the one pip is configured to use.
+        name: the arena's name for its only bot; None for the name in the wheel.
 
     Raises:
-        PluginError: it is refused: no wheel, too large, no bot in it, another hash, a name that is taken, a
-            wheel that is there already.
+        PluginError: it is refused: not a wheel, too large, without a bot, another hash, a name that is taken,
+            or already installed.
         ArenaError: pip cannot fetch or unpack it.
-        OSError: it cannot be written, or another process installed it meanwhile.
+        OSError: it cannot be written, or another process has installed it meanwhile.
     """
     shelf = shelf_folder()
     shelf.mkdir(parents=True, exist_ok=True)
@@ -105,13 +105,13 @@ def install(
 
 
 def remove(text: str) -> list[str]:
-    """Remove the wheel that a bot or a distribution came with; return the names of the bots that are gone.
+    """Remove the wheel that a bot or a distribution belongs to; return the names of the removed bots.
 
     Args:
-        text: the name of a bot or of a distribution, with `@` and a version where several are installed.
+        text: the name of a bot or of a distribution, with `@` and a version if several are installed.
 
     Raises:
-        PluginError: none on the shelf has this name and version, or several have.
+        PluginError: no installed wheel matches, or several do.
     """
     name, _, version = text.partition("@")
     found = {folder: bots for folder, bots in _bots_by_folder().items() if _is_called(folder, bots, name)}
@@ -136,7 +136,7 @@ def remove(text: str) -> list[str]:
 
 
 def _obtain(what: str, work: Path, fetch: partial[Wheel]) -> tuple[Wheel, set[str]]:
-    """Give the wheel, in a folder nobody else writes to, and its extras that are wanted."""
+    """Return the wheel, in a folder that no other process writes to, and its requested extras."""
     if what.endswith(".whl"):
         return _copy(Path(what), work), set()
     try:
@@ -168,7 +168,7 @@ def _fetch(work: Path, index: str | None, wanted: Requirement) -> Wheel:
 
 
 def _check_distribution(name: str) -> None:
-    """Refuse a distribution that is the arena, or a library of its environment.
+    """Refuse a distribution that is the arena itself or a library of its environment.
 
     Raises:
         PluginError: it is one.
@@ -176,7 +176,7 @@ def _check_distribution(name: str) -> None:
     normal = str(canonicalize_name(name))
     if normal == OURS:
         raise PluginError(f"{OURS} is the arena itself; pip install --upgrade {OURS} brings another release")
-    # A bot of the environment gets one more version; a library would be in two versions at once.
+    # A bot of the environment may be installed in one more version; a library may not.
     if any(same_name(entry.distribution, normal) for entry in offers(BOTS)):
         return
     with suppress(importlib.metadata.PackageNotFoundError):
@@ -187,7 +187,7 @@ def _check_distribution(name: str) -> None:
 
 
 def _check_absent(wheel: Wheel) -> None:
-    """See that this very wheel is not on the shelf yet.
+    """Check that this wheel is not installed yet.
 
     Raises:
         PluginError: it is.
@@ -201,10 +201,10 @@ def _check_absent(wheel: Wheel) -> None:
 
 
 def _check_bots(wheel: Wheel, name: str | None) -> tuple[str, ...]:
-    """See that a wheel has bots, by names that no other distribution has, and return the names.
+    """Check that a wheel has bots, with names that no other distribution uses; return the names.
 
     Raises:
-        PluginError: it has none, a name is bad or taken, or one name is to stand for several bots.
+        PluginError: it has no bot, a name is malformed or taken, or one name is given for several bots.
     """
     offered = wheel.bots
     if name is not None:
@@ -230,10 +230,10 @@ def _check_bots(wheel: Wheel, name: str | None) -> tuple[str, ...]:
 
 
 def _shelve(done: Path, folder: Path) -> None:
-    """Put an unpacked wheel in its place.
+    """Move an unpacked wheel to its final place.
 
     Raises:
-        OSError: another process did so meanwhile.
+        OSError: another process has done so meanwhile.
     """
     folder.parent.mkdir(exist_ok=True)
     try:
@@ -274,7 +274,7 @@ def _not_there(name: str) -> str:
 
 
 def _bots_by_folder() -> dict[Path, list[str]]:
-    """Return the names of the bots in each folder of the shelf; a damaged one has none."""
+    """Return the names of the bots in each folder of installed wheels; empty for a damaged one."""
     found: dict[Path, list[str]] = {}
     for folder in wheel_folders():
         found[folder] = []
@@ -288,7 +288,7 @@ def _is_called(folder: Path, bots: Sequence[str], name: str) -> bool:
 
 
 def _described(folder: Path, name: str) -> Entry:
-    """Return an entry with the version and the digest of a folder, by its record or else by its path."""
+    """Return an entry with the version and digest of a folder, by its record or, failing that, its path."""
     entry = read_address(folder)._replace(name=name)
     with suppress(PluginError):
         installed = read_record(folder)
@@ -301,7 +301,7 @@ def _hidden(shelf: Path) -> Path:
 
 
 def _sweep(shelf: Path) -> None:
-    """Remove what killed processes left; a living one is done long before."""
+    """Remove leftovers of killed processes; a running installation is finished long before `_STALE_S`."""
     for folder in shelf.glob(f"{_HIDDEN}*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:

@@ -1,7 +1,7 @@
-"""Bots that are kept as they are now, so that later versions can be tested against them.
+"""Bots kept in their present state, so that later versions can be tested against them.
 
-A bot plays from a copy of its files, which is pruned once nobody has used it for a while. Of a kept bot there
-is a file `kept/IDENTITY.json` in the arena's home; its copy stays until the bot is removed.
+A bot plays from a copy of its files, which is pruned after it has been unused for a while. A kept bot has a
+file `kept/IDENTITY.json` in the arena's home, and its copy is retained until the bot is removed.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 
 
 class KeptBot(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot that stays playable, whatever becomes of its files."""
+    """A bot that stays playable even if its original files change."""
 
     record: BotRecord
-    """What it is, as stores know it."""
+    """Its record, as in stores."""
     kept_at: float
-    """When it was kept last, UTC seconds."""
+    """When it was last kept, in seconds since the epoch (UTC)."""
 
     @property
     def address(self) -> str:
-        """The spec that means it alone: `my-bot@3f2a91c0:depth=4`."""
+        """The unambiguous spec: `my-bot@3f2a91c0:depth=4`."""
         return str(Spec.parse(self.record.spec)._replace(version=self.record.content[:NUM_DIGITS]))
 
 
 def keep_bot(bot: BotRecord) -> KeptBot:
-    """Keep a bot whose files were copied; one that is kept already becomes the one that was kept last.
+    """Keep a bot whose files were copied; keeping it again makes it the one that was kept last.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: its file cannot be written.
     """
     kept = KeptBot(record=bot, kept_at=time.time())
     path = _folder() / f"{bot.identity}.json"
@@ -64,7 +64,7 @@ def keep_bot(bot: BotRecord) -> KeptBot:
 
 
 def kept_bots() -> list[KeptBot]:
-    """Return all kept bots, the one that was kept last first; files that cannot be read are left out."""
+    """Return all kept bots, the one kept last first; unreadable files are skipped."""
     found: list[KeptBot] = []
     for path in sorted(_folder().glob("*.json")):
         with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
@@ -73,7 +73,7 @@ def kept_bots() -> list[KeptBot]:
 
 
 def last_other(bot: BotRecord) -> KeptBot | None:
-    """Return the bot of this name that was kept last, this one left out; None if there is none."""
+    """Return the most recently kept bot with the same name other than this one, or None."""
     others = (
         kept for kept in kept_bots() if kept.record.name == bot.name and kept.record.identity != bot.identity
     )
@@ -81,15 +81,15 @@ def last_other(bot: BotRecord) -> KeptBot | None:
 
 
 def find_kept(name: str, version: str, options: Mapping[str, str]) -> KeptBot | None:
-    """Return the kept bot that a spec means; None if there is none of that name and version.
+    """Return the kept bot that a spec names, or None if none has that name and version.
 
     Args:
-        name: of the bot.
-        version: a version or digits of a content hash, as behind the `@`.
-        options: those of the spec; without any, the bot of that version may have any.
+        name: the bot's name.
+        version: a version or leading digits of a content hash, as after the `@`.
+        options: the options of the spec; if empty, the kept bot may have any options.
 
     Raises:
-        PluginError: several are meant.
+        PluginError: several kept bots match.
     """
     known = [
         kept
@@ -105,15 +105,15 @@ def find_kept(name: str, version: str, options: Mapping[str, str]) -> KeptBot | 
 
 
 def drop_kept(kept: KeptBot) -> None:
-    """Forget a kept bot; its copy is pruned once nobody has used it for a while.
+    """Stop keeping a bot; its copy is pruned after it has been unused for a while.
 
     Raises:
-        StoreError: it cannot be removed.
+        StoreError: its file cannot be removed.
     """
     try:
         (_folder() / f"{kept.record.identity}.json").unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"cannot write {_folder()} ({error.strerror}); mend its permissions") from error
+        raise StoreError(f"cannot write {_folder()} ({error.strerror}); fix its permissions") from error
 
 
 def _folder() -> Path:

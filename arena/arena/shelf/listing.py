@@ -1,4 +1,4 @@
-"""All bots that can be entered: those of the arena's own environment and those on the shelf."""
+"""Lists all bots that can be entered: those of the arena's environment and those installed from wheels."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     _Offer = tuple[Entry, datetime]
-    """A bot, and when it was installed."""
+    """A bot, and the time of its installation."""
 
 
 _LAST = datetime.max.replace(tzinfo=UTC)
-"""When a bot of the arena's environment counts as installed: it is there now."""
+"""The installation time assumed for a bot of the arena's environment, which is the current one."""
 
 
 def list_bots() -> Listing:
-    """List every bot from metadata alone; a name that two distributions offer is a problem.
+    """List every bot from metadata alone; a name declared by two distributions is a problem.
 
-    Several versions of one distribution are versions of one bot, that in the arena's environment among
-    them. The newest is the greatest by PEP 440, where a pre-release is older than its release and newer than
-    the release before; of equal versions it is that of the environment, then the one installed last.
+    Several versions of one distribution are versions of one bot, including a version in the arena's
+    environment. The newest is the greatest by PEP 440, in which a pre-release is older than its release and
+    newer than the previous release. Among equal versions the one in the environment is newest, then the one
+    installed last.
     """
     found: list[_Offer] = [(entry, _LAST) for entry in offers(BOTS)]
     broken: list[Problem] = []
@@ -71,16 +72,16 @@ def find_bot(text: str) -> Entry:
         text: its name, or `name@version`.
 
     Raises:
-        PluginError: there is none of that name or version, or more than one.
+        PluginError: no bot, or more than one, has that name and version.
     """
     return read_bot(list_bots(), text)[1]
 
 
 def read_bot(listing: Listing, text: str) -> tuple[Spec, Entry]:
-    """Return a spec and the entry point that it means.
+    """Parse a spec; return it with the entry point that it names.
 
     Raises:
-        PluginError: it is no spec, or `pick_bot` finds no bot; says how a file of that name is entered.
+        PluginError: it is malformed, or names no bot; if a file has that name, the text says how to enter it.
     """
     try:
         spec = Spec.parse(text)
@@ -92,10 +93,10 @@ def read_bot(listing: Listing, text: str) -> tuple[Spec, Entry]:
 
 
 def pick_bot(listing: Listing, spec: Spec) -> Entry:
-    """Return the entry point that a spec means.
+    """Return the entry point that a spec names.
 
     Raises:
-        PluginError: there is none of that name or version, more than one, or the newest one is damaged.
+        PluginError: no bot or more than one has that name and version, or the newest version is damaged.
     """
     newest = pick(listing, BOTS, spec.name)
     for damaged, reason in listing.problems:
@@ -109,10 +110,10 @@ def pick_bot(listing: Listing, spec: Spec) -> Entry:
 
 
 def offers_of(folder: Path, installed: Installed) -> list[Entry]:
-    """Return the bots of a folder of the shelf; those of wheels that were unpacked with its own do not count.
+    """Return the bots in a folder of an installed wheel, without those of wheels that were unpacked with it.
 
     Raises:
-        PluginError: it has none, or several where one was given another name.
+        PluginError: there is no bot, or there are several although one was renamed.
     """
     found = list(_offers_of(folder, installed))
     if not found or (installed.bot and len(found) > 1):
@@ -121,10 +122,10 @@ def offers_of(folder: Path, installed: Installed) -> list[Entry]:
 
 
 def verify(entry: Entry) -> Installed:
-    """See that the files of a bot of the shelf are those that were installed; give what they came from.
+    """Check that the files of an installed bot are unmodified; return the record of its installation.
 
     Raises:
-        PluginError: they are not.
+        PluginError: they were modified.
     """
     folder = Path(entry.folder).parent
     installed = read_record(folder)
@@ -134,7 +135,7 @@ def verify(entry: Entry) -> Installed:
 
 
 def same_name(one: str, other: str) -> bool:
-    """Say whether two names are one distribution's."""
+    """Return whether two names denote the same distribution."""
     return _normal(one) == _normal(other)
 
 
@@ -153,14 +154,14 @@ def _by_name(found: Sequence[_Offer]) -> list[list[_Offer]]:
 
 
 def _are_versions(same: Sequence[_Offer]) -> bool:
-    """Say whether bots of one name, in whatever case, are versions of one bot: one from each place."""
+    """Return whether bots with one name, ignoring case, are versions of one bot: at most one per location."""
     bots = {(entry.name, _normal(entry.distribution)) for entry, _ in same}
     return len(bots) == 1 and len({entry.folder for entry, _ in same}) == len(same)
 
 
 def _age(offer: _Offer) -> tuple[Version, datetime]:
     entry, installed_at = offer
-    # A record may have been edited by hand.
+    # The time may lack a zone if the record was edited by hand.
     return order(entry.version), installed_at if installed_at.tzinfo else installed_at.replace(tzinfo=UTC)
 
 

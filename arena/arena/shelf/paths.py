@@ -1,4 +1,4 @@
-"""How a file or folder is entered that somebody wrote where a bot belongs."""
+"""Advice for users who write a file or folder where the name of a bot belongs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from arena_plugins.spec import Spec
 
 _FILE: Final = "file"
 _OPTIONS: Final = {"python": _FILE, "kaggle": _FILE, EXEC: CMD, "gomocup": CMD}
-"""By adapter, the option that names what it runs."""
+"""For each adapter, the option that names what it runs."""
 _ARCHIVES: Final = (".tar.gz", ".tgz")
 _HOOK: Final = b"make_bot"
 _ENGINE: Final = "pbrain"
-"""What the names of Gomocup's engines begin with."""
+"""Name prefix of Gomocup engines."""
 _HEAD: Final = 1 << 20
-"""Bytes of a file in which its hook is looked for."""
+"""Bytes at the beginning of a file in which the hook is searched for."""
 
 
 def way_in(text: str) -> str:
-    """Say how the file or folder that `text` names is entered; empty if it names none."""
+    """Describe how to enter the file or folder that `text` names; empty if it names neither."""
     adapter, colon, rest = text.partition(":")
     if colon and adapter in _OPTIONS and _exists(rest):
         return f"{text} names a file without its option; write {_spec(adapter, rest)}"

@@ -1,4 +1,4 @@
-"""Calls pip to fetch wheels and to unpack them: wheels alone, one at a time, without what they need."""
+"""Calls pip to fetch and unpack wheels: only wheels, one at a time, without their requirements."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def fetch(requirement: str, folder: Path, index: str | None) -> Path:
-    """Fetch the wheel that fits a requirement best into a folder of its own.
+    """Fetch the best wheel for a requirement into a new folder.
 
     Args:
-        requirement: name and versions, nothing else.
-        folder: where to; it is made.
-        index: address of the package index; None for the one pip is set up for.
+        requirement: name and versions, without anything else.
+        folder: the folder, which is created.
+        index: URL of the package index; None for the one pip is configured to use.
 
     Raises:
-        ArenaError: there is no such wheel, or none can be had.
+        ArenaError: there is no such wheel, or it cannot be fetched.
     """
     folder.mkdir(parents=True)
     arguments = ["download", "--no-deps", "--only-binary=:all:", f"--dest={folder}"]
@@ -34,10 +34,10 @@ def fetch(requirement: str, folder: Path, index: str | None) -> Path:
 
 
 def unpack(wheels: Iterable[Path], folder: Path) -> None:
-    """Unpack wheels into one folder, whatever else they need, and without a look at any index.
+    """Unpack wheels into one folder, without their requirements and without contacting an index.
 
     Raises:
-        ArenaError: a wheel is damaged, or made for another Python or machine.
+        ArenaError: a wheel is damaged, or is for another Python or machine.
     """
     files = [str(wheel) for wheel in wheels]
     _run_pip("install", "--isolated", "--no-index", "--no-deps", f"--target={folder}", "--", *files)
@@ -47,7 +47,7 @@ def _run_pip(*arguments: str) -> None:
     if importlib.util.find_spec("pip") is None:
         raise ArenaError(f"installing needs pip, which {interpreter()} lacks; {interpreter()} -m ensurepip")
     command = own_python("-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check")
-    done = subprocess.run(  # noqa: S603 - the names were checked, and none can be an option
+    done = subprocess.run(  # noqa: S603 - the names were checked, so none can be taken for an option
         [*command, *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -1,8 +1,8 @@
-"""The folders of the shelf: in each `lib`, what was unpacked, and `install.toml`, from which wheels.
+"""The folders of installed wheels: `lib` contains the unpacked files, `install.toml` records their origin.
 
-A wheel lies in `bots/<distribution>/<version>-<hash8>/`, so that versions lie side by side. Earlier releases
-put it into `bots/<distribution>/` itself. Such a folder is used where it is until it is removed: a running
-tournament may start bots from it.
+A wheel is installed in `bots/<distribution>/<version>-<hash8>/`, so that several versions can coexist.
+Earlier releases used `bots/<distribution>/` itself. Such a folder stays in use until it is removed, because a
+running tournament may start bots from it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from arena_plugins.entries import NUM_DIGITS, Entry
 from arena_plugins.regular import open_regular
 
 LIB = "lib"
-"""In the folder of a wheel: what comes first on the path of its bots."""
+"""Subfolder of a wheel's folder that comes first on the path of its bots."""
 _RECORD = "install.toml"
 
 
@@ -30,28 +30,28 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One installed wheel."""
 
     distribution: str
-    """Its name as its metadata has it."""
+    """Its name as in its metadata."""
     version: str
     wheel: str
-    """The name of its file."""
+    """The name of the wheel file."""
     sha256: str
-    """The hash of that file, by which its bots are known."""
+    """SHA-256 of the wheel file, which identifies its bots."""
     installed_at: datetime
     files: str
-    """The hash of all that was unpacked, as `hash_files` gives it."""
+    """Hash of all unpacked files, as computed by `hash_files`."""
     also: dict[str, str]
-    """Wheels of what it needs and the arena lacks, unpacked with it: file name to SHA-256."""
+    """Wheels of requirements that were unpacked with it, from file name to SHA-256."""
     bot: str = ""
-    """The name its only bot was given by `--as`; empty where its bots are called as the wheel calls them."""
+    """The name given to its only bot by `--as`; empty if its bots have the names of the wheel."""
 
 
 def shelf_folder() -> Path:
-    """Return the folder in which each installed wheel has one; it may not exist."""
+    """Return the folder that contains one folder per distribution; it may not exist."""
     return home().absolute() / "bots"
 
 
 def wheel_folders() -> list[Path]:
-    """Return the folders of the installed wheels, by name; unfinished work is in hidden ones."""
+    """Return the folders of the installed wheels, sorted; hidden folders of unfinished work are skipped."""
     found: list[Path] = []
     for folder in _subfolders(shelf_folder()):
         found += [folder] if (folder / LIB).exists() or (folder / _RECORD).exists() else []
@@ -63,27 +63,27 @@ def version_folder(distribution: str, version: str, sha256: str) -> Path:
     """Return the folder in which a wheel is installed; it may not exist.
 
     Args:
-        distribution: normalised name.
-        version: version by PEP 440.
-        sha256: hash of the wheel, in hex.
+        distribution: the normalised name.
+        version: the version by PEP 440.
+        sha256: SHA-256 of the wheel, in hex.
     """
     return shelf_folder() / distribution / f"{Version(version)}-{sha256[:NUM_DIGITS]}"
 
 
 def distribution_of(folder: Path) -> str:
-    """Return the normalised name of the distribution in a folder of the shelf, by the folder's path alone."""
+    """Return the normalised name of the distribution in a wheel's folder, from the folder's path alone."""
     return folder.name if _is_old(folder) else folder.parent.name
 
 
 def read_address(folder: Path) -> Entry:
-    """Return what the path of a folder of the shelf says of its wheel, which cannot say more itself."""
+    """Return what the path of a wheel's folder tells about the wheel, for folders with a damaged record."""
     name = distribution_of(folder)
     version, _, digest = ("", "", "") if _is_old(folder) else folder.name.rpartition("-")
     return Entry(name, "", name, version, str(folder / LIB), digest)
 
 
 def discard(folder: Path, bin_: Path) -> None:
-    """Remove a wheel from the shelf by renaming; `bin_`, a new folder, then holds its files."""
+    """Uninstall a wheel by renaming its folder to the new folder `bin_`, which then contains its files."""
     bin_.mkdir()
     inside = [folder / LIB, folder / _RECORD] if _is_old(folder) else [folder]
     for path in inside:
@@ -91,11 +91,11 @@ def discard(folder: Path, bin_: Path) -> None:
             path.rename(bin_ / path.name)
     outer = shelf_folder() / distribution_of(folder)
     with suppress(OSError):
-        outer.rmdir()  # unless another version is there
+        outer.rmdir()  # fails if another version is installed
 
 
 def read_record(folder: Path) -> Installed:
-    """Read what was installed into a folder of the shelf.
+    """Read the installation record of a wheel's folder.
 
     Raises:
         PluginError: it cannot be read.
@@ -104,19 +104,19 @@ def read_record(folder: Path) -> Installed:
         return msgspec.toml.decode((folder / _RECORD).read_bytes(), type=Installed)
     except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         raise PluginError(
-            f"what is installed in {folder} cannot be told ({error}); "
+            f"the installation record in {folder} cannot be read ({error}); "
             f"arena bots remove {title_of(folder)}, then install it again"
         ) from error
 
 
 def title_of(folder: Path) -> str:
-    """Return what `arena bots remove` knows a folder of the shelf by: `my-bots@3f2a91c0`."""
+    """Return the name by which `arena bots remove` knows a wheel's folder: `my-bots@3f2a91c0`."""
     entry = read_address(folder)
     return entry.address if entry.digest else entry.name
 
 
 def write_record(folder: Path, installed: Installed) -> None:
-    """Write what `read_record` reads; names, versions and hashes hold nothing a TOML string must escape."""
+    """Write an installation record; names, versions and hashes need no escaping in TOML strings."""
     values = {
         key: value
         for key, value in msgspec.structs.asdict(installed).items()
@@ -129,11 +129,11 @@ def write_record(folder: Path, installed: Installed) -> None:
 
 
 def hash_files(folder: Path) -> str:
-    """Give one SHA-256, in hex, of the names and contents of all files below a folder."""
+    """Return a SHA-256 in hex over the names and contents of all files below a folder."""
     total = hashlib.sha256()
     for path in _files(folder):
         total.update(f"{path.relative_to(folder).as_posix()}\0".encode(errors="surrogateescape"))
-        # What a link names may change without it.
+        # Links are not followed, because their targets can change independently.
         total.update(b"a link" if path.is_symlink() else hash_file(path).encode())
     return total.hexdigest()
 
@@ -157,7 +157,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def _is_old(folder: Path) -> bool:
-    """Say whether a folder holds a wheel that an earlier release put there, without a version in its path."""
+    """Return whether a folder was made by an earlier release, without a version in its path."""
     return folder.parent == shelf_folder()
 
 

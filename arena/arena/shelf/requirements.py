@@ -1,4 +1,4 @@
-"""What a wheel needs and the arena lacks, one by one: pip would build what a wheel names by address."""
+"""Resolves a wheel's requirements that the arena lacks, one by one, because pip would build from URLs."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ class _Need(NamedTuple):
 
 
 def lacking(wheel: Wheel, extras: Iterable[str], fetch: Callable[[Requirement], Wheel]) -> list[Wheel]:
-    """Fetch all that a wheel needs, and what that needs, except what the arena has.
+    """Fetch everything that a wheel requires, recursively, except what the arena's environment has.
 
-    The first version that is fetched stays; nothing is tried anew where a later need does not fit it.
+    There is no backtracking: the first version that is fetched stays, even if a later requirement excludes
+    it.
 
     Args:
         wheel: the wheel.
-        extras: its extras that are wanted, too.
-        fetch: gives the wheel that fits a requirement.
+        extras: its extras to include.
+        fetch: returns the wheel that satisfies a requirement.
 
     Raises:
-        PluginError: something is needed from an address, in two versions, or that only another arena has.
+        PluginError: a requirement is a URL, conflicts with an earlier one, or needs another arena release.
     """
     chosen: dict[str, Wheel] = {wheel.name: wheel}
     waiting = deque(_needs(wheel.distribution, wheel.requires, extras))
@@ -50,12 +51,12 @@ def lacking(wheel: Wheel, extras: Iterable[str], fetch: Callable[[Requirement], 
 
 
 def _meet(need: _Need, chosen: dict[str, Wheel], fetch: Callable[[Requirement], Wheel]) -> Iterator[_Need]:
-    """Meet one need; give those that come with it."""
+    """Satisfy one requirement; yield the requirements that it brings."""
     wanted = need.requirement
     name = str(canonicalize_name(wanted.name))
     if wanted.url:
         raise PluginError(
-            f"{need.owner} needs {wanted.name} from {wanted.url}, where anything may lie; "
+            f"{need.owner} needs {wanted.name} from {wanted.url}, an address that could deliver anything; "
             "only wheels by name are fetched"
         )
     if name not in chosen:
@@ -87,7 +88,7 @@ def _present(name: str) -> importlib.metadata.Distribution | None:
 def _needs(
     owner: str, lines: Iterable[str], extras: Iterable[str], *, extras_only: bool = False
 ) -> Iterator[_Need]:
-    """Give the requirements that hold here; `extras_only` leaves out those without an extra."""
+    """Yield the requirements that apply in this environment; with `extras_only`, only those of extras."""
     for line in lines:
         try:
             wanted = Requirement(line)
@@ -97,6 +98,8 @@ def _needs(
             else:
                 holds = any(marker.evaluate({"extra": extra}) for extra in extras)
         except (InvalidRequirement, UndefinedComparison) as error:
-            raise PluginError(f"{owner} needs {line!r}, which is no requirement; ask its author") from error
+            raise PluginError(
+                f"{owner} needs {line!r}, which is not a valid requirement; ask its author"
+            ) from error
         if holds:
             yield _Need(owner, wanted)

@@ -1,7 +1,7 @@
-"""The weights a bot brings along in a folder `weights` beside its module: found and hashed, never loaded.
+"""The weights a bot ships in a folder `weights` beside its module: located and hashed, never loaded.
 
-No module is imported for it. Where a module lies is asked of the same finder that an import asks, one part of
-its name after the other, so an editable install, an unpacked wheel and a namespace package are all the same.
+No module is imported. Modules are located with the finder that imports use, one part of the name after the
+other, so editable installs, unpacked wheels and namespace packages all work.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 FOLDER = "weights/"
-"""What the names of shipped weights begin with among the files of a bot; no option can be called so."""
+"""Prefix of shipped weights' names among the files of a bot; no option can have such a name."""
 _INDEX = "index.toml"
 _PROVENANCE = ".provenance.toml"
-"""It tells where weights come from, and plays no match."""
+"""Suffix of files that document the origin of weights and do not affect play."""
 
 
 class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `weights/index.toml` says: with which of the files a spec plays."""
+    """The content of `weights/index.toml`: which weights files a bot with given options uses."""
 
     option: str = ""
-    """The option whose value chooses."""
+    """The option whose value selects files."""
     default: str = ""
-    """The value that a spec without it has."""
+    """The value that is assumed if the option is absent."""
     instead: str = ""
-    """An option that names a file to play with in place of all of these."""
+    """An option that names a file to use instead of the shipped ones."""
     files: dict[str, tuple[str, ...]] = {}
-    """For each value, patterns of names in the folder; any other value may use all of them."""
+    """For each value, patterns of file names; any other value may use all files."""
 
     def chooses(self, name: str, options: Mapping[str, str]) -> bool:
-        """Say whether a bot with these options plays with the file of this name."""
+        """Return whether a bot with these options uses the file with this name."""
         if self.instead in options:
             return False
         patterns = self.files.get(options.get(self.option, self.default), ("*",))
@@ -49,11 +49,11 @@ class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def shipped_weights(entry: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Give the SHA-256, in hex, of the weights a bot plays with, by their names: `weights/best.npz`.
+    """Return the SHA-256 in hex of the weights a bot uses, by name, as in `weights/best.npz`.
 
     Args:
         entry: the bot's entry point, `module` or `module:attr`.
-        options: those of its spec.
+        options: the options of its spec.
 
     Raises:
         PluginError: a file or the index cannot be read.
@@ -71,23 +71,23 @@ def shipped_weights(entry: str, options: Mapping[str, str]) -> dict[str, str]:
                     found.setdefault(FOLDER + name, _hash(path))
         except OSError as error:
             raise PluginError(
-                f"the weights in {folder} cannot be read ({error.strerror}), so nobody could tell which bot "
-                "this is; mend their permissions, or install the bot again"
+                f"the weights in {folder} cannot be read ({error.strerror}), so the identity of the bot is "
+                "unknown; fix their permissions, or install the bot again"
             ) from error
     return found
 
 
 def _folders(module: str, path: tuple[str, ...]) -> list[Path]:
-    """Give the folders `weights` beside a module, without importing it or a package it is in."""
+    """Return the folders `weights` beside a module, without importing it or its packages."""
     parts = module.split(".")
     places: Sequence[str] = path
     for last, part in enumerate(parts, start=1):
-        # By its last part alone: with a dot it would look for an imported parent.
+        # Only the last part is looked up: for a dotted name the finder expects an imported parent.
         spec = PathFinder.find_spec(part, places)
         if spec is None:
             return []
         if spec.submodule_search_locations is None:
-            # A lone module shares its folder with whatever else is installed there.
+            # A top-level module shares its folder with everything else that is installed.
             places = places if 1 < last == len(parts) else ()
             break
         places = list(spec.submodule_search_locations)
@@ -101,10 +101,10 @@ def _is_weights(name: str) -> bool:
 
 
 def _read_index(path: Path) -> Index:
-    """Read an index; without one each file counts.
+    """Read an index; without one, every file counts.
 
     Raises:
-        PluginError: it is none.
+        PluginError: it is malformed.
         OSError: it cannot be read.
     """
     try:
@@ -122,6 +122,6 @@ def _hash(path: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _remembered_hash(path: Path, *state: int) -> str:
-    """Give the hash of a file that is as it was: a dashboard asks again and again."""
+    """Return the hash of a file; cached by its status, because a dashboard asks repeatedly."""
     del state
     return hash_file(path)

@@ -1,4 +1,4 @@
-"""Versions of one bot: which one is the newest, and which one a spec means."""
+"""Versions of one bot: finding the newest one, and the one that a spec names."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from arena_plugins.entries import Entry
 
 _DIGITS = re.compile(r"[0-9a-fA-F]{4,64}\Z")
-"""What may stand for a content hash; fewer digits say too little."""
+"""The form of leading digits of a content hash; fewer than four would be ambiguous."""
 _OLDEST = Version("0.dev0")
 
 
 def same_version(one: str, other: str) -> bool:
-    """Say whether two texts are one version by PEP 440: `0.1` is `0.1.0`, `1.0RC1` is `1.0rc1`."""
+    """Return whether two texts are the same version by PEP 440: `0.1` is `0.1.0`, `1.0RC1` is `1.0rc1`."""
     try:
         return Version(one) == Version(other)
     except InvalidVersion:
@@ -29,7 +29,7 @@ def same_version(one: str, other: str) -> bool:
 
 
 def order(version: str) -> Version:
-    """Return what versions are compared by; a text that is no version of PEP 440 is older than any."""
+    """Return the sort key of a version; a text that is not a PEP 440 version is older than any version."""
     try:
         return Version(version)
     except InvalidVersion:
@@ -37,15 +37,15 @@ def order(version: str) -> Version:
 
 
 def choose(found: Sequence[Entry], wanted: str) -> Entry:
-    """Return the one of some versions that a spec means.
+    """Return the version that a spec names.
 
     Args:
         found: the versions of one bot, newest first, at least one.
-        wanted: a version, digits of a content hash (at least four), both as in `0.1.0+3f2a91c0`, or
-            nothing for the newest. A text that is both a version and digits is taken for the version.
+        wanted: a version, at least four leading digits of a content hash, both as in `0.1.0+3f2a91c0`, or an
+            empty text for the newest. A text that could be both is taken for a version.
 
     Raises:
-        PluginError: no version is meant, or several are.
+        PluginError: no version matches, or several do.
     """
     if not wanted:
         return found[0]
@@ -62,7 +62,7 @@ def choose(found: Sequence[Entry], wanted: str) -> Entry:
 
 
 def has_digits(version: str, digest: str, wanted: str) -> bool:
-    """Say whether `wanted` is the beginning of a content hash, or a version with such: `0.1.0+3f2a91c0`."""
+    """Return whether `wanted` starts a content hash, or is a version plus such a start: `0.1.0+3f2a91c0`."""
     before, plus, digits = wanted.rpartition("+")
     if not _DIGITS.match(digits):
         return False
@@ -74,7 +74,7 @@ def _by_digits(found: Sequence[Entry], wanted: str) -> list[Entry]:
 
 
 def _shown(entry: Entry, found: Sequence[Entry]) -> str:
-    """Return the version, with digits of its content where another one has the same version."""
+    """Return the version, with leading digits of its content hash if another entry has the same version."""
     shared = sum(same_version(entry.version, other.version) for other in found) > 1
     return f"{entry.version}+{entry.digest[:NUM_DIGITS]}" if shared and entry.digest else entry.version
 
@@ -82,6 +82,6 @@ def _shown(entry: Entry, found: Sequence[Entry]) -> str:
 def _way_to(entry: Entry, found: Sequence[Entry]) -> str:
     if entry.digest:
         return f"{entry.address} ({entry.version})"
-    # Its version alone does not find it, but of equal versions it is the newest.
+    # The version alone does not identify it, but it is the newest of equal versions, so the name does.
     address = entry.name if entry == found[0] else entry.address
     return f"{address} ({entry.version}, in the arena's environment)"

@@ -1,4 +1,4 @@
-"""Wheels, read where they are: nothing is unpacked and nothing of them runs."""
+"""Reads wheel files in place, without unpacking them or executing their code."""
 
 from __future__ import annotations
 
@@ -22,45 +22,46 @@ if TYPE_CHECKING:
 _INFO = re.compile(r"[^/]+\.dist-info/")
 _DAMAGED = (
     *(ValueError, TypeError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error),
-    # A compression zipfile does not know, or an encrypted file.
+    # Raised by zipfile for an unknown compression method or an encrypted file.
     RuntimeError,
 )
-"""What reading a file raises that is no wheel."""
+"""Exceptions raised for a file that is not a valid wheel."""
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]*\.whl\Z")
 
 
 class Wheel(NamedTuple):
-    """A wheel file and what it says of itself."""
+    """A wheel file and its metadata."""
 
     path: Path
     name: str
     """The normalised name of its distribution."""
     distribution: str
-    """That name as its metadata has it."""
+    """The name of its distribution as in its metadata."""
     version: str
     sha256: str
     requires: tuple[str, ...]
-    """What it needs, as its metadata has it."""
+    """Its requirements as in its metadata."""
     bots: tuple[Entry, ...] = ()
-    """Its entry points in the group of bots, whatever they are called."""
+    """Its entry points in the group of bots, with unchecked names."""
     extent: Extent = Extent(0, 0)
-    """How much it unpacks to."""
+    """What it unpacks to."""
 
 
 def read_wheel(path: Path) -> Wheel:
-    """Read a wheel, all of it.
+    """Read and check a whole wheel.
 
     Raises:
-        PluginError: it is none, its metadata contradict its name, or it is out of bounds (`check_bounds`).
+        PluginError: it is not a wheel, its metadata contradict its name, or it exceeds a limit
+            (`check_bounds`).
     """
     try:
         if not _FILE_NAME.match(path.name):
             raise PluginError(
-                f"{path.name!r} is no name of a wheel, which has letters, digits and _.+!- only"
+                f"{path.name!r} is not a valid name of a wheel (only letters, digits and _.+!-)"
             )
         name, version, _, _ = parse_wheel_filename(path.name)
         extent = check_bounds(path)
-        # Not distributions(path=…): what that has looked into stays open as long as this process lives.
+        # `distributions(path=…)` would keep the file open for as long as this process lives.
         with zipfile.ZipFile(path) as archive:
             (info,) = {file.partition("/")[0] for file in archive.namelist() if _INFO.match(file)}
             found = importlib.metadata.PathDistribution(zipfile.Path(archive, f"{info}/"))
@@ -72,10 +73,10 @@ def read_wheel(path: Path) -> Wheel:
             )
         fits = canonicalize_name(title) == name and Version(said) == version
     except (InvalidWheelFilename, InvalidVersion) as error:
-        raise PluginError(f"{path.name} is no wheel: {error}") from error
+        raise PluginError(f"{path.name} is not a wheel: {error}") from error
     except _DAMAGED as error:
         raise PluginError(
-            f"{path.name} is no wheel: it is damaged, or has not the metadata of one distribution"
+            f"{path.name} is not a wheel: it is damaged, or lacks the metadata of exactly one distribution"
         ) from error
     if not fits:
         raise PluginError(f"{path.name} says that it is {title} {said}; ask its author for one that fits")

@@ -1,1 +1,1 @@
-"""Training: what `arena train` gives a trainer, and what it keeps of a run."""
+"""Training runs: the services that `arena train` provides to a trainer, and what it keeps of a run."""

@@ -1,4 +1,4 @@
-"""Checkpoints: one file, which replaces the last one in a single step."""
+"""Checkpoints: one file, which is replaced atomically."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _MAX_BYTES = 1 << 34
 
 
 def save(folder: Path, checkpoint: Checkpoint, seconds: float) -> None:
-    """Keep a checkpoint, and the seconds of training that lie behind it.
+    """Save a checkpoint together with the seconds of training it took.
 
     Raises:
-        ConfigError: the trainer gave arrays of Python objects, or an array of a reserved name.
+        ConfigError: an array contains Python objects or has a reserved name.
     """
     if wrong := [name for name, array in checkpoint.arrays.items() if array.dtype.hasobject or name == _META]:
         raise ConfigError(f"the trainer's checkpoint has an array {wrong[0]!r} that cannot be kept")
@@ -46,10 +46,10 @@ def save(folder: Path, checkpoint: Checkpoint, seconds: float) -> None:
 
 
 def load(folder: Path) -> tuple[Checkpoint, float] | None:
-    """Give the checkpoint of a run and the seconds of training behind it; None before the first one.
+    """Return the checkpoint of a run and its seconds of training, or None if there is none yet.
 
     Raises:
-        ConfigError: it is damaged.
+        ConfigError: the file is damaged.
     """
     path = folder / NAME
     if not path.exists():
@@ -60,4 +60,4 @@ def load(folder: Path) -> tuple[Checkpoint, float] | None:
         facts = cast("dict[str, Fact]", meta["facts"])
         return Checkpoint(int(str(meta["step"])), arrays, facts), float(str(meta["seconds"]))
     except (PluginError, KeyError, ValueError) as error:
-        raise ConfigError(f"the checkpoint {path} is damaged ({error}); train anew") from error
+        raise ConfigError(f"the checkpoint {path} is damaged ({error}); begin a new run") from error

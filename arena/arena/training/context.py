@@ -1,4 +1,4 @@
-"""The context of a run: the contract's promises kept."""
+"""The context of a run, which implements the trainer's contract."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from arena_plugins.training import Checkpoint, Score, TrainingMatch
 
 EVERY_S = 120.0
-"""Seconds between checkpoints: what a power cut costs at most."""
+"""Seconds between checkpoints, which is the most that a power cut can cost."""
 
 
 class Stopped(BaseException):
-    """The user stopped the run; a checkpoint was kept. No `Exception`: a trainer may suppress those."""
+    """The user stopped the run after a checkpoint. No `Exception`, because trainers may suppress those."""
 
 
 class Watcher(Protocol):
-    """Shows a run to its user."""
+    """Displays the progress of a run."""
 
     def figure(self, figure: Figure) -> None:
-        """Hear a figure that was kept."""
+        """Called with each recorded measurement."""
         ...
 
     def progress(self, step: int, total: int, seconds: float) -> None:
-        """Hear that `step` steps of `total` are done, after so many seconds of training in all."""
+        """Called when `step` of `total` steps are done, after `seconds` of training in total."""
         ...
 
     def say(self, text: str) -> None:
-        """Hear something worth a line."""
+        """Called with a line of text for the user."""
         ...
 
 
 class Context:
-    """One run as its trainer sees it; see `arena_plugins.training.TrainingContext`."""
+    """One run from its trainer's view; implements `arena_plugins.training.TrainingContext`."""
 
-    def __init__(  # noqa: PLR0913 - what a run is, and who wants something of it
+    def __init__(  # noqa: PLR0913 - the parts of a run and its observers
         self,
         settings: RunSettings,
         folder: Path,
@@ -69,9 +69,9 @@ class Context:
         self.data = settings.data_folder
         self.resumed = None if resumed is None else resumed[0]
         self.step = 0
-        """How far training is."""
+        """Number of steps done."""
         self.total = 0
-        """How far it is to go."""
+        """Total number of steps."""
         self._settings = settings
         self._metrics = metrics
         self._watcher = watcher
@@ -84,19 +84,19 @@ class Context:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training so far, those before interruptions counted in."""
+        """Seconds of training so far, including those before interruptions."""
         return self._before + self._clock() - self._began
 
     def matches(self) -> Iterator[TrainingMatch]:
-        """Give the stored matches of the game, newest tournament first."""
+        """Yield the game's stored matches, newest tournament first."""
         return stored_matches(self.game, self._db)
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """Keep a figure and show it."""
+        """Record and display a measurement."""
         self._watcher.figure(self._metrics.add(step, name, value))
 
     def tick(self, step: int, total: int, snapshot: Callable[[], Checkpoint]) -> bool:
-        """Say how far training is; keep a checkpoint when one is due, or when it has to stop here."""
+        """Report progress; save a checkpoint if one is due, or if the run must stop."""
         self.step, self.total = step, total
         self._watcher.progress(step, total, self.seconds)
         is_over = self._settings.budget is not None and self.seconds >= self._settings.budget
@@ -111,14 +111,14 @@ class Context:
         """Write a file of the run.
 
         Raises:
-            ConfigError: `name` is more than a name, or one the run uses itself.
+            ConfigError: `name` is not a plain file name, or is reserved for the run itself.
         """
         if "/" in name or name in {"", ".", "..", checkpoints.NAME, "metrics.jsonl", "run.toml", "lock"}:
             raise ConfigError(f'"{name}" cannot be the name of a file of a run')
         return write_whole(self.folder / name, content)
 
     def play(self, first: str, second: str, matches: int, *, plies: int = 2) -> Score:
-        """Let two bots meet in this process."""
+        """Play matches between two bots in this process."""
         seed = draw_number(f"{self.seed}/{self.step}/{first}/{second}") >> 11
         score, played = play(self.game, first, second, matches, plies=plies, seed=seed)
         if self._keeps_matches:
@@ -127,14 +127,14 @@ class Context:
         return score
 
     def store(self, matches: Iterable[TrainingMatch]) -> int:
-        """Keep matches of the trainer's own where the user asked for it; give how many."""
+        """Store the trainer's own matches if the user asked for it; return their number."""
         if not self._keeps_matches:
             return 0
         seats = entrants_in_the_making(self._settings.trainer, self.folder.name)
         return keep(self._db, self.game, seats, self._tournament, list(matches))
 
     def say(self, text: str) -> None:
-        """Tell the user something."""
+        """Print a line for the user."""
         self._watcher.say(text)
 
     @property

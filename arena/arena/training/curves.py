@@ -1,4 +1,4 @@
-"""The curves of a run as pictures, a small chart for each figure: SVG, and PNG where Pillow is installed."""
+"""The learning curves of a run as images, one chart per measurement: SVG, and PNG if Pillow is installed."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NAME = "curves"
 _WIDTH, _HEIGHT = 480, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 34, 30
 _MOST = 400
-"""Points of a curve; of more, every second, third, … is drawn."""
+"""Maximum number of points drawn per curve; longer curves are thinned."""
 _FONT = 12
 _SCALE = 2
-"""Pixels of the PNG for a unit of the SVG."""
+"""Pixels of the PNG per SVG unit."""
 _ANCHORS = {"start": "ls", "end": "rs"}
-"""What SVG and Pillow call the end of a text that stands at its place; its line is the base line."""
+"""SVG text anchors and the corresponding anchors of Pillow, relative to the base line."""
 
 
 class Stroke(NamedTuple):
-    """A line from point to point."""
+    """A polyline."""
 
     points: tuple[tuple[float, float], ...]
     colour: str
@@ -37,7 +37,7 @@ class Stroke(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A text, whose start or end stands at a place."""
+    """A text whose start or end is at a position."""
 
     x: float
     y: float
@@ -46,14 +46,14 @@ class Label(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """What is drawn of one figure."""
+    """The shapes of one measurement's chart."""
 
     strokes: tuple[Stroke, ...]
     labels: tuple[Label, ...]
 
 
 def draw(folder: Path) -> None:
-    """Draw the curves of a run into its folder, if it has figures yet."""
+    """Draw the curves of a run into its folder, if it has measurements."""
     series: dict[str, Points] = {}
     for figure in metrics.read(folder):
         if figure.value is not None:
@@ -67,12 +67,12 @@ def draw(folder: Path) -> None:
 
 
 def charts_of(series: dict[str, Points]) -> list[Chart]:
-    """Give a chart for each figure by its name, one below the other; each has at least one point."""
+    """Return one chart per measurement, stacked vertically; each must have at least one point."""
     return [_chart(name, points, index * _HEIGHT) for index, (name, points) in enumerate(series.items())]
 
 
 def svg(charts: list[Chart]) -> str:
-    """Give charts as SVG."""
+    """Render charts as SVG."""
     height = _HEIGHT * len(charts)
     size = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
     shapes: list[str] = []
@@ -93,8 +93,8 @@ def svg(charts: list[Chart]) -> str:
 
 
 def png(charts: list[Chart]) -> bytes:
-    """Give charts as PNG; needs Pillow."""
-    # Only who trains with an extra has it; it brings a font of its own.
+    """Render charts as PNG; needs Pillow."""
+    # Pillow is installed only with the training extras; it includes a font.
     image: Any = import_module("PIL.Image")
     drawing: Any = import_module("PIL.ImageDraw")
     font: Any = import_module("PIL.ImageFont").load_default(_FONT * _SCALE)
@@ -140,6 +140,6 @@ def _chart(name: str, points: Points, top: int) -> Chart:
 
 
 def _between(value: float, low: float, high: float, start: float, end: float) -> float:
-    """Map `[low, high]` to `[start, end]`; a single value to the middle."""
+    """Map `[low, high]` linearly to `[start, end]`; an empty range maps to the middle."""
     share = (value - low) / (high - low) if high > low else 0.5
     return start + share * (end - start)

@@ -1,4 +1,4 @@
-"""Files of a run: written whole or not at all, and a lock that ends with its process."""
+"""Files of a run: atomic replacement, and a lock that ends with its process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_whole(path: Path, content: bytes) -> Path:
-    """Put a file in place of an old one; whatever happens, one of them is there."""
+    """Replace a file atomically; after a crash either the old or the new content is there."""
     temporary = path.with_name(f".{path.name}.part")
     try:
         with temporary.open("wb") as file:
@@ -32,28 +32,28 @@ def write_whole(path: Path, content: bytes) -> Path:
 
 @contextmanager
 def held(folder: Path) -> Generator[None]:
-    """Keep a run to this process; the lock ends with it, however it ends.
+    """Lock a run for this process; the lock ends with the process, however that ends.
 
     Raises:
-        ConfigError: another process has it.
+        ConfigError: another process holds the lock.
     """
     try:
         import fcntl
     except ImportError:
-        # Windows has no such locks: there the user sees to it.
+        # Windows lacks these locks, so users must avoid concurrent runs themselves.
         yield
         return
     with (folder / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ConfigError(f"the run {folder.name} is going on in another process") from None
+            raise ConfigError(f"the run {folder.name} is in use by another process") from None
         yield
 
 
 def toml_lines(values: Mapping[str, Fact]) -> str:
-    """Write flat values as TOML."""
-    # A JSON scalar is TOML as it stands, once DEL is escaped; keys are quoted likewise.
+    """Format flat values as TOML."""
+    # A JSON scalar is valid TOML, once DEL is escaped; keys are quoted in the same way.
     return "".join(
         f"{_key(key)} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
         for key, value in values.items()

@@ -1,4 +1,4 @@
-"""Keeps matches of a run in the store, as unrated tournaments of two seats."""
+"""Stores the matches of a run as unrated tournaments with two seats."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _WORDS = {1: Outcome.FIRST, 0: Outcome.DRAW, -1: Outcome.SECOND}
 _REASONS = {1: "first wins by {}", 0: "Draw by {}", -1: "second wins by {}"}
 _MARGIN_MS = 50
-"""Of limits in specs, as `arena tournament` has it by default; it is part of no identity."""
+"""Margin in milliseconds for limits in specs, the default of `arena tournament`; not part of any identity."""
 
 
 def entrants_of(first: str, second: str) -> tuple[Entrant, Entrant]:
-    """Give the entrants of two specs; a bot may meet itself.
+    """Return the entrants for two specs, which may name the same bot.
 
     Raises:
         PluginError: there is no such bot, or a spec is malformed.
@@ -44,7 +44,7 @@ def entrants_of(first: str, second: str) -> tuple[Entrant, Entrant]:
 
 
 def entrants_in_the_making(bot: str, run: str) -> tuple[Entrant, Entrant]:
-    """Give the two seats of a bot that has no weights yet, and plays itself."""
+    """Return two entrants for a bot in training, which has no weights yet and plays against itself."""
     record = BotRecord(
         identity=hashlib.sha256(json.dumps(["training", bot, run]).encode()).hexdigest(),
         name=bot,
@@ -60,16 +60,16 @@ def entrants_in_the_making(bot: str, run: str) -> tuple[Entrant, Entrant]:
 def keep(
     db: str | None, game: Game, seats: tuple[Entrant, Entrant], name: str, found: Sequence[TrainingMatch]
 ) -> int:
-    """Store matches, unrated, as a finished tournament; give how many.
+    """Store matches as a finished, unrated tournament; return their number.
 
-    What the rules say is stored: an outcome that was claimed is not looked at.
+    The results are computed by the rules; reported outcomes are ignored.
 
     Args:
         db: the store.
         game: the rules.
-        seats: who moves first, and second, in all of them.
-        name: of the tournament; a number is added.
-        found: the matches, each from the initial state to its end.
+        seats: the first and second player of all matches.
+        name: the tournament's name; a number is appended.
+        found: the matches, each from the initial state to the end.
 
     Raises:
         ArenaError: a match breaks the rules or does not end, or the store cannot be written.

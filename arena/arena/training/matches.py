@@ -1,4 +1,4 @@
-"""Matches a run learns from and is measured by: read from the store, or played in this process."""
+"""The matches that a run learns from or is measured by: read from the store, or played in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RESULTS = (1, 0, -1)
 
 
 def stored_matches(game: Game, db: str | None) -> Iterator[TrainingMatch]:
-    """Give the stored matches of a game that were played to a regular end, newest tournament first.
+    """Yield the game's stored matches that ended regularly, newest tournament first.
 
     Raises:
         StoreError: there is no store, or it cannot be read.
@@ -43,25 +43,25 @@ def stored_matches(game: Game, db: str | None) -> Iterator[TrainingMatch]:
 
 
 def all_tournaments(store: Store) -> Iterator[TournamentRecord]:
-    """Give all tournaments, newest first."""
+    """Yield all tournaments, newest first."""
     before: int | None = None
     while page := store.tournaments(before=before, limit=_PAGE):
         yield from page
         before = page[-1].id
 
 
-def play(  # noqa: PLR0913 - two bots and how they meet
+def play(  # noqa: PLR0913 - two bots, and how they play
     game: Game, first: str, second: str, matches: int, *, plies: int, seed: int
 ) -> tuple[Score, list[TrainingMatch]]:
-    """Let two bots meet in this process, in pairs with sides swapped; an odd number is rounded up.
+    """Play matches between two bots in this process, in pairs with swapped sides (an odd number rounds up).
 
     Args:
         game: the rules.
-        first: spec of the bot the score is for.
-        second: spec of the other.
-        matches: how many.
-        plies: random actions each pair begins with.
-        seed: of openings and bots.
+        first: spec of the bot that the score is for.
+        second: spec of its opponent.
+        matches: number of matches.
+        plies: number of random actions at the start of each pair.
+        seed: seed of openings and bots.
 
     Raises:
         PluginError: a bot cannot be found, loaded or made.
@@ -71,7 +71,7 @@ def play(  # noqa: PLR0913 - two bots and how they meet
     played: list[TrainingMatch] = []
     sides: list[int] = []
     for number, opening in zip(range((matches + 1) // 2), cycle(openings or [()])):
-        # Made anew for each pair: not every bot can begin again.
+        # New bots for each pair, because not every bot can be reused.
         bots = (load_bot(first, game, seed=seed + number), load_bot(second, game, seed=seed + number))
         for side, result in enumerate(
             play_matches(game, bots, 2, opening=opening, seed=(seed << 20) + number)

@@ -1,6 +1,6 @@
-"""The figures of a run: `metrics.jsonl`, one JSON object a line.
+"""The measurements of a run: `metrics.jsonl`, one JSON object per line.
 
-For example `{"step":400,"name":"loss","value":0.81,"t":1782000000.123}`.
+Example: `{"step":400,"name":"loss","value":0.81,"t":1782000000.123}`.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ NAME = "metrics.jsonl"
 
 
 class Figure(NamedTuple):
-    """One line."""
+    """One line of the file."""
 
     step: int
     name: str
     value: float | None
-    """None where it was no finite number."""
+    """The value; None if it was not a finite number."""
     t: float
-    """UTC seconds."""
+    """Time in seconds since the epoch (UTC)."""
 
 
 class MetricsFile:
-    """Appends figures; a context manager."""
+    """Appends measurements to the file; a context manager."""
 
     def __init__(self, folder: Path, *, last_step: int | None = None) -> None:
         """Open the file of a run.
 
         Args:
-            folder: of the run.
-            last_step: of the checkpoint that the run goes on from: figures of later steps come once more.
+            folder: the folder of the run.
+            last_step: step of the checkpoint that the run resumes from; lines of later steps are removed,
+                because those steps are repeated.
         """
         self._path = folder / NAME
         if last_step is not None:
@@ -54,7 +55,7 @@ class MetricsFile:
         self._file.close()
 
     def add(self, step: int, name: str, value: float) -> Figure:
-        """Append a figure, at once for those who read along."""
+        """Append a measurement, visible to readers at once."""
         number = float(value)
         figure = Figure(step, name, number if math.isfinite(number) else None, round(time.time(), 3))
         self._file.write(_line(figure))
@@ -62,12 +63,12 @@ class MetricsFile:
         return figure
 
     def sync(self) -> None:
-        """Bring everything to the disk."""
+        """Sync the file to disk."""
         os.fsync(self._file.fileno())
 
 
 def read(folder: Path) -> Iterator[Figure]:
-    """Give the figures of a run; a line that was cut off by a kill is left out."""
+    """Yield the measurements of a run; a line cut off by a kill is skipped."""
     try:
         text = (folder / NAME).read_text("utf-8")
     except FileNotFoundError:

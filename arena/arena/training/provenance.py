@@ -1,4 +1,4 @@
-"""Where weights come from: the TOML file that lies beside each of them."""
+"""The provenance of weights: a TOML file beside each weights file."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _LIBRARIES = ("numpy", "numba", "torch", "tensorflow", "keras", "onnx", "onnxrun
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Matches against one opponent."""
+    """The results against one opponent."""
 
     opponent: str
     score: Score
     plies: int
-    """Random actions each pair of matches began with."""
+    """Number of random actions at the start of each pair of matches."""
 
 
 def path_of(weights: Path) -> Path:
-    """Give where the provenance of a file of weights lies."""
+    """Return the path of a weights file's provenance."""
     return weights.with_suffix(".provenance.toml")
 
 
@@ -46,14 +46,14 @@ def provenance(
     data: Mapping[str, Fact],
     measured: Sequence[Measured] = (),
 ) -> str:
-    """Write the provenance of weights.
+    """Format the provenance of weights.
 
     Args:
-        weights: the whole file.
+        weights: the content of the weights file.
         run: how they were made: command, trainer, recipe, game, seed, steps, seconds.
-        options: of the trainer.
-        data: what they were made of.
-        measured: how they played.
+        options: the options of the trainer.
+        data: what they were made from.
+        measured: their results in matches.
     """
     head: dict[str, Fact] = {
         "sha256": hashlib.sha256(weights).hexdigest(),
@@ -80,7 +80,7 @@ def _row(measured: Measured) -> dict[str, Fact]:
 
 
 def _versions() -> dict[str, Fact]:
-    """Give the versions of what was loaded."""
+    """Return the versions of the libraries that are loaded."""
     found: dict[str, Fact] = {
         "bot-arena": importlib.metadata.version("bot-arena"),
         "python": platform.python_version(),

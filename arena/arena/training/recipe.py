@@ -1,4 +1,4 @@
-"""Recipes: TOML files beside a trainer that say what to train, and how."""
+"""Recipes: TOML files beside a trainer that specify what to train and how."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """One recipe; a run keeps the text it was read from."""
 
     about: str = ""
-    """What it makes, in a sentence."""
+    """A one-sentence description."""
     game: str = "connect-four"
     """Spec of the game."""
     seed: int | None = None
-    """None draws one."""
+    """The seed; None draws one at random."""
     budget: float | None = None
-    """Seconds of training, after which it ends with what there is."""
+    """Seconds of training, after which the run ends with what it has."""
     options: dict[str, str | int | float | bool] = {}
-    """Of the trainer; those given with the command win."""
+    """Options of the trainer; those given on the command line take precedence."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A recipe and where it comes from."""
+    """A recipe and its source."""
 
     name: str
-    """Its name, or its file as it was given; empty where a trainer has none."""
+    """Its name, or its file as given; empty if the trainer has no recipe."""
     text: str
     recipe: Recipe
 
 
 def find_recipe(entry: Entry, asked: str | None) -> Found:
-    """Find a recipe of a trainer by name, or read a file.
+    """Find a recipe of a trainer by name, or read one from a file.
 
     Args:
-        entry: the trainer; see `_recipes_of` for where its recipes lie.
-        asked: a name or a file; None for `best`, or nothing where the trainer has no such recipe.
+        entry: the trainer; its recipes are located by `_recipes_of`.
+        asked: a name or a file; None for `best`, or for no recipe if the trainer has no such one.
 
     Raises:
-        ConfigError: there is none, or it cannot be read.
+        ConfigError: there is no such recipe, or it cannot be read.
     """
     known = {path.stem: path for path in _recipes_of(entry)}
     if asked is None and _USUAL not in known:
@@ -75,15 +75,15 @@ def find_recipe(entry: Entry, asked: str | None) -> Found:
 
 
 def recipe_names(entry: Entry) -> list[str]:
-    """Give the names of a trainer's recipes."""
+    """Return the names of a trainer's recipes."""
     return [path.stem for path in _recipes_of(entry)]
 
 
 def parse_recipe(text: str, source: str) -> Recipe:
-    """Read a recipe.
+    """Parse a recipe.
 
     Raises:
-        ConfigError: it is no TOML, or has a key or a value that no recipe has; names `source`.
+        ConfigError: it is not valid TOML, or has an unknown key or an invalid value; the text names `source`.
     """
     try:
         values = cast("dict[str, object]", tomllib.loads(text))
@@ -93,7 +93,7 @@ def parse_recipe(text: str, source: str) -> Recipe:
 
 
 def options_of(recipe: Recipe) -> dict[str, str]:
-    """Give the options of a recipe as a user would write them: switches are on and off."""
+    """Return the options of a recipe as a user would write them; booleans become on and off."""
     return {key: _written(value) for key, value in recipe.options.items()}
 
 
@@ -104,7 +104,7 @@ def _written(value: str | float | bool) -> str:  # noqa: FBT001 - a value of TOM
 
 
 def _recipes_of(entry: Entry) -> Iterable[Path]:
-    """List the recipes of a trainer: in `recipes` beside its module, of a package also within."""
+    """Yield the recipe files of a trainer: in `recipes` beside its module, or inside its package."""
     module = entry.value.partition(":")[0]
     try:
         found = importlib.util.find_spec(module)

@@ -1,4 +1,4 @@
-"""Runs: their folders below the arena's home, and what each of them was asked for."""
+"""Runs: their folders in the arena's home, and their settings."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ _SEEDS = 1 << 53
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that decides what a run does; kept in its folder as `run.toml`."""
+    """Everything that determines a run; stored in its folder as `run.toml`."""
 
     trainer: str
     """Name of the trainer's entry point."""
     recipe: str = ""
     """Name or file of the recipe."""
     recipe_text: str = ""
-    """What it said when the run began."""
+    """The recipe's text when the run began."""
     options: dict[str, str] = {}
-    """Of the trainer, those of the recipe and of the command together."""
+    """Options of the trainer, from the recipe and the command line together."""
     game: str = "connect-four"
     """Spec of the game."""
     seed: int
     budget: float | None = None
-    """Seconds of training; None as long as it takes."""
+    """Seconds of training; None for no limit."""
     data: str = ""
-    """Folder of exported matches, absolute; empty without one."""
+    """Absolute path of a folder of exported matches; empty without one."""
     start: str = ""
-    """The run and the step whose checkpoint it begins from; empty where it begins from nothing."""
+    """The run and step whose checkpoint it started from; empty if it started from scratch."""
     command: str = ""
-    """How the run was begun."""
+    """The command that began the run."""
     out: str = ""
-    """Where a copy of the weights goes, absolute; empty without one."""
+    """Absolute path for a copy of the weights; empty without one."""
     opponents: tuple[str, ...] = ()
-    """Specs of bots to measure the weights against."""
+    """Specs of the bots to measure the weights against."""
     matches: int = 200
-    """With each of them."""
+    """Number of evaluation matches against each opponent."""
     keeps_matches: bool = False
     """Whether the matches of the run are stored."""
 
@@ -70,14 +70,14 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return Path(self.data) if self.data else None
 
     def to_toml(self) -> str:
-        """Write the settings."""
+        """Format the settings as TOML."""
         values = {key: value for key, value in msgspec.to_builtins(self).items() if value is not None}
         options = values.pop("options")
         return toml_lines(values) + f"\n[options]\n{toml_lines(options)}"
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command asks for; None where the recipe decides."""
+    """The settings given on the command line; None leaves the choice to the recipe."""
 
     trainer: str
     options: Mapping[str, str] = {}
@@ -88,16 +88,16 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     data: Path | None = None
     name: str | None = None
     start: str | None = None
-    """A run whose checkpoint to begin from."""
+    """A run whose checkpoint to start from."""
     command: str = ""
     out: Path | None = None
-    """Where a copy of the weights goes."""
+    """Path for a copy of the weights."""
     opponents: tuple[str, ...] = ()
     matches: int | None = None
     keeps_matches: bool = False
 
     def wishes(self) -> dict[str, object]:
-        """Return what the command says of settings that a resumed run may change."""
+        """Return the given settings that a resumed run may change."""
         given = {
             "budget": self.budget,
             "out": None if self.out is None else str(self.out.absolute()),
@@ -109,16 +109,16 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def runs_folder() -> Path:
-    """Give the folder of all runs."""
+    """Return the folder of all runs."""
     return home().absolute() / "runs"
 
 
 def settle(order: Order) -> RunSettings:
-    """Decide what a new run does: the command wins over the recipe.
+    """Determine the settings of a new run; the command line takes precedence over the recipe.
 
     Raises:
         PluginError: there is no such trainer.
-        ConfigError: the recipe or a number cannot be used, or the folder of data is not there.
+        ConfigError: the recipe or a number is invalid, or the data folder does not exist.
     """
     found = find_recipe(find(TRAINERS, order.trainer), order.recipe)
     recipe = found.recipe
@@ -130,7 +130,7 @@ def settle(order: Order) -> RunSettings:
     if budget is not None and not 0 < budget < float("inf"):
         raise ConfigError(f"--budget {budget:g} is not a positive number of seconds")
     if order.data is not None and not order.data.is_dir():
-        raise ConfigError(f"--data {order.data} is no folder; arena export makes such folders")
+        raise ConfigError(f"--data {order.data} is not a folder; arena export creates such folders")
     settings = RunSettings(
         trainer=order.trainer,
         recipe=found.name,
@@ -147,10 +147,10 @@ def settle(order: Order) -> RunSettings:
 
 
 def _start_of(name: str, trainer: str, seed: int) -> str:
-    """Say which checkpoint a run begins from.
+    """Return a description of the checkpoint that a run starts from.
 
     Raises:
-        ConfigError: there is none, or it is of another trainer or seed, on which shapes may depend.
+        ConfigError: there is none, or it has another trainer or seed, on which array shapes may depend.
     """
     folder, settings = find_run(name)
     kept = checkpoints.load(folder)
@@ -165,10 +165,10 @@ def _start_of(name: str, trainer: str, seed: int) -> str:
 
 
 def make_folder(settings: RunSettings, name: str | None) -> Path:
-    """Make the folder of a new run and write down what it does.
+    """Create the folder of a new run and store its settings.
 
     Raises:
-        ConfigError: the name cannot be used, or another run has it.
+        ConfigError: the name is not allowed, or another run has it.
     """
     folder = runs_folder()
     if name is None:
@@ -179,7 +179,7 @@ def make_folder(settings: RunSettings, name: str | None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).mkdir()
     except FileExistsError:
-        raise ConfigError(f'there is a run "{name}" already; --resume {name} goes on with it') from None
+        raise ConfigError(f'there is a run "{name}" already; --resume {name} continues it') from None
     except OSError as error:
         raise ConfigError(f"cannot make {folder / name} ({error.strerror}); set ARENA_HOME") from error
     write_settings(folder / name, settings)
@@ -190,22 +190,22 @@ def make_folder(settings: RunSettings, name: str | None) -> Path:
 
 
 def write_settings(folder: Path, settings: RunSettings) -> None:
-    """Write down what a run does."""
+    """Store the settings of a run."""
     write_whole(folder / _SETTINGS, settings.to_toml().encode())
 
 
 def drop_if_empty(folder: Path) -> None:
-    """Take a run away that has neither a figure nor a checkpoint: its trainer refused it."""
+    """Remove a run that has neither measurements nor a checkpoint, because its trainer refused it."""
     files = {path.name: path.stat().st_size for path in folder.iterdir()}
     if all(name in {_SETTINGS, "lock"} or not size for name, size in files.items()):
         shutil.rmtree(folder)
 
 
 def find_run(name: str) -> tuple[Path, RunSettings]:
-    """Give the folder of a run and what it does.
+    """Return the folder and the settings of a run.
 
     Raises:
-        ConfigError: there is none of that name, or its settings cannot be read.
+        ConfigError: no run has that name, or its settings cannot be read.
     """
     folder = runs_folder() / name
     if not NAME.match(name) or not (folder / _SETTINGS).is_file():
@@ -220,10 +220,10 @@ def find_run(name: str) -> tuple[Path, RunSettings]:
 
 
 def same_options(settings: RunSettings, options: Mapping[str, str]) -> None:
-    """Refuse options that a run was not begun with.
+    """Refuse options that differ from those the run began with.
 
     Raises:
-        ConfigError: names the first one.
+        ConfigError: an option differs; the text names the first one.
     """
     for key, value in options.items():
         if settings.options.get(key) != value:

@@ -1,4 +1,4 @@
-"""One sitting of a run: train, write the weights with their provenance, measure them."""
+"""One session of a run: train, write the weights with their provenance, measure them."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 _WEIGHTS = "weights"
 _SUFFIXES = (".npz", ".onnx")
 _PLIES = 2
-"""Random actions that matches of an evaluation begin with."""
+"""Number of random actions at the start of evaluation matches."""
 
 
 class Product(msgspec.Struct, frozen=True):
-    """What came of a run."""
+    """The result of a run."""
 
     weights: Path
     spec: str
-    """The bot with these weights, ready to be entered."""
+    """Spec of the bot with these weights, ready to be entered."""
     measured: tuple[Measured, ...]
     seconds: float
-    """Of training, all sittings together."""
+    """Seconds of training over all sessions."""
 
 
 def check(settings: RunSettings) -> None:
-    """Look whether a run can begin: better now than after hours of training.
+    """Check that a run can begin, before hours of training are spent on it.
 
     Raises:
-        ArenaError: its game or its trainer cannot be made, or the weights would have no place to go to.
+        ArenaError: its game or its trainer cannot be made, or the weights cannot be written.
     """
     if settings.out_file is not None:
         _check_out(settings.out_file)
@@ -57,11 +57,11 @@ def check(settings: RunSettings) -> None:
 
 
 def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None = None) -> Product:
-    """Train until the run is done, its time is used up or the user stops it.
+    """Train until the run is finished, its time is used up, or the user stops it.
 
     Raises:
-        Stopped: by the user; a checkpoint was kept.
-        ArenaError: the trainer, the game or an opponent cannot be made, or the run is finished or taken.
+        Stopped: the user stopped it; a checkpoint was saved.
+        ArenaError: the trainer, the game or an opponent cannot be made, or the run is finished or in use.
     """
     with held(folder), _stop_signals() as is_stopping:
         resumed = checkpoints.load(folder)
@@ -106,7 +106,7 @@ def _train(trainer: Trainer, context: Context, settings: RunSettings) -> Product
             write_whole(out, trained.weights)
             write_whole(path_of(out), text.encode())
 
-    # Before the evaluation too: a kill in it loses figures, not weights.
+    # Written before the evaluation, so that a kill during it loses measurements, but no weights.
     describe([])
     spec = str(Spec(trainer.bot, {"weights": str(out or weights)}))
     measured = _measure(context, spec, settings)
@@ -141,10 +141,10 @@ def _measure(context: Context, spec: str, settings: RunSettings) -> tuple[Measur
 
 
 def _check_unfinished(folder: Path, settings: RunSettings, seconds: float) -> None:
-    """Refuse a run that is done, or has trained for `seconds` and has no time left.
+    """Refuse a run that is finished, or that has no training time left after `seconds`.
 
     Raises:
-        ConfigError: it is; says where its weights lie.
+        ConfigError: it is one of these; the text says where its weights are.
     """
     for path in folder.glob(f"{_WEIGHTS}.provenance.toml"):
         told = tomllib.loads(path.read_text("utf-8"))
@@ -152,23 +152,23 @@ def _check_unfinished(folder: Path, settings: RunSettings, seconds: float) -> No
             raise ConfigError(f"the run {folder.name} is finished; its weights lie in {folder}")
         if settings.budget is not None and seconds >= settings.budget:
             raise ConfigError(
-                f"the run {folder.name} has used up its {settings.budget:g} s; --budget with more goes on"
+                f"the run {folder.name} has used up its {settings.budget:g} s; a larger --budget continues it"
             )
 
 
 def _check_out(out: Path) -> None:
-    """Refuse a place for weights.
+    """Refuse an unusable path for the weights.
 
     Raises:
-        ConfigError: its folder is not there, or it is a folder itself.
+        ConfigError: its parent folder does not exist, or it is a folder.
     """
     if out.is_dir() or not out.absolute().parent.is_dir():
-        raise ConfigError(f"--out {out} is no place for a file: give a file in a folder that is there")
+        raise ConfigError(f"--out {out} cannot be written: name a file in an existing folder")
 
 
 @contextmanager
 def _stop_signals() -> Generator[Callable[[], bool]]:
-    """Turn the first Ctrl-C or SIGTERM into a wish; a second Ctrl-C ends the process as ever."""
+    """Turn the first Ctrl-C or SIGTERM into a request to stop; a second Ctrl-C ends the process as usual."""
     asked: list[int] = []
 
     def ask(number: int, _frame: FrameType | None) -> None:

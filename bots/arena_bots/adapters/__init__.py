@@ -1,1 +1,1 @@
-"""Bots that wrap what was written for other arenas: Kaggle, Gomocup, OpenSpiel, any program."""
+"""Bots that run programs written for other systems: Kaggle, Gomocup, OpenSpiel, or any executable."""

@@ -1,4 +1,4 @@
-"""A program beside the bot that is talked to in lines: started, asked, ended."""
+"""A child program that exchanges lines with a bot: starting it, talking to it, ending it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 ENGINE_FDS = "ARENA_ENGINE_FDS"
-"""Where a sandbox lets a bot start no process, the arena starts its program: descriptors `read,write`."""
+"""Variable with the descriptors `read,write` of a program that the arena started beside a sandboxed bot."""
 _LINE_END = re.compile(rb"[\r\n]")
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
 _DEATH_S = 1.0
-"""Seconds a program that closed its pipes has to exit, so that its exit code is known."""
+"""Seconds that a program has to exit after closing its pipes, so that its exit code becomes known."""
 
 
 class Child:
     """A running program; one that was started here ends with this object, at the latest with the process."""
 
     def __init__(self, name: str, reader: int, writer: int, popen: subprocess.Popen[bytes] | None) -> None:
-        """Take the descriptors to read from and to write to, and the process if it is one of ours."""
+        """Take the descriptors to read from and to write to, and the process if it was started here."""
         self._name = name
         self._reader = reader
         self._writer = writer
@@ -40,10 +40,10 @@ class Child:
         self._end = weakref.finalize(self, _end, popen)
 
     def send(self, line: bytes) -> None:
-        """Write a line, its end included.
+        """Write a line, which includes its line end.
 
         Raises:
-            SystemExit: the program is gone.
+            SystemExit: the program has ended.
         """
         try:
             while line:
@@ -52,11 +52,11 @@ class Child:
             self.gone()
 
     def read(self) -> bytes:
-        """Return the next line that is not blank, without its end: LF, CR or both.
+        """Return the next non-blank line without its line end (LF, CR or both).
 
         Raises:
             ProtocolError: a line is too long.
-            SystemExit: the program is gone.
+            SystemExit: the program has ended.
         """
         while True:
             try:
@@ -67,13 +67,13 @@ class Child:
                 return line
 
     def read_until(self, deadline: float | None) -> bytes | None:
-        """Return the next line as `read` does; None if there is none by `deadline`.
+        """Return the next line as `read` does, or None if there is none by `deadline`.
 
         Args:
-            deadline: by `time.monotonic`, 0 for what is there already; None waits for as long as it takes.
+            deadline: a time by `time.monotonic`; 0 for what has already arrived, None to wait forever.
 
         Raises:
-            EOFError: the program is gone, or has closed its output.
+            EOFError: the program has ended or closed its output.
             ProtocolError: a line is too long.
         """
         while (line := self._line()) is None:
@@ -83,25 +83,26 @@ class Child:
         return line
 
     def close(self) -> None:
-        """Kill the program if it was started here and still runs."""
+        """Kill the program if it was started here and is still running."""
         self._end()
 
     def gone(self) -> NoReturn:
-        """End this process as the program ended: to the arena they are one bot.
+        """End this process with the exit status of the program, because the arena treats both as one bot.
 
         Raises:
             SystemExit: always.
         """
         code = _exit_code(self._popen)
         if code is None:
-            # Not a word more: the last line of the log is the program's own, which says why.
+            # Nothing is written: the last line of the log should be the program's own, which says why it
+            # ended.
             raise SystemExit(1)
         sys.stderr.write(f"{self._name} ended with {code}\n")
-        # As a shell tells of signals.
+        # Signals are reported as a shell does, as 128 plus their number.
         raise SystemExit(code if code >= 0 else 128 - code)
 
     def _line(self) -> bytes | None:
-        """Remove the first line that is not blank from what was read, and return it."""
+        """Remove and return the first non-blank line of the buffered input, or None."""
         while (found := _LINE_END.search(self._buffer)) is not None:
             line = bytes(self._buffer[: found.start()]).strip()
             del self._buffer[: found.end()]
@@ -124,22 +125,22 @@ class Child:
 
 
 def open_child(command: Sequence[str]) -> Child:
-    """Give the program the arena started for this process, or else start it; its stderr is ours.
+    """Return the program that the arena started for this process, or start it; its stderr is this process's.
 
     Raises:
-        PluginError: it cannot be started.
+        PluginError: the program cannot be started.
     """
     inherited = os.environ.get(ENGINE_FDS)
     if inherited:
         reader, writer = (int(number) for number in inherited.split(","))
         return Child(command[0], reader, writer, None)
     try:
-        popen = subprocess.Popen(  # noqa: S603 - running what the user registered is the job
+        popen = subprocess.Popen(  # noqa: S603 - runs the program that the user registered
             command,
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # Killed without a chance to clean up, this process must leave no program that thinks on.
+            # If this process is killed without cleaning up, the program must not keep running.
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509 - a host has one thread
         )
     except OSError as error:

@@ -1,7 +1,7 @@
 """The bot `exec`: any program that speaks arena-bot/1.
 
-The arena starts such a program itself, in place of a host. This is the arena's side of the protocol for
-whoever loads the bot in Python: the conformance kit, and matches without isolation.
+In matches the arena starts such a program itself, in place of a host. This module implements the arena's side
+of the protocol for callers that load the bot in Python: the conformance kit, and matches without isolation.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _NO_LIMIT_MS = 86_400_000
 
 
 class ProgramBot:
-    """Plays with a program of its own, started anew for every match."""
+    """Plays with a separate program, which is started again for every match."""
 
     def __init__(self, game: Game, seed: int, command: Sequence[str]) -> None:
         """Start the program and greet it.
 
         Raises:
-            PluginError: it cannot be started, or greets in another way.
-            OptionError: it refuses an option.
+            PluginError: it cannot be started, or does not answer with a valid greeting.
+            OptionError: it rejects an option.
             BotError: it reports another error.
         """
         self._game = game
@@ -70,14 +70,14 @@ class ProgramBot:
         self.deterministic = hello.deterministic
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Give the program's action and what it tells with it.
+        """Return the program's action and the information sent with it.
 
         Raises:
-            BotError: the program gives up, or answers out of order.
-            ProtocolError: it sends what is not arena-bot/1.
+            BotError: the program reports an error or answers out of order.
+            ProtocolError: it sends something that is not arena-bot/1.
         """
         milliseconds = _NO_LIMIT_MS if limit.seconds is None else round(limit.seconds * 1000)
-        # What is left of a bank changes with every move, and is no reason to begin anew.
+        # The rest of a bank changes with every move, which must not start a new match.
         terms = (state.current_player, limit.seconds, limit.nodes)
         if self._announced != terms:
             self._announce(state.current_player, limit, milliseconds)
@@ -148,10 +148,10 @@ def _failed(message: BotMessage) -> BotError | OptionError:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> ProgramBot:
-    """Make the bot; option `cmd`, the program and its arguments.
+    """Make the bot; its option `cmd` is the program with its arguments.
 
     Raises:
-        OptionError: an option is refused.
+        OptionError: an option is rejected.
         PluginError: the program does not start.
     """
     return ProgramBot(game, seed, exec_command(options))

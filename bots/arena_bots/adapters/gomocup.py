@@ -1,4 +1,4 @@
-"""The bot `gomocup`: an engine that speaks the Gomocup protocol, unmodified."""
+"""The bot `gomocup`: an unmodified engine that speaks the Gomocup protocol."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _GAME = "gomoku"
 _FIVE = 5
 _EXACT_FIVE = 1
 _AGAINST_A_PROGRAM = 1
-"""The values of INFO rule and INFO game_type."""
+"""Values of INFO rule (exactly five) and of INFO game_type (opponent is a program)."""
 _NO_LIMIT_MS = 2**31 - 1
-"""What Gomocup's time_left says where there is none."""
+"""Milliseconds that Gomocup sends as time_left if there is no limit."""
 _UNTIMED_S = 1.0
-"""What an engine is told where a move has no time: it cannot be told of search nodes, and would think on."""
+"""Seconds sent for a move without a time limit: an engine cannot be told a node limit, and would not stop."""
 _MEMORY_MB = 350
-"""As in Gomocup; engines take more than they are told, and adapter and engine share a bot's gigabyte."""
+"""Megabytes, as in Gomocup; engines exceed this value, and engine and adapter share a bot's gigabyte."""
 _QUIET_MS = 5
-"""Rapfi 0.43 needs less than a millisecond after its move; five are enough on a busy machine, too."""
+"""Milliseconds of pause after a move; Rapfi 0.43 needs less than one, and five suffice on a busy machine."""
 _SETTINGS_S = 0.5
-"""Seconds of a move in which an engine must have answered to new settings."""
+"""Seconds of a move's time within which an engine must have accepted new settings."""
 
 
 class GomocupBot:
-    """Plays with the engine that the arena started, or else with a new one for every match."""
+    """Plays with the engine that the arena started, or with a new one for every match."""
 
     def __init__(self, game: Game, command: Sequence[str], memory_mb: int, quiet_ms: int) -> None:
         """Begin a match.
 
         Raises:
-            PluginError: the engine cannot be started, or does not play on this board.
-            SystemExit: it is gone; with code 0 if it has played a match and plays no other one.
+            PluginError: the engine cannot be started, or does not support this board.
+            SystemExit: the engine has ended; the code is 0 if it has played a match and cannot play another.
         """
         self._rows, self._columns = game.shape
         self._quiet_ms = quiet_ms
@@ -57,16 +57,16 @@ class GomocupBot:
             "time_left": str(_NO_LIMIT_MS),
         }
         if not self._engine.start(self._columns, self._rows):
-            # Only the arena can start another process of the engine; it does so when this one ends well.
+            # Only the arena can start another engine process, and it does so when this process exits with 0.
             raise SystemExit(0)
         self._engine.inform(self._settings)
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Return the engine's move, with what it says beside it as the text."""
+        """Return the engine's move, with the engine's message as the text."""
         began, engine = time.monotonic(), self._engine
         history = list(state.history)
         engine.listen()
-        # Until it has moved, what is on its board is not known.
+        # Until the engine has moved, the content of its board is unknown.
         known, engine.board = engine.board, None
         if known is None or (known and history[:-1] != known):
             engine.clear(self._columns, self._rows)
@@ -76,7 +76,7 @@ class GomocupBot:
         engine.inform(settings, seconds=_SETTINGS_S)
         column, row = engine.ask(*self._question(history, known), seconds=began + seconds - time.monotonic())
         is_cell = 0 <= column < self._columns and 0 <= row < self._rows
-        # Beyond the board there is no cell: -1 is no action either, and the referee says so.
+        # A point outside the board becomes -1, which is no action; the referee reports it.
         action = row * self._columns + column if is_cell else -1
         engine.board = [*history, action]
         return PlayResult(action, text=engine.remark or None)
@@ -90,7 +90,7 @@ class GomocupBot:
             return ["BEGIN"]
         if history[:-1] == known:
             return [f"TURN {self._point(history[-1])}"]
-        # 1 is the engine's own stone, and the last one is the opponent's.
+        # Field 1 means the engine's own stone, 2 the opponent's; the last stone is the opponent's.
         colours = (1 + distance % 2 for distance in range(len(history), 0, -1))
         stones = [f"{self._point(action)},{c}" for action, c in zip(history, colours, strict=True)]
         return ["BOARD", *stones, "DONE"]
@@ -104,11 +104,12 @@ class GomocupBot:
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> GomocupBot:  # noqa: ARG001 - Gomocup has no seeds
     """Make the bot.
 
-    Options: `cmd`, the engine; `memory`, the megabytes that it is told to take; `quiet`, the milliseconds
-    that its answer waits for it to get ready for the next question.
+    Options: `cmd`, the engine; `memory`, the megabytes it may use; `quiet`, the milliseconds to wait after
+        its
+    answer, so that it can get ready for the next question.
 
     Raises:
-        OptionError: an option is refused.
+        OptionError: an option is rejected.
         PluginError: the game is not five in a row, or the engine does not start.
     """
     reader = OptionReader("gomocup", options)

@@ -1,4 +1,4 @@
-"""A conversation in the Gomocup protocol: what is said to an engine, and which of its lines is the answer."""
+"""A dialogue in the Gomocup protocol: sending commands to an engine, and finding the answer in its output."""
 
 from __future__ import annotations
 
@@ -26,54 +26,54 @@ _REMARKS = (b"MESSAGE", b"DEBUG")
 _REFUSALS = (b"ERROR", b"UNKNOWN")
 _AGREED = b"OK"
 _PATIENCE_S = 1.0
-"""Seconds in which a move must follow a refusal, and in which RESTART must be answered."""
+"""Seconds within which a move must follow a refusal, and RESTART must be answered."""
 _AGAIN_S = 3.0
-"""Seconds in which an engine that has played must answer another START; else a fresh process is quicker."""
+"""Seconds within which a used engine must answer a second START; beyond that a new process is quicker."""
 _SILENCE_S = 3.0
-"""Seconds without an answer to START after which the log says what is waited for."""
+"""Seconds without an answer to START after which the log says what the adapter waits for."""
 _MEMORY_S = 2.0
-"""Seconds an engine has to take its memory, if it does not answer ABOUT once it has it."""
+"""Seconds for an engine to allocate its memory, if it does not answer ABOUT to show that it has."""
 _LATE_S = 0.025
-"""Seconds after the time of a move in which it may still come: half the referee's usual margin, so that the
-reason why there is none arrives before the referee's verdict.
+"""Seconds after the time of a move in which it may still arrive: half of the referee's usual margin, so
+that the reason for a missing move is reported before the referee's verdict.
 """
 _GIVE_UP = 10
-"""Times the time of a move after which nobody waits for it any longer, and at least these seconds: in a match
-the referee's verdict comes long before, elsewhere nobody else watches the time.
+"""The adapter stops waiting after this many times the time of a move, at least `_GIVE_UP_S` seconds. In a
+match the referee decides long before; outside of matches nothing else enforces the time.
 """
 _GIVE_UP_S = 5.0
 _HINT_SHARE = 0.9
-"""The part of the time of a move after which the log says what is waited for."""
+"""Share of a move's time after which the log says what the adapter waits for."""
 _LEAST_S = 0.1
-"""Seconds that every engine gets to follow up what it said: below that the referee's verdict comes first."""
+"""Minimum seconds for an engine to add to its output; with less, the referee's verdict would come first."""
 
 
 class Engine:
-    """A running engine, what it was told, and what stands on its board; points are (column, row)."""
+    """A running engine, the settings it was sent and the stones on its board; points are (column, row)."""
 
     def __init__(self, child: Child, quiet_s: float) -> None:
-        """Wrap a program that was started; after each move its output is read for `quiet_s` seconds."""
+        """Wrap a started program; after each move its output is read for `quiet_s` more seconds."""
         self._child = child
         self._quiet_s = quiet_s
         self._has_started = False
         self._answers_about = True
         self._told: dict[str, str] = {}
-        """The settings since the last START."""
+        """The settings sent since the last START."""
         self._num_open = 0
-        """Settings that it may still refuse, since it did not say that it had read them."""
+        """Number of settings that it may still refuse, because it has not confirmed reading them."""
         self._has_hinted = False
         self._understood: set[str] = set()
-        """Keys of settings that it has once taken without a refusal."""
+        """Keys of settings that it has accepted before."""
         self.remark = ""
-        """The last MESSAGE or DEBUG that came with the last move."""
+        """The last MESSAGE or DEBUG before the last move."""
         self.board: list[int] | None = []
-        """The actions that are on its board; None if that is not known."""
+        """The actions on its board; None if unknown."""
 
     def start(self, columns: int, rows: int) -> bool:
-        """Begin a match on an empty board; False if it has played already and begins no other one.
+        """Begin a match on an empty board; return False if the engine has played and cannot begin another.
 
         Raises:
-            PluginError: it refuses the board.
+            PluginError: it refuses the board size.
             SystemExit: it ended before it had played.
         """
         line = f"START {rows}" if columns == rows else f"RECTSTART {columns},{rows}"
@@ -86,32 +86,32 @@ class Engine:
         return is_ready
 
     def clear(self, columns: int, rows: int) -> None:
-        """Empty the board in the middle of a match.
+        """Clear the board in the middle of a match.
 
         Raises:
-            BotError: it neither does RESTART nor another START.
+            BotError: the engine accepts neither RESTART nor another START.
         """
         self._say("RESTART")
         if self._agrees(time.monotonic() + _PATIENCE_S) or self.start(columns, rows):
             self.board = []
             return
         raise BotError(
-            "the engine takes neither RESTART nor a second START, so it cannot jump to another position; "
-            "it can play matches, each in a process of its own"
+            "the engine supports neither RESTART nor a second START, so it cannot jump to another position; "
+            "it can still play matches, each in its own process"
         )
 
     def inform(self, settings: Mapping[str, str], *, seconds: float = _MEMORY_S) -> None:
-        """Send the settings that have changed since they were sent last.
+        """Send the settings that have changed since they were last sent.
 
-        Where the engine might refuse one, wait until it has done so: a refusal that came later would be taken
-        for its answer to the next question. Taking memory must not cost a move its time either.
+        If the engine might refuse one, wait for the refusal: a later one would be mistaken for the answer to
+        the next question. Waiting also keeps the allocation of memory out of the time of a move.
 
         Args:
             settings: values by the keys of INFO.
-            seconds: how long to wait at most.
+            seconds: maximum time to wait.
 
         Raises:
-            SystemExit: it is gone.
+            SystemExit: the engine has ended.
         """
         changed = {key: value for key, value in settings.items() if self._told.get(key) != value}
         self._told |= changed
@@ -121,30 +121,31 @@ class Engine:
             self._understood |= new
 
     def listen(self) -> None:
-        """Read what the engine said since it was asked last.
+        """Read the engine's output since the last question.
 
         Raises:
-            ProtocolError: it made a move that nobody asked for.
-            SystemExit: it is gone.
+            ProtocolError: it contains a move, although none was asked for.
+            SystemExit: the engine has ended.
         """
         while (line := self._read(0.0)) is not None:
             if _MOVE.fullmatch(line):
-                raise ProtocolError(f'the engine sent "{_text(line)}" though it was not to move')
+                raise ProtocolError(f'the engine sent "{_text(line)}" although it was not its turn')
 
     def ask(self, *lines: str, seconds: float) -> tuple[int, int]:
         """Send a command that is answered by a move, and return the move.
 
-        Refusals and unknown lines before it are remarks; the engine is at fault when no move follows.
+        Refusals and unknown lines before the move are treated as remarks; if no move follows, the engine is
+        at fault.
 
         Args:
-            lines: the command and what belongs to it.
-            seconds: what is left of the time for this move.
+            lines: the command and the lines that belong to it.
+            seconds: the remaining time for this move.
 
         Raises:
-            BotError: it answers ERROR or UNKNOWN, and no move within a second or the time that is left; or
-                does not know BOARD; or says nothing for many times as long.
-            ProtocolError: it answers several moves at once, or something that Gomocup does not know.
-            SystemExit: it is gone.
+            BotError: it answers ERROR or UNKNOWN without a move within a second or the remaining time, does
+                not know BOARD, or stays silent for many times the time.
+            ProtocolError: it answers with several moves, or with something that is not part of the protocol.
+            SystemExit: the engine has ended.
         """
         self.remark = refusal = chatter = ""
         began = time.monotonic()
@@ -191,7 +192,7 @@ class Engine:
             self._child.gone()
 
     def _note(self, line: bytes) -> bool:
-        """Keep a line that is a remark; return whether it is one."""
+        """Store a line if it is a remark; return whether it is one."""
         if not line.upper().startswith(_REMARKS):
             return False
         word, _, rest = line.partition(b" ")
@@ -223,16 +224,16 @@ class Engine:
         return answer is not None and answer.upper().startswith(_AGREED)
 
     def _verdict(self, until: float | None) -> bytes | None:
-        """Return the next line that is OK or a refusal; None if there is none by `until`."""
+        """Return the next line that is OK or a refusal, or None if there is none by `until`."""
         while (line := self._read(until)) is not None:
             if line.upper().startswith((_AGREED, *_REFUSALS)):
                 return line
         return None
 
     def _settles(self, num_lines: int, seconds: float) -> bool:
-        """Wait until the engine has done what the last lines said; return whether it is known to refuse none.
+        """Wait until the engine has processed the last lines; return whether it surely refused none of them.
 
-        ABOUT is answered when they are done. An engine that does not answer it is listened to for a while.
+        It answers ABOUT after processing them. If it does not answer, its output is read for a while.
         """
         if self._answers_about:
             self._say("ABOUT")
@@ -248,14 +249,14 @@ class Engine:
                 num_refused += 1
             elif self._answers_about and not line.upper().startswith((*_REMARKS, _AGREED)):
                 break
-        # More refusals than settings: ABOUT was refused too, and all are read.
+        # With more refusals than settings, ABOUT was refused too, so all lines have been read.
         return num_refused == 0
 
     def _be_quiet(self, move: bytes) -> None:
-        """Leave the engine running for a moment after its move.
+        """Let the engine run for a moment after its move.
 
-        The arena stops a bot as soon as it has answered. Some engines clear their state after they have sent
-        their move, and lose the first word of a command that is there before that.
+        The arena stops a bot as soon as it has answered. Some engines clear their state after sending a move,
+        and would lose the first word of a command that has already arrived.
 
         Raises:
             ProtocolError: another move follows.
@@ -265,13 +266,14 @@ class Engine:
             while time.monotonic() < until and (line := self._child.read_until(until)) is not None:
                 if not self._note(line) and _MOVE.fullmatch(line):
                     raise ProtocolError(
-                        f'the engine answered "{_text(move)}" and then "{_text(line)}"; it has one move'
+                        f'the engine answered "{_text(move)}" and then "{_text(line)}"; '
+                        "only one move is allowed"
                     )
         except EOFError:
-            return  # it may have made the last move of the match; if not, that is found out at the next one
+            return  # it may have been the last move of the match; if not, the next command fails
 
     def _hint(self, message: str) -> None:
-        """Write into the log, once, why there is no answer: the referee's verdict may come first."""
+        """Write once to the log why there is no answer yet, because the referee's verdict may come first."""
         if not self._has_hinted:
             self._has_hinted = True
             sys.stderr.write(f"gomocup: {message}\n")
@@ -282,7 +284,7 @@ _FLUSH = "a Gomocup engine reads standard input and flushes its output after eac
 
 
 def engine_of(command: Sequence[str], quiet_s: float) -> Engine:
-    """Return the engine that the arena started for this process, or else start one.
+    """Return the engine that the arena started for this process, or start one.
 
     Raises:
         PluginError: it cannot be started.
@@ -295,13 +297,13 @@ def engine_of(command: Sequence[str], quiet_s: float) -> Engine:
 
 @cache
 def _shared(descriptors: str, name: str, quiet_s: float) -> Engine:
-    """Return the engine behind inherited descriptors; all bots of a process share its board and output."""
+    """Return the engine behind inherited descriptors, shared by all bots of this process."""
     del descriptors
     return Engine(open_child([name]), quiet_s)
 
 
 def _move_of(line: bytes) -> tuple[int, int] | None:
-    """Return the point that a line names; None if it is no move."""
+    """Return the point that a line names, or None if the line is not a move."""
     if line.upper().startswith(_SUGGEST):
         line = line[len(_SUGGEST) :].strip()
     found = _MOVE.fullmatch(line)
@@ -309,7 +311,7 @@ def _move_of(line: bytes) -> tuple[int, int] | None:
 
 
 def _no_move(question: str, refusal: str, chatter: str) -> BotError | ProtocolError:
-    """Return why there is no move: the engine refused, said something else, or nothing at all."""
+    """Return the error for a missing move: the engine refused, said something else, or said nothing."""
     if refusal:
         return BotError(f"the engine says: {refusal}; no move to {question} followed")
     if chatter:
@@ -323,7 +325,7 @@ def _not_a_move(said: str, question: str) -> str:
 
 def _no_board(said: str) -> str:
     return (
-        f'the engine answered "{said}" to BOARD, by which openings are set up; '
+        f'the engine answered "{said}" to BOARD, which sets up openings; '
         "play it from the empty board, with --openings none"
     )
 

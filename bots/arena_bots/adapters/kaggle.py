@@ -1,4 +1,4 @@
-"""The bot `kaggle`: a submission to Kaggle's ConnectX, unmodified."""
+"""The bot `kaggle`: an unmodified submission to Kaggle's ConnectX."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _GAME = "connect-four"
 _MODULE = "kaggle_agent"
 _ARCHIVES = (".gz", ".tgz", ".tar", ".zip")
 _PACKAGES = {"cv2": "opencv-python-headless", "PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}
-"""What is installed to import a module, where that has another name."""
+"""Package names for pip, for modules whose package has another name."""
 _ACT_S = 2.0
 _OVERAGE_S = 60.0
 _EPISODE_STEPS = 1000
 _RUN_S = 1200
-"""ConnectX on Kaggle: seconds for a move, bank of seconds beyond, moves and seconds of an episode."""
+"""Kaggle's ConnectX: seconds per move, reserve in seconds, steps per episode, seconds per episode."""
 
 
 class Struct(dict[str, Any]):
-    """A dict whose keys are attributes too."""
+    """A dict whose keys can also be used as attributes."""
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as its values
-        """Give the value of a key."""
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - values have any type
+        """Return the value of a key."""
         try:
             return self[name]
         except KeyError:
@@ -59,7 +59,7 @@ class Struct(dict[str, Any]):
 
 
 class KaggleBot:
-    """Asks the agent; made anew for every match, so that its globals are fresh, as on Kaggle."""
+    """Calls the agent; made again for every match, so that the agent's globals are fresh, as on Kaggle."""
 
     def __init__(self, game: Game, path: Path, overage_s: float) -> None:
         self._path = Path(PLACE, path.name) if is_mounted(path.parent) else path
@@ -78,11 +78,11 @@ class KaggleBot:
         }
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Return the agent's column.
+        """Return the agent's column as an action.
 
         Raises:
-            ProtocolError: the agent gave no integer; None is not taken for column 0.
-            BotError: it imports what is not there, or its compiled code uses Kaggle's path in vain.
+            ProtocolError: the answer is not an integer; unlike on Kaggle, None does not mean column 0.
+            BotError: the agent imports a missing module, or its compiled code opens Kaggle's path.
         """
         act_s = _ACT_S if limit.seconds is None else limit.seconds
         if limit.bank is not None:
@@ -123,14 +123,14 @@ class KaggleBot:
 
 
 class _Streams:
-    """The `sys.stdout` and `sys.stderr` of agents, who may replace or close them, as on Kaggle."""
+    """The `sys.stdout` and `sys.stderr` of agents, which may replace or close them, as on Kaggle."""
 
     def __init__(self) -> None:
         self._own: list[TextIO] = []
 
     @contextmanager
     def in_place(self) -> Generator[None]:
-        """Install the replacements for a `with` block; at its end the originals are back."""
+        """Install the replacement streams for a `with` block; restore the originals afterwards."""
         before = sys.stdout, sys.stderr
         if not self._own or any(stream.closed for stream in self._own):
             self._own = [_copy_of(number) for number in (1, 2)]
@@ -148,7 +148,7 @@ _STREAMS = _Streams()
 
 
 def _copy_of(number: int) -> TextIO:
-    """Open what a descriptor writes to a second time; the null device where nothing is open."""
+    """Open a duplicate of a descriptor for writing, or the null device if the descriptor is closed."""
     try:
         return os.fdopen(os.dup(number), "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     except OSError:
@@ -156,7 +156,7 @@ def _copy_of(number: int) -> TextIO:
 
 
 class _Brought:
-    """What agents imported, so that each match begins without it, and their entries of `sys.path`."""
+    """The modules that agents imported and their `sys.path` entries, to be removed before the next match."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
@@ -164,7 +164,7 @@ class _Brought:
 
     @contextmanager
     def noted(self) -> Generator[None]:
-        """Note what is imported within."""
+        """Record the modules that are imported within the `with` block."""
         before = set(sys.modules)
         try:
             yield
@@ -172,9 +172,9 @@ class _Brought:
             self._names |= sys.modules.keys() - before
 
     def begin(self, folder: Path) -> None:
-        """Forget the modules of earlier agents, and put `folder` behind all that can be imported."""
+        """Remove the modules of earlier agents, and append `folder` to the end of `sys.path`."""
         self._folders.add(str(folder))
-        # All are looked up first: the place of a package without a file depends on the package above it.
+        # Collected before any is removed: the location of a namespace package depends on its parent package.
         for name in [name for name in self._names if self._is_agents(sys.modules.get(name))]:
             del sys.modules[name]
         self._names.clear()
@@ -183,7 +183,7 @@ class _Brought:
         importlib.invalidate_caches()
 
     def _is_agents(self, module: ModuleType | None) -> bool:
-        """Return whether a module lies in the folder of an agent; compiled ones cannot be loaded twice."""
+        """Return whether a module lies in an agent's folder; extension modules cannot be loaded twice."""
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and not file.endswith(".py"):
             return False
@@ -195,10 +195,10 @@ _BROUGHT = _Brought()
 
 
 def _last_callable(path: Path) -> Callable[..., object]:
-    """Run the file of an agent and return what Kaggle plays with: the last callable among its globals.
+    """Execute an agent's file and return what Kaggle would call: the last callable among its globals.
 
     Raises:
-        PluginError: there is none, or the file fails.
+        PluginError: there is no callable, or the file fails.
     """
     _BROUGHT.begin(path.parent)
     try:
@@ -207,12 +207,12 @@ def _last_callable(path: Path) -> Callable[..., object]:
         raise PluginError(_advice(error, path) or failure(path, error)) from error
     callables = [value for value in vars(module).values() if callable(value)]
     if not callables:
-        raise PluginError(f"{path.name} defines nothing that can be called; its last function is the agent")
+        raise PluginError(f"{path.name} defines no function; the last callable in the file is the agent")
     return callables[-1]
 
 
 def _advice(error: BaseException, path: Path) -> str:
-    """Return what the matter is where an agent has done nothing wrong, and what to do; else an empty text."""
+    """Return an explanation and advice for errors that are not the agent's fault; empty for other errors."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         name = error.name.partition(".")[0]
         return (
@@ -221,14 +221,14 @@ def _advice(error: BaseException, path: Path) -> str:
         )
     if not is_mounted(path.parent) and _names_place(error, path.parent):
         return (
-            f"{failure(path, error)}; compiled code finds {PLACE} in tier T3 "
-            "alone, elsewhere only Python's own functions do: play in T3, or name files relative to __file__"
+            f"{failure(path, error)}; compiled code can open {PLACE} only in tier "
+            "T3, elsewhere only Python's own functions can: play in T3, or name files relative to __file__"
         )
     return ""
 
 
 def _names_place(error: BaseException, folder: Path) -> bool:
-    """Return whether Kaggle's path is in the text of an error, or in what the agent was doing with files."""
+    """Return whether Kaggle's path occurs in an error's text or in the file operation that failed."""
     if PLACE in str(error):
         return True
     if type(error).__module__ == "builtins" and not isinstance(error, OSError | RuntimeError):
@@ -246,7 +246,7 @@ def _names_place(error: BaseException, folder: Path) -> bool:
 
 
 def _num_arguments(agent: Callable[..., object]) -> int:
-    """Tell how many arguments an agent takes: observation, configuration, both or none of them."""
+    """Return the number of arguments an agent takes: 2 (observation, configuration), 1 or 0."""
     if inspect.isfunction(agent):
         return agent.__code__.co_argcount
     call = agent if inspect.ismethod(agent) else agent.__call__
@@ -258,10 +258,10 @@ def _num_arguments(agent: Callable[..., object]) -> int:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> KaggleBot:
-    """Make the bot; options `file`, the submission, and `overage`, the bank it is told of without one.
+    """Make the bot; options `file`, the submission, and `overage`, the reserve it is told without a bank.
 
     Raises:
-        OptionError: an option is refused.
+        OptionError: an option is rejected.
         PluginError: the game is not connect-four, or the submission has no agent or fails.
     """
     reader = OptionReader(KAGGLE, options)
@@ -280,5 +280,5 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> KaggleBot:
     if game.name != _GAME:
         raise PluginError(f"Kaggle's ConnectX agents play {_GAME}, not {game.name}")
     random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002 - the agent draws from this one, if from any
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - seeds the global generator that agents use
     return KaggleBot(game, path.resolve(), overage_s)

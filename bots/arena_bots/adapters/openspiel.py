@@ -1,4 +1,4 @@
-"""The bot `openspiel`: a bot of OpenSpiel, which follows the match on OpenSpiel's own board."""
+"""The bot `openspiel`: a bot of OpenSpiel, which follows the match on an OpenSpiel state."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 _SIMULATIONS = 1000
 _UCT_C = 2.0
 _TREE_MB = 256
-"""What the tree may take of a bot's gigabyte."""
+"""Megabytes for the search tree, out of a bot's gigabyte."""
 _PROBE = 16
-"""Simulations that tell how long one takes."""
+"""Number of simulations that are timed to estimate the duration of one."""
 _TIME_SHARE = 0.9
-"""The part of the time a search uses; the rest is for its last simulation and the way to the arena."""
+"""Share of the time that a search uses; the rest is for its last simulation and for sending the answer."""
 _MAX_SEED = 2**31 - 1
 
 
 class Uniform:
-    """Makes OpenSpiel's bot that draws from the legal actions."""
+    """Makes OpenSpiel's uniformly random bots."""
 
-    def __init__(self, spiel: Any) -> None:  # noqa: ANN401 - no stubs
+    def __init__(self, spiel: Any) -> None:  # noqa: ANN401 - OpenSpiel has no stubs
         self._spiel = spiel
 
     def settings(self, state: Any, limit: Limit) -> tuple[float, ...]:  # noqa: ANN401, ARG002 - no stubs, no settings
-        """Give what a bot for this state is made with: nothing."""
+        """Return the settings for a bot in this state: none."""
         return ()
 
     def make(self, player: int, seed: int, settings: tuple[float, ...]) -> Any:  # noqa: ANN401, ARG002 - as above
@@ -46,16 +46,16 @@ class Uniform:
 class Mcts:
     """Makes OpenSpiel's MCTS bots, with random rollouts."""
 
-    def __init__(self, spiel: Any, game: Any, simulations: int, uct_c: float) -> None:  # noqa: ANN401 - no stubs
+    def __init__(self, spiel: Any, game: Any, simulations: int, uct_c: float) -> None:  # noqa: ANN401 - as above
         self._spiel = spiel
         self._game = game
         self._simulations = simulations
         self._uct_c = uct_c
 
     def settings(self, state: Any, limit: Limit) -> tuple[float, ...]:  # noqa: ANN401 - no stubs
-        """Give the number of simulations, and the seconds that replace it if so many take too long, else -1.
+        """Return the number of simulations, and the seconds that limit the search instead, or -1.
 
-        OpenSpiel keeps one of both bounds, so a few simulations are timed first.
+        OpenSpiel obeys only one of the two limits, so a few simulations are timed to decide which one binds.
         """
         wanted = self._simulations if limit.nodes is None else min(self._simulations, limit.nodes)
         if limit.seconds is None or wanted <= _PROBE:
@@ -75,7 +75,7 @@ class Mcts:
             self._uct_c,
             int(simulations),
             _TREE_MB,
-            True,  # noqa: FBT003 - `solve`: a proven result ends the search
+            True,  # noqa: FBT003 - `solve`: stop the search at a proven result
             seed,
             False,  # noqa: FBT003 - `verbose`
             max_wall_clock_time=seconds,
@@ -83,11 +83,11 @@ class Mcts:
 
 
 class OpenSpielBot:
-    """Follows the match on a board of OpenSpiel; asks one bot as long as side and settings stay the same."""
+    """Follows the match on an OpenSpiel state; keeps one bot as long as side and settings stay the same."""
 
     deterministic = True
 
-    def __init__(self, game: Any, maker: Uniform | Mcts, seed: int) -> None:  # noqa: ANN401 - no stubs
+    def __init__(self, game: Any, maker: Uniform | Mcts, seed: int) -> None:  # noqa: ANN401 - OpenSpiel has no stubs
         self._maker = maker
         self._seed = seed
         self._state: Any = game.new_initial_state()
@@ -96,22 +96,22 @@ class OpenSpielBot:
         self._bot: Any = None
 
     def new_match(self, seed: int) -> None:
-        """Begin a match with a fresh bot."""
+        """Begin a match with a new OpenSpiel bot."""
         self._seed = seed
         self._key = None
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose what OpenSpiel's bot chooses; its policy is told if it has one."""
+        """Return the action of OpenSpiel's bot, with its policy if it has one."""
         news = self._advance(state)
         key = (state.current_player, self._maker.settings(self._state, limit))
         if news is None or key != self._key:
-            # By the ply too: bots that are made one after the other must not all draw the same.
+            # The ply is part of the seed: bots made one after another must not all draw the same actions.
             seed = (self._seed + len(state.history)) % _MAX_SEED
             self._key, self._bot = key, self._maker.make(key[0], seed, key[1])
             self._bot.restart_at(self._state)
             news = []
         for before, action in news:
-            # Its own actions it knows.
+            # The bot knows its own actions; it is informed of the opponent's only.
             if before.current_player() != state.current_player:
                 self._bot.inform_action(before, before.current_player(), action)
         return self._asked()
@@ -123,7 +123,10 @@ class OpenSpielBot:
         return PlayResult(int(action), policy={int(a): float(p) for a, p in policy})
 
     def _advance(self, state: State) -> list[tuple[Any, int]] | None:
-        """Bring the board to `state`; give what happened since, position and action, or None after a jump."""
+        """Advance the OpenSpiel state to `state`; return the steps as (position, action).
+
+        Returns None if `state` does not follow from the previous one.
+        """
         known = list(self._state.history())
         is_jump = not known or known != list(state.history[: len(known)])
         if is_jump:
@@ -136,7 +139,7 @@ class OpenSpielBot:
 
 
 def game_name(game: Game) -> str:
-    """Give a game as OpenSpiel writes it; its actions are the same ints.
+    """Return a game in OpenSpiel's notation; its actions are the same ints.
 
     Raises:
         PluginError: OpenSpiel does not have the game.
@@ -157,10 +160,10 @@ def game_name(game: Game) -> str:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> OpenSpielBot:
-    """Make the bot; options `bot`, mcts or random, and for mcts `simulations` and `uct_c`.
+    """Make the bot; options `bot` (mcts or random), and for mcts `simulations` and `uct_c`.
 
     Raises:
-        OptionError: an option is refused.
+        OptionError: an option is rejected.
         PluginError: OpenSpiel is not installed, or does not have the game.
     """
     reader = OptionReader("openspiel", options)

@@ -1,8 +1,8 @@
-"""The bot `python`: a bot in a single file or in a folder, without a package.
+"""The bot `python`: a bot in a single file or a folder, without a package.
 
-The file is what the module of a packaged bot is: it has the hook `make_bot(game, seed, options)`. Files
-beside it can be imported only if an option `with` names them, so that the same files play everywhere. Of a
-folder `bot.py` or `main.py` is that file, and all that lies in the folder belongs to the bot.
+The file plays the role of a packaged bot's module: it defines the hook `make_bot(game, seed, options)`. Files
+beside it can be imported only if an option `with` names them, so the bot plays the same everywhere. For a
+folder, `bot.py` or `main.py` is that file, and everything in the folder belongs to the bot.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _FILE = "file"
 _WITH = re.compile(r"with[0-9]*\Z")
 """Options that name a helper: `with`, `with2`, `with3` and so on."""
 _MODULE = "arena_python_file"
-"""What the file is called in `sys.modules`; its own name may be that of a library."""
+"""The file's name in `sys.modules`; its own name might be that of a library."""
 _INIT = "__init__.py"
 _MAINS = ("bot.py", "main.py")
-"""What the file of a folder is called; the first one that is there counts."""
+"""Possible names of the file in a folder; the first existing one is used."""
 
 
 class _Helpers:
-    """Finds the modules and packages that options name, by the names of their files."""
+    """A module finder for the modules and packages that options name, by the names of their files."""
 
     def __init__(self, places: Mapping[str, Path]) -> None:
         self._places = places
@@ -45,24 +45,24 @@ class _Helpers:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module lies; None for any other."""
+        """Return the spec of a module that is a helper, or None."""
         del path, target
         place = self._places.get(name)
-        # By the name __init__.py it knows a package.
+        # `spec_from_file_location` recognises a package by the file name __init__.py.
         return None if place is None else spec_from_file_location(name, place)
 
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> Bot:
-    """Make the bot of a file.
+    """Make the bot that a file defines.
 
-    Options: `file`, the file or a folder with `bot.py` or `main.py`; `with`, `with2`, …, files and folders
-    that it imports: a file or a package by its name, of another folder what lies in it. All further options
-    are those of the bot.
+    Options: `file`, the file, or a folder with `bot.py` or `main.py`; `with`, `with2`, …, files and folders
+    that it imports: a file or package by its name, any other folder for the modules it contains. All other
+    options are passed to the bot.
 
     Raises:
-        OptionError: a file is missing, or the bot refuses an option.
-        PluginError: the file cannot be run, or has no bot.
+        OptionError: a file is missing, or the bot rejects an option.
+        PluginError: the file cannot be executed, or defines no bot.
     """
     path = _path(options, _FILE)
     helpers = tuple(_path(options, key) for key in sorted(options) if _WITH.match(key))
@@ -76,15 +76,15 @@ def _path(options: Mapping[str, str], key: str) -> Path:
     if key == _FILE and not (text and path.exists()):
         raise OptionError(f'python: there is no file or folder "{text}"; write python:file=BOT.py')
     if not text or not path.exists():
-        raise OptionError(f'python: {key} names no file or folder: "{text}"')
+        raise OptionError(f'python: {key} is not a file or folder: "{text}"')
     return path.resolve()
 
 
 def _main_of(folder: Path) -> Path:
-    """Return the file of a folder that has the hook.
+    """Return the file in a folder that defines the hook.
 
     Raises:
-        OptionError: none has the name it must have.
+        OptionError: no file has one of the expected names.
     """
     for name in _MAINS:
         if (folder / name).is_file():
@@ -97,12 +97,12 @@ def _main_of(folder: Path) -> Path:
 
 @cache
 def _load(given: Path, helpers: tuple[Path, ...]) -> Plugin:
-    """Run a file once for a process, as an import does; later matches make their bots of what it defined."""
+    """Execute a file once per process, like an import; later matches make their bots from the same module."""
     _offer(helpers)
     path = given
     if given.is_dir():
         path = _main_of(given)
-        # Behind everything that is installed, as helpers are.
+        # Appended, so that installed modules take precedence, as with helpers.
         sys.path.append(str(given))
     try:
         module = run_file(path, _MODULE)
@@ -112,11 +112,11 @@ def _load(given: Path, helpers: tuple[Path, ...]) -> Plugin:
     try:
         return Plugin(BOTS, path.name, module)
     except PluginError as error:
-        raise PluginError(f"{path.name} has no bot in it: {error}") from error
+        raise PluginError(f"{path.name} defines no bot: {error}") from error
 
 
 def _offer(helpers: Sequence[Path]) -> None:
-    """Let helpers be imported, behind everything that is installed.
+    """Make helpers importable, with lower precedence than everything that is installed.
 
     Raises:
         OptionError: a helper has the name of an installed module.
@@ -129,8 +129,8 @@ def _offer(helpers: Sequence[Path]) -> None:
         place = helper / _INIT if helper.is_dir() else helper
         if find_spec(helper.stem) is not None:
             raise OptionError(
-                f"python: with={helper.name} could not be imported, for a module {helper.stem} is installed; "
-                "rename it"
+                f"python: with={helper.name} cannot be imported, because a module {helper.stem} is "
+                "installed; rename it"
             )
         places[helper.stem] = place
     sys.meta_path.append(_Helpers(places))

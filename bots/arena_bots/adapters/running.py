@@ -1,4 +1,4 @@
-"""Runs the file of a bot as a module, and says why one cannot be run."""
+"""Executes the file of a bot as a module, and describes why a file cannot be executed."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ if TYPE_CHECKING:
 
 
 def run_file(path: Path, name: str) -> ModuleType:
-    """Run a file as the module `name` and return the module; whatever the file raises passes through.
+    """Execute a file as the module `name` and return the module; exceptions of the file propagate.
 
-    The module is in `sys.modules` while it runs and afterwards: dataclasses and pickle look for it there.
+    The module is in `sys.modules` during and after execution, because dataclasses and pickle look it up
+    there.
     """
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module
-    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102 - running the file is the job
+    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102 - executes the bot's own file
     return module
 
 
 def failure(path: Path, error: BaseException) -> str:
-    """Return in a few words why a file cannot be run, given what `run_file` raised.
+    """Describe briefly why a file cannot be executed, given the exception that `run_file` raised.
 
-    Its line is not part of them, but for what is no Python at all: whoever shows the words reads it from the
-    traceback, as for everything else that a bot raises.
+    The line number is included only for syntax errors: for other exceptions viewers read it from the
+    traceback, as for every exception of a bot.
     """
     kind = type(error).__name__
     if not isinstance(error, SyntaxError):
         text = str(error)
         return f"{path.name} fails: {kind}: {text}" if text else f"{path.name} fails: {kind}"
-    # A null byte has no place, and a helper's error has that of the helper.
+    # A NUL byte has no line, and an error in a helper has a line of the helper.
     if error.filename not in {None, str(path)}:
         return f"{path.name} fails: {kind}: {error.msg}"
     line = f" (line {error.lineno})" if error.lineno else ""
-    return f"{path.name} is no Python: {error.msg}{line}"
+    return f"{path.name} is not valid Python: {error.msg}{line}"

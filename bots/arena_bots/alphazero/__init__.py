@@ -1,1 +1,1 @@
-"""The bot `alphazero`: a net that says what is promising and how it will end, and a search that it guides."""
+"""The bot `alphazero`: a search guided by a network that estimates policy and value."""

@@ -1,4 +1,4 @@
-"""The bot `alphazero`: a search guided by a net, or the net alone."""
+"""The bot `alphazero`: a search guided by a network, or the network alone."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, Limit, State
 
 RECIPES = ("best", "article", "article-selfplay")
-"""Recipes whose weights may lie beside the bot, one file for each game it was run for."""
+"""Recipes whose weights may be shipped with the bot, one file per game."""
 WEIGHTS = Path(__file__).with_name("weights")
 _SIMULATIONS = 400
 _MAX_SIMULATIONS = 10**6
 _MAX_SECONDS = 3600.0
 _NODES = 1 << 12
-"""Room of the tree without a limit on simulations that asks for more."""
+"""Nodes reserved for the tree, unless the limit on simulations needs more."""
 _MOST_BYTES = 1 << 26
-"""Of the tree."""
+"""Maximum size of the tree in bytes."""
 _BYTES_PER_ACTION = 16
 _ENDINGS = 12
-"""Empty cells with which a leaf is solved, by default."""
+"""Default number of empty cells at which a leaf is solved exactly."""
 _ALPHA = 0.3
-"""Of the Dirichlet noise; Silver et al. (2018) took 10 / the usual number of actions, about this here."""
+"""Dirichlet concentration; Silver et al. (2018) use 10 / the usual number of actions, about as much here."""
 _C_PUCT = 1.5
 
 
 class AlphaZeroBot:
-    """Plays the most visited action of a search; without simulations, the one its net likes most.
+    """Plays the most visited action of a search, or, without simulations, the network's favourite.
 
-    Deterministic as long as no time binds.
+    It is deterministic unless a time limit ends the search.
     """
 
-    def __init__(  # noqa: PLR0913 # one for each option
+    def __init__(  # noqa: PLR0913 # one keyword per option
         self,
         search: LockstepSearch,
         seed: int,
@@ -68,16 +68,16 @@ class AlphaZeroBot:
         self._temperature = temperature
         self._noise = noise
         self._history: tuple[int, ...] | None = None
-        self._random = Random(seed)  # noqa: S311 # play needs no secrets
+        self._random = Random(seed)  # noqa: S311 # not used for secrets
 
     def new_match(self, seed: int) -> None:
-        """Begin a match: nothing is left of the last one, and all chance comes from `seed`."""
+        """Begin a match: discard the tree, and draw all randomness from `seed`."""
         self._search.forget()
         self._random.seed(seed)
         self._history = None
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose an action; a proven win first, a proven loss last."""
+        """Choose an action: a proven win if there is one, a proven loss only if nothing else is left."""
         budget = Budget.of(limit, nodes=self._simulations, seconds=self._seconds)
         if not budget.nodes:
             return self._glance(state)
@@ -102,7 +102,7 @@ class AlphaZeroBot:
         )
 
     def _glance(self, state: State) -> PlayResult:
-        """Choose without a search: by the net alone."""
+        """Choose without a search, by the network alone."""
         self._history = None
         self._place(state)
         logits, worth = self._search.judged()
@@ -113,7 +113,7 @@ class AlphaZeroBot:
         return PlayResult(action, value=float(worth[0]), policy=policy, pv=(action,), nodes=1)
 
     def _place(self, state: State) -> None:
-        """Make `state` the root: with its tree where it lies in the last one, else anew."""
+        """Make `state` the root; keep its subtree if the current tree contains it."""
         known = self._history
         if known is not None and state.history[: len(known)] == known:
             kept = all(
@@ -140,7 +140,7 @@ class AlphaZeroBot:
         self._search.mix_priors(np.array([drawn], np.float32), self._noise)
 
     def _policy(self, state: State, visits: Mapping[int, int]) -> dict[int, float]:
-        """Give the shares of the visits; without any, the priors of the net."""
+        """Return each action's share of the visits, or the network's priors if there are none."""
         shares: Mapping[int, float] = visits
         if not sum(visits.values()):
             priors = self._search.forest.prior[0, 0]
@@ -149,7 +149,7 @@ class AlphaZeroBot:
         return {action: share / total for action, share in shares.items()}
 
     def _known(self) -> dict[int, int]:
-        """Give the results that are proven, by action: 1, 0 or -1; what was not searched loses at once."""
+        """Return proven results by action: 1, 0 or -1; includes unsearched actions that lose at once."""
         forest = self._search.forest
         proofs = np.zeros(forest.prior.shape[2], np.int8)
         edge_proofs(forest, 0, proofs)
@@ -159,7 +159,7 @@ class AlphaZeroBot:
     def _choose(
         self, policy: Mapping[int, float], visits: Mapping[int, int], known: Mapping[int, int]
     ) -> int:
-        """Choose by what is proven, then by probability, then by value, then by chance."""
+        """Choose by proven result, then by probability, then by value, then at random."""
         best = max(known.get(action, 0) for action in policy)
         if self._temperature and best <= 0:
             fair = [action for action in policy if known.get(action, 0) == best]
@@ -178,7 +178,7 @@ class AlphaZeroBot:
         )
 
     def _line(self, action: int) -> list[int]:
-        """Give the most visited actions from the root's `action` on, that one first."""
+        """Return the sequence of most visited actions that starts with the root's `action`."""
         forest = self._search.forest
         line, node = [action], int(forest.child[0, 0, action])
         while node and forest.visits[0, node].any():
@@ -188,10 +188,10 @@ class AlphaZeroBot:
 
 
 def find_weights(game: Game, recipe: str) -> Path:
-    """Give the file of a recipe's weights for a game.
+    """Return the weights file of a recipe for a game.
 
     Raises:
-        OptionError: there is none; says how to come by one.
+        OptionError: there is none; the text says how to train one.
     """
     name = "-".join([game.name, *(f"{key}{value}" for key, value in sorted(spec_of(game).options.items()))])
     recipes = [recipe] if recipe else list(RECIPES)
@@ -212,7 +212,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
     """Make the bot; docs/reference/bots.md describes its options.
 
     Raises:
-        OptionError: an option is refused, the game is another one, or there are no weights for it.
+        OptionError: an option is rejected, or there are no weights for the game.
         PluginError: the weights cannot be read.
     """
     reader = OptionReader("alphazero", options)
@@ -232,7 +232,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
         raise OptionError(f"alphazero plays {', '.join(GAMES)}, not {spec_of(game)}")
     if endings > (most := most_endings(game)):
         raise OptionError(
-            f"alphazero: endings={endings} is for connect-four, in {game.name} {most} is the most"
+            f"alphazero: endings={endings} is only for connect-four; {game.name} allows at most {most}"
         )
     if recipe and weights:
         raise OptionError("alphazero: give recipe or weights, not both")
@@ -255,20 +255,20 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
 
 
 def _room(game: Game, simulations: int | None) -> int:
-    """Give how many nodes the tree may have."""
+    """Return the number of nodes to reserve for the tree."""
     most = _MOST_BYTES // (game.num_actions * _BYTES_PER_ACTION)
     return min(most, max(_NODES, 4 * (simulations or 4 * _NODES)))
 
 
 def _plant(search: LockstepSearch, state: State) -> None:
-    """Begin the tree anew at `state`."""
+    """Start a new tree at `state`."""
     own, opp = words_of(state)
     last = state.last if isinstance(state, KInARowState) else 0
     search.plant(np.array([own]), np.array([opp]), np.array([last], np.uint64))
 
 
 def _load_kernels(search: LockstepSearch, game: Game) -> None:
-    """Search a little: loading, or compiling for the first time, is no part of a move."""
+    """Run a small search, so that loading or compiling kernels does not take time from the first move."""
     _plant(search, game.initial_state())
     search.step(search.is_open)
     search.results()

@@ -1,4 +1,4 @@
-"""The net as it plays: an ONNX model through ONNX Runtime, one thread."""
+"""The network for play: an ONNX model, run by ONNX Runtime on one thread."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 MAX_BYTES = 1 << 25
-"""Of a file of weights; ours have 3 MB at most."""
+"""Maximum size of a weights file in bytes; the shipped ones have at most 3 MB."""
 GAME = "game"
-"""Key of the model's metadata that names the game it was trained for."""
+"""Key in the model's metadata that names the game it was trained for."""
 _AXES = 4
-"""Batch, planes, rows, columns."""
+"""Number of axes of the input: batch, planes, rows, columns."""
 
 
 class OnnxNet:
-    """A policy-value net in a session of its own; see `arena_bots.search.lockstep.batches.Net`."""
+    """A policy-value network in its own session; implements `arena_bots.search.lockstep.batches.Net`."""
 
     def __init__(self, model: bytes, game: Game) -> None:
-        """Make a session.
+        """Create a session.
 
         Raises:
-            PluginError: it is no net for `game`.
+            PluginError: the model is not a network for `game`.
         """
-        # It has no types.
+        # ONNX Runtime has no type information.
         onnxruntime: Any = import_module("onnxruntime")
         options = onnxruntime.SessionOptions()
-        # Two threads beside a busy neighbour were a hundred times slower; see docs/reference/performance.md.
+        # With two threads beside a busy process it was a hundred times slower; see
+        # docs/reference/performance.md.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
         try:
             session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            # Its exceptions have no common base but this.
+            # ONNX Runtime's exceptions have no other common base class.
             raise PluginError(f"ONNX Runtime refuses the model: {error}") from error
         self._run = session.run
         taken, given = session.get_inputs(), session.get_outputs()
@@ -58,18 +59,20 @@ class OnnxNet:
         sizes = {game.num_actions, game.shape[0] * game.shape[1]}
         planes = shape[1] if len(shape) == _AXES and tuple(shape[2:]) == game.shape else None
         if planes not in PLANES or names != ["policy", "value"] or given[0].shape[-1] not in sizes:
-            raise PluginError("the model takes no boards of this game, or gives no policy and value")
+            raise PluginError(
+                "the model does not accept boards of this game, or does not return a policy and a value"
+            )
         self.planes = int(str(planes))
         self._name: str = taken[0].name
 
     def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Judge boards; `[n, planes, rows, columns]` gives `[n, logits]` and `[n]`."""
+        """Evaluate boards `[n, planes, rows, columns]`; return logits `[n, logits]` and values `[n]`."""
         logits, values = self._run(None, {self._name: planes})
         return logits, values
 
 
 class MirroredNet:
-    """A net that judges each board and its mirror image, and gives the mean of both."""
+    """A network that evaluates each board and its mirror image, and returns the mean of both."""
 
     def __init__(self, net: OnnxNet, game: Game) -> None:
         self.planes = net.planes
@@ -79,7 +82,7 @@ class MirroredNet:
         self._images = {len(cells): np.array(cells), len(actions): np.array(actions)}
 
     def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Judge boards; `[n, planes, rows, columns]` gives `[n, logits]` and `[n]`."""
+        """Evaluate boards `[n, planes, rows, columns]`; return logits `[n, logits]` and values `[n]`."""
         n = len(planes)
         logits, values = self._net(np.concatenate([planes, planes[..., ::-1]]))
         image = logits[n:, self._images[logits.shape[1]]]
@@ -88,10 +91,10 @@ class MirroredNet:
 
 
 def load_net(path: str | Path, game: Game) -> MirroredNet:
-    """Read a net for play.
+    """Read a network for play.
 
     Raises:
-        PluginError: it is missing, damaged, or no net for `game`.
+        PluginError: the file is missing or damaged, or is not a network for `game`.
     """
     try:
         return MirroredNet(OnnxNet(load_onnx(path, max_bytes=MAX_BYTES), game), game)

@@ -1,1 +1,1 @@
-"""The bot `keras`: a classifier of positions into loss, draw and win, and what trains it."""
+"""The bot `keras`, a classifier of positions into loss, draw and win, and its trainer."""

@@ -1,4 +1,4 @@
-"""The bot `keras`: asks its network once for all positions it can move to, and takes the most promising."""
+"""The bot `keras`: evaluates all successor positions with one network call, and plays the most promising."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, Limit, State
 
 RECIPES = ("best", "article")
-"""What weights ship with the bot."""
+"""Recipes whose weights ship with the bot."""
 WEIGHTS = Path(__file__).with_name("weights")
 _GAMES = {
     "connect-four:cols=7,k=4,rows=6": "connect-four",
     "tic-tac-toe": "tic-tac-toe",
     "gomoku:exact=off,k=4,size=6": "gomoku-6-4",
 }
-"""Games that weights ship for, and how these are called."""
+"""Games whose weights ship with the bot, with the names used in file names."""
 
 
 class KerasBot:
-    """Wins at once where it can, else trusts its network; no search."""
+    """Takes an immediate win, otherwise trusts its network; it does not search."""
 
     deterministic = True
 
     def __init__(self, network: Network, game: Game, seed: int) -> None:
         self._network = network
         self._shape = game.shape
-        self._random = Random(seed)  # noqa: S311 - play needs no secrets
+        self._random = Random(seed)  # noqa: S311 - not used for secrets
 
     def new_match(self, seed: int) -> None:
-        """Begin a match: its ties are drawn from `seed`."""
+        """Begin a match in which ties are broken by `seed`."""
         self._random.seed(seed)
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose among the positions after each action; what they ask of time is nothing."""
+        """Choose among the successor positions; limits are ignored, because one network call is quick."""
         del limit
         worth = self._worth(state)
         top = max(worth.values())
@@ -61,14 +61,14 @@ class KerasBot:
         )
 
     def _worth(self, state: State) -> dict[int, float]:
-        """Give the expected points, 0 to 1, after each action; beside a win nothing else counts."""
+        """Return the expected points, 0 to 1, after each action; if a win exists, other actions get 0."""
         player = state.current_player
         children = {action: state.child(action) for action in state.legal_actions}
         worth = {
             action: (child.returns[player] + 1) / 2 for action, child in children.items() if child.is_terminal
         }
         if 1.0 in worth.values() or len(worth) == len(children):
-            # Wins alone, or nothing left to ask for.
+            # There is a win, or every successor is terminal: the network is not needed.
             return {action: worth.get(action, 0.0) for action in children}
         going = {action: child for action, child in children.items() if not child.is_terminal}
         asked = worth_of(self._network.chances(planes_of(list(going.values()), self._shape)))
@@ -81,7 +81,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> KerasBot:
     """Make the bot; options `recipe` and `weights` (a file, instead of a recipe).
 
     Raises:
-        OptionError: no weights ship for the game, or recipe and weights are both given.
+        OptionError: no weights ship for the game, or both options are given.
         PluginError: the weights cannot be read, or are for another game.
     """
     reader = OptionReader("keras", options)
@@ -94,7 +94,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> KerasBot:
 
 
 def shipped(game: Game, recipe: str) -> Path:
-    """Give the file that ships for a game.
+    """Return the shipped weights file for a game.
 
     Raises:
         OptionError: there is none.

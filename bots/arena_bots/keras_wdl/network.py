@@ -1,4 +1,4 @@
-"""The network of `keras`, from an ONNX file, asked through ONNX Runtime on one thread."""
+"""The network of `keras`: an ONNX model, run by ONNX Runtime on one thread."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 MAX_BYTES = 1 << 25
-"""Of a file of weights; ours have 3 MB together."""
+"""Maximum size of a weights file in bytes; the shipped ones have 3 MB together."""
 _CLASSES = 3
 _SILENT = 4
-"""Of ONNX Runtime: what is wrong with a model comes as an exception."""
+"""Log level of ONNX Runtime that suppresses messages; problems with a model are raised as exceptions."""
 _NEAR = 1e-3
-"""Chances add up to one, but for so much."""
+"""Tolerance for the sum of the class probabilities."""
 
 
 class Network:
-    """Gives the chances of loss, draw and win for who has just moved."""
+    """Predicts the chances of loss, draw and win for the player who has just moved."""
 
     def __init__(self, content: bytes, game: Game, source: str) -> None:
-        """Take the bytes of a model; `source` is what an error calls it.
+        """Load a model from bytes; `source` names it in error messages.
 
         Raises:
-            PluginError: it is no model of `keras`, of another game, or damaged.
+            PluginError: it is not a model of `keras`, is for another game, or is damaged.
         """
         self._session = _session(content, source)
         told: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
         if told.get("bot") != "keras":
-            raise PluginError(f"{source} holds no weights of keras; arena train keras makes some")
+            raise PluginError(f"{source} contains no weights of keras; arena train keras creates some")
         wanted = full_spec(game)
         if told.get("game") != wanted:
             raise PluginError(f"{source} holds weights for {told.get('game')}, not for {wanted}")
@@ -48,9 +48,10 @@ class Network:
         self._check(source)
 
     def chances(self, planes: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Give the chances of positions by one call, `[n, 2, rows, columns]` to `[n, 3]`.
+        """Return the chances of positions with one call, `[n, 2, rows, columns]` to `[n, 3]`.
 
-        A network that was trained on all images of positions is asked for all of them and gives their mean.
+        A network trained on all symmetric images of positions is evaluated on all of them, and the mean is
+        returned.
         """
         count, images = len(planes), len(self._images)
         flat = planes.reshape(count, PLANES, -1)
@@ -60,26 +61,26 @@ class Network:
         return answer.reshape(images, count, _CLASSES).mean(axis=0)
 
     def _check(self, source: str) -> None:
-        """Ask for an empty board.
+        """Evaluate an empty board as a test.
 
         Raises:
-            PluginError: the answer is none.
+            PluginError: the result is not a set of probabilities.
         """
         planes = np.zeros((2, *self._shape), np.float32)
         try:
             chances = self.chances(planes)
         except Exception as error:
-            # What a broken model raises is anybody's guess.
-            raise PluginError(f"{source} cannot be asked: {_first_line(error)}") from error
+            # A broken model can raise any exception.
+            raise PluginError(f"{source} cannot be evaluated: {_first_line(error)}") from error
         if not np.allclose(chances.sum(axis=1), 1, atol=_NEAR) or (chances < 0).any():
-            raise PluginError(f"{source} gives no chances: {chances[0].tolist()}")
+            raise PluginError(f"{source} does not return probabilities: {chances[0].tolist()}")
 
 
 def load_network(path: str | Path, game: Game) -> Network:
-    """Read a file of weights.
+    """Read a weights file.
 
     Raises:
-        PluginError: it is missing, damaged, or holds no weights of this bot and game.
+        PluginError: the file is missing or damaged, or is not for this bot and game.
     """
     return Network(load_onnx(path, max_bytes=MAX_BYTES), game, str(path))
 
@@ -89,12 +90,12 @@ def _session(content: bytes, source: str) -> Any:  # noqa: ANN401 - ONNX Runtime
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = _SILENT
-    # Memory taken ahead of need counts against the sandbox.
+    # The arena allocator reserves memory in advance, which counts against the sandbox's limit.
     options.enable_cpu_mem_arena = False
     try:
         return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        # Its errors have no common class.
+        # ONNX Runtime's exceptions have no common base class.
         raise PluginError(f"{source} is a damaged ONNX model: {_first_line(error)}") from error
 
 

@@ -1,1 +1,1 @@
-"""Search shared by the bundled bots: budgets, the line heuristic, alpha-beta, UCT."""
+"""Search algorithms shared by the bundled bots: budgets, the line heuristic, alpha-beta, UCT."""

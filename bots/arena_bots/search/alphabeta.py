@@ -1,4 +1,4 @@
-"""Alpha-beta with exact ends, deepened ply by ply, which tells every action that is as good as the best."""
+"""Alpha-beta with exact results, iterative deepening, and all actions that equal the best one."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 CLOCK_EVERY = 4
-"""Nodes between two looks at the clock. With rules in Python a node takes 2 to 500 µs, a look 0.1."""
+"""Nodes between two reads of the clock. With rules in Python a node takes 2 to 500 µs, a read 0.1 µs."""
 
 
 class Verdict(NamedTuple):
-    """What a search to one depth found, for the side to move."""
+    """The result of a search to one depth, for the side to move."""
 
     score: int
-    """Worth of the position: heuristic points, or an end (see `AlphaBeta.value`)."""
+    """Score of the position: heuristic points, or a decided result (see `AlphaBeta.value`)."""
     best: Mapping[int, tuple[int, ...]]
-    """Each action of exactly this score, with the expected actions from it on, itself first."""
+    """Each action with exactly this score, with its principal variation, which starts with the action."""
     depth: int
-    """Plies looked at after the candidate action."""
+    """Plies searched after the candidate action."""
     nodes: int
-    """States visited for this answer, all depths together."""
+    """States visited for this answer, over all depths."""
 
 
 class _SpentError(Exception):
-    """The budget is used up in the middle of a depth."""
+    """The budget is exhausted in the middle of a depth."""
 
 
 class AlphaBeta:
-    """A search of one game; keeps nothing from one position to the next that could change a result."""
+    """A search of one game; nothing it keeps between positions can change a result."""
 
     def __init__(self, game: Game) -> None:
         k = line_length(game)
@@ -50,9 +50,10 @@ class AlphaBeta:
         self._is_open = False
 
     def deepen(self, state: State, depth: int, budget: Budget) -> Verdict | None:
-        """Search 0, 1, ... `depth` plies after each action; give the deepest result that was completed.
+        """Search 0, 1, ... `depth` plies after each action; return the deepest completed result.
 
-        None if the budget does not even allow depth 0. It ends early where more depth would change nothing.
+        Returns None if the budget does not allow even depth 0. It ends early if more depth cannot change the
+        result.
         """
         self._budget, self._nodes, self._rank = budget, 0, self._central.copy()
         verdict = None
@@ -70,17 +71,18 @@ class AlphaBeta:
         return verdict
 
     def value(self, score: int) -> float:
-        """Turn a score into an expected result in [-1, 1]: ends exactly, points by their results in play.
+        """Convert a score to an expected result in [-1, 1]: exact for decided results, else estimated.
 
-        Points are divided by what a finished line would be worth. Of the powers of two this one predicted the
-        results of depths 1 and 3 against themselves best in Connect Four, and about as well as any on 6x6.
+        Heuristic points are divided by the worth of a finished line. Among the powers of two, this divisor
+        best predicted the results of depths 1 and 3 against themselves in Connect Four, and about as well as
+        any on 6x6 boards.
         """
         if abs(score) > self._worth.bound:
             return round(score / self._won, 6)
         return tanh(score / self._scale)
 
     def distance(self, score: int) -> int | None:
-        """Give after how many plies a match of this score is won or lost; None if it is neither."""
+        """Return the number of plies until a match with this score is decided; None if it is not."""
         distance = self._won - abs(score)
         return distance if distance <= self._plies + 1 else None
 
@@ -88,7 +90,7 @@ class AlphaBeta:
         score = -2 * self._won
         best: dict[int, tuple[int, ...]] = {}
         for action in actions:
-            # One below the best so far: an action that equals it is then exact and not cut off.
+            # The bound is one below the best score, so that an equal action is exact instead of cut off.
             found, line = self._after(state, action, plies, score - 1, 2 * self._won)
             if found > score:
                 score, best = found, {}
@@ -99,7 +101,7 @@ class AlphaBeta:
     def _after(
         self, state: State, action: int, plies: int, alpha: int, beta: int
     ) -> tuple[int, tuple[int, ...]]:
-        """Give score (for who plays `action`) and continuation; exact in (alpha, beta), else a bound."""
+        """Return score (for the player of `action`) and variation; outside (alpha, beta) only a bound."""
         if self._nodes >= self._budget.nodes or (not self._nodes % CLOCK_EVERY and self._budget.is_late):
             raise _SpentError
         self._nodes += 1
@@ -117,7 +119,7 @@ class AlphaBeta:
         return -score, line
 
     def _best(self, state: State, plies: int, alpha: int, beta: int) -> tuple[int, tuple[int, ...]]:
-        """Give score and continuation for who moves in `state`; exact in (alpha, beta), else a bound."""
+        """Return the score for the side to move and its variation; outside (alpha, beta) only a bound."""
         best, line = -2 * self._won, ()
         for action in sorted(state.legal_actions, key=self._rank.__getitem__):
             score, rest = self._after(state, action, plies, alpha, beta)
@@ -125,14 +127,15 @@ class AlphaBeta:
                 best, line = score, (action, *rest)
                 alpha = max(alpha, score)
                 if alpha >= beta:
-                    # What refutes here often refutes elsewhere: the history heuristic (Schaeffer, 1983).
+                    # An action that refutes here often refutes elsewhere: history heuristic (Schaeffer,
+                    # 1983).
                     self._rank[action] -= 4**plies
                     break
         return best, line
 
 
 def _central_first(game: Game) -> list[float]:
-    """Rank actions by their distance from the middle of the board where they are its columns or cells."""
+    """Rank actions by distance from the centre of the board, if they are its columns or cells."""
     rows, columns = game.shape
     middle = (columns - 1) / 2
     if game.num_actions == columns:

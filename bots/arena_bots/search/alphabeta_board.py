@@ -1,4 +1,4 @@
-"""Boards of k in a row for compiled alpha-beta: any size, what each stone would gain kept up to date."""
+"""Boards of k in a row for compiled alpha-beta, of any size, with incrementally updated gains of moves."""
 
 from __future__ import annotations
 
@@ -16,60 +16,60 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 BIG = 1 << 24
-"""What a stone gains, on top of all else, by each window it fills."""
+"""Added to the gain of a stone for each window of k cells that it fills."""
 LINE = BIG // 2
-"""A stone that gains so much fills a window; all else together is less."""
+"""A stone with at least this gain fills a window; all other contributions together are smaller."""
 WON = 1 << 30
-"""Score of an end that is won now; each ply before it takes one off."""
+"""Score of a position that is won now; each ply until the win subtracts one."""
 WORTH, KEY = range(2)
-"""Places in `Board.sums`."""
+"""Indices in `Board.sums`."""
 _LOW = (1 << 32) - 1
 _MAX_K = 10
-"""With longer lines gains reach `LINE`: up to 4^(k - 2) for each window of four directions, k in each."""
+"""For longer lines gains could reach `LINE`: up to 4^(k - 2) per window, k windows in four directions."""
 _SEED = 4
-"""Of the random keys; any would do."""
+"""Seed of the random keys; its value does not matter."""
 
 
 class Geometry(NamedTuple):
-    """What never changes on a board; cells are those of `State.cells`, windows are k cells in a line."""
+    """The constants of a board. Cells are numbered as in `State.cells`; windows are k cells in a line."""
 
     rows: int
-    """Cells from top to bottom."""
+    """Number of rows."""
     columns: int
-    """Cells from left to right."""
+    """Number of columns."""
     k: int
-    """Stones in a line that win."""
+    """Number of stones in a row that win."""
     exact: bool
-    """Whether a longer row does not win."""
+    """Whether a row longer than k does not win."""
     gravity: bool
-    """Whether an action fills a column from below; else it is a cell."""
+    """Whether an action fills a column from below; otherwise it is a cell."""
     reach: NDArray[np.uint16]
-    """The windows through each cell: in row 0 their number, then in each row one of them and its other cells;
+    """The windows through each cell: row 0 has their number, each further row one window and its other cells;
     `[cells, 1 + windows through a cell, k]`."""
     changes: NDArray[np.int64]
-    """What a stone of each player in a window adds to `Board.gains` of its other cells, by the code of the
-    window before; `[2, codes]`."""
+    """What a stone of each player in a window adds to `Board.gains` of its other cells, by the window's
+    previous code; `[2, codes]`."""
     keys: NDArray[np.int64]
-    """What a stone of each player adds to the key of a position; `[2, cells]`."""
+    """What a stone of each player adds to the key of the position; `[2, cells]`."""
 
 
 class Board(NamedTuple):
-    """A position, in arrays that `put` and `lift` change."""
+    """A position, in arrays that `put` and `lift` update."""
 
     codes: NDArray[np.uint8]
-    """Stones in each window: of player 0, plus k + 1 times those of player 1; `[windows]`."""
+    """Stones in each window: player 0's plus k + 1 times player 1's; `[windows]`."""
     gains: NDArray[np.int64]
-    """What a stone on each cell would gain for player 0, plus 2^32 times that for player 1; of no meaning
-    where a stone lies; `[cells]`."""
+    """The gain of a stone on each cell: for player 0, plus 2^32 times that for player 1; undefined for
+    occupied cells; `[cells]`."""
     landing: NDArray[np.int16]
-    """The cell each action fills next; where it is not legal -1 or -2, by the player who filled the last;
+    """The cell that each action fills next; for illegal actions -1 or -2, by the player of the last stone;
     `[num_actions]`."""
     sums: NDArray[np.int64]
-    """Worth for player 0, as `OpenLines` has it, and a key that tells positions apart; `[2]`."""
+    """The worth for player 0 as in `OpenLines`, and a key that identifies the position; `[2]`."""
 
 
 def geometry_of(game: Game) -> Geometry | None:
-    """Describe the board of `game`; None where kernels cannot play it: not k in a row, or k too long."""
+    """Return the constants of a game's board; None if it is not k in a row or k is too large for kernels."""
     if not isinstance(game, KInARow) or type(game.initial_state()) is not KInARowState:
         return None
     board = game.board
@@ -90,7 +90,7 @@ def geometry_of(game: Game) -> Geometry | None:
 
 
 def empty_board(geometry: Geometry) -> Board:
-    """Give the position before the first action."""
+    """Return the position before the first action."""
     num_cells = geometry.rows * geometry.columns
     through = geometry.reach[:, 0, 0].astype(np.int64)
     each = _gain(geometry.k, 0, 0)
@@ -119,7 +119,7 @@ def _reach(rows: int, columns: int, k: int) -> NDArray[np.uint16]:
 
 
 def _gain(k: int, own: int, other: int) -> int:
-    """Give what one more own stone gains in a window; n < k stones of one player are worth 4^(n - 1)."""
+    """Return the gain of one more own stone in a window; n < k stones of one player are worth 4^(n - 1)."""
     if own and other:
         return 0
     worth = [0, *(4**number for number in range(k - 1)), 0]
@@ -132,7 +132,7 @@ def _changes(k: int) -> NDArray[np.int64]:
     codes = range((k + 1) ** 2)
     stones = [(code % (k + 1), code // (k + 1)) for code in codes]
     pairs = [_gain(k, first, second) + (_gain(k, second, first) << 32) for first, second in stones]
-    # A window with k stones takes no more: what stands there is never asked for.
+    # A full window takes no further stone, so its entries are never read.
     return np.array(
         [[pairs[min(code + step, codes[-1])] - pairs[code] for code in codes] for step in (1, k + 1)],
         np.int64,
@@ -140,10 +140,10 @@ def _changes(k: int) -> NDArray[np.int64]:
 
 
 def _keys(rows: int, columns: int, *, gravity: bool) -> NDArray[np.int64]:
-    """Give keys whose sums differ for all positions where 63 bits allow that, else random ones.
+    """Return keys whose sums differ for all positions if 63 bits allow that, else random keys.
 
-    With gravity a column is a binary number of the stones of player 0, plus one of all stones; else the board
-    is a number to base 3.
+    With gravity a column is a binary number of player 0's stones, plus one made of all stones; otherwise the
+    board is a number in base 3.
     """
     num_cells = rows * columns
     if gravity and columns * (rows + 1) < 64:  # noqa: PLR2004 # bits of a word
@@ -158,19 +158,19 @@ def _keys(rows: int, columns: int, *, gravity: bool) -> NDArray[np.int64]:
 
 @inline_kernel
 def gain_of(board: Board, cell: np.uint64, player: int) -> int:
-    """Give what a stone of `player` on `cell` gains; at least `LINE` if it makes a row of k or more."""
+    """Return the gain of a stone of `player` on `cell`; at least `LINE` if it makes a row of k or more."""
     return (board.gains[cell] >> (32 * player)) & _LOW
 
 
 @inline_kernel
 def without_lines(gain: int) -> int:
-    """Give what a stone of `gain` adds to the worth where it does not win: a longer row need not."""
+    """Return the part of a gain that remains if the stone does not win, as in a row that is too long."""
     return gain - ((gain + LINE) & -BIG)
 
 
 @inline_kernel
 def put(geometry: Geometry, board: Board, action: int, player: int) -> None:
-    """Play a legal action that does not win."""
+    """Play a legal action that does not win, and update the board."""
     cell = np.uint64(board.landing[action])
     gain = without_lines(gain_of(board, cell, player))
     board.sums[WORTH] += -gain if player else gain
@@ -193,7 +193,7 @@ def put(geometry: Geometry, board: Board, action: int, player: int) -> None:
 
 @inline_kernel
 def lift(geometry: Geometry, board: Board, action: int, place: int, player: int) -> None:
-    """Take back what `put` did by `action` on the cell `place`."""
+    """Undo `put` of `action`, which was played on the cell `place`."""
     cell = np.uint64(place)
     step = geometry.k + 1 if player else 1
     reach = geometry.reach[cell]
@@ -213,7 +213,7 @@ def lift(geometry: Geometry, board: Board, action: int, place: int, player: int)
 
 @inline_kernel
 def is_line(geometry: Geometry, board: Board, place: int, player: int) -> bool:
-    """Tell whether a stone of `player` on the cell `place`, whose gain there is at least `LINE`, wins."""
+    """Return whether a stone of `player` on the cell `place`, whose gain is at least `LINE`, wins."""
     if not geometry.exact:
         return True
     for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
@@ -234,6 +234,6 @@ def is_line(geometry: Geometry, board: Board, place: int, player: int) -> bool:
 
 @kernel
 def replay(geometry: Geometry, board: Board, actions: NDArray[np.int64]) -> None:
-    """Play `actions` from the empty board on."""
+    """Play `actions`, starting from the empty board."""
     for ply in range(len(actions)):
         put(geometry, board, actions[ply], ply & 1)

@@ -1,4 +1,4 @@
-"""Alpha-beta for k in a row, compiled: the scores and best actions of `alphabeta`, much faster."""
+"""Compiled alpha-beta for k in a row: the same scores and best actions as `alphabeta`, but much faster."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State, Symmetry
 
 _MAX_BITS = 20
-"""Of the number of positions the table holds: 16 MiB."""
+"""Log2 of the number of positions in the transposition table, which then takes 16 MiB."""
 _WORD = 64
 WORK = 1 << 18
-"""Actions that are weighed between two looks at the clock, at most: each stone puts all of a board's up."""
+"""Maximum actions evaluated between two reads of the clock; each stone re-evaluates all of a board's."""
 _STONES = 4096
-"""Stones between two looks on small boards. Either takes a millisecond, and three at the worst."""
+"""Stones between two reads of the clock on small boards. Both take a millisecond, or three at worst."""
 _DECIDED = WON // 2
-"""Scores above, or below its negative, are ends."""
+"""Scores above this, or below its negative, are decided results."""
 
 
 class CompiledAlphaBeta:
-    """A search of one game to at most `depth` plies; keeps nothing that could change a later result."""
+    """A search of one game to at most `depth` plies; nothing it keeps can change a later result."""
 
     def __init__(self, game: Game, geometry: Geometry, depth: int) -> None:
         cells, num_actions = geometry.rows * geometry.columns, game.num_actions
@@ -66,13 +66,14 @@ class CompiledAlphaBeta:
             table=np.zeros((1 << bits, 2), np.int64),
         )
         self._age = 0
-        # Code is compiled, or loaded, before the clock of a move runs.
+        # Compile or load the kernels before the clock of a move runs.
         self.deepen(game.initial_state(), 1, Budget(inf, inf))
 
     def deepen(self, state: State, depth: int, budget: Budget) -> Verdict | None:
-        """Search 0, 1, ... `depth` plies after each action; give the deepest result that was completed.
+        """Search 0, 1, ... `depth` plies after each action; return the deepest completed result.
 
-        None if the budget does not even allow depth 0. It ends early where more depth would change nothing.
+        Returns None if the budget does not allow even depth 0. It ends early if more depth cannot change the
+        result.
         """
         if len(state.legal_actions) > budget.nodes or budget.is_late:
             return None
@@ -96,13 +97,13 @@ class CompiledAlphaBeta:
         return verdict
 
     def value(self, score: int) -> float:
-        """Turn a score into an expected result in [-1, 1], as `AlphaBeta.value` does."""
+        """Convert a score to an expected result in [-1, 1], as `AlphaBeta.value` does."""
         if abs(score) > _DECIDED:
             return 1.0 if score > 0 else -1.0
         return tanh(score / self._scale)
 
     def distance(self, score: int) -> int | None:
-        """Give after how many plies a match of this score is won or lost; None if it is neither."""
+        """Return the number of plies until a match with this score is decided; None if it is not."""
         return WON - abs(score) if abs(score) > _DECIDED else None
 
     def _reset(self, ply: int, budget: Budget) -> None:
@@ -119,7 +120,7 @@ class CompiledAlphaBeta:
         search.numbers[MAX_NODES] = np.iinfo(np.int64).max if budget.nodes == inf else int(budget.nodes)
 
     def _reach(self, plies: int, board: Board, budget: Budget) -> bool:
-        """Search to `plies`; False if that did not end within the budget."""
+        """Search to `plies`; return False if the budget ran out first."""
         numbers = self._search.numbers
         numbers[PLIES] = plies
         numbers[LEVEL] = numbers[OPEN] = 0
@@ -132,7 +133,7 @@ class CompiledAlphaBeta:
         return how == DONE
 
     def _stabilizer(self, state: State) -> list[Symmetry]:
-        """Give the symmetries, the identity left out, that map the position onto itself."""
+        """Return the symmetries that map the position to itself, except the identity."""
         stones = {cell: owner for cell, owner in enumerate(state.cells) if owner}
         return [
             symmetry
@@ -141,7 +142,7 @@ class CompiledAlphaBeta:
         ]
 
     def _skip_images(self, stabilizer: list[Symmetry]) -> None:
-        """Leave out of the search each action that is another one's image."""
+        """Exclude each action that is the symmetric image of another one from the search."""
         scores = self._search.scores
         for action in range(len(scores)):
             if any(symmetry.actions[action] < action for symmetry in stabilizer):
@@ -161,6 +162,6 @@ class CompiledAlphaBeta:
 
 
 def compiled_search(game: Game, depth: int) -> CompiledAlphaBeta | None:
-    """Make the search of `game` to at most `depth` plies; None where only the general one can."""
+    """Make the search for `game` to at most `depth` plies; None if only the general search supports it."""
     geometry = geometry_of(game)
     return CompiledAlphaBeta(game, geometry, depth) if geometry else None

@@ -1,4 +1,4 @@
-"""What compiled alpha-beta keeps while it searches: the path from the root, its moves, expected actions."""
+"""The data of a compiled alpha-beta search: the path from the root, its moves, the principal variations."""
 
 from __future__ import annotations
 
@@ -13,68 +13,68 @@ if TYPE_CHECKING:
 
     from arena_bots.search.alphabeta_board import Geometry
 
-# Places in `Search.numbers`: plies of this depth, plies played before the search, level to go on from,
-# states visited, bound of them, stones tried, stones after which to pause, whether a leaf was no end, age in
-# the table, bits of a hash that do not count.
+# Indices in `Search.numbers`: plies of this depth, plies played before the search, level to resume at, states
+# visited, their maximum, stones tried, number of stones at which to pause, whether any leaf was undecided,
+# age of table entries, number of hash bits to discard.
 PLIES, PLAYED, LEVEL, NODES, MAX_NODES, STONES, PAUSE, OPEN, AGE, SHIFT = range(10)
 NUM_NUMBERS = 10
-# Columns of `Search.frames`: bounds of the score, the lower one at first, best score and its action, number
-# of moves, of those tried, the action tried last and its cell, whether it was searched between both bounds,
-# and whether there is room between the bounds.
+# Columns of `Search.frames`: bounds of the score, the initial lower bound, best score, its action, number of
+# moves, number of moves tried, the action tried last, its cell, whether it was searched with the full window,
+# and whether the window is wider than one point.
 ALPHA, BETA, FLOOR, BEST, ACTION, COUNT, INDEX, TRIED, CELL, FULL, WIDE = range(11)
 NUM_COLUMNS = 11
 
 UNKNOWN = 1 << 40
-"""No score: the position is yet to be searched."""
+"""Marks a position that has no score yet and must be searched."""
 LOST = -2 * WON
 """Less than any score."""
 ACTION_BITS = 10
-"""Bits of an action in a move; boards have at most 676 cells."""
+"""Bits of an action within a move; boards have at most 676 cells."""
 ACTION_MASK = (1 << ACTION_BITS) - 1
 
 
 class Search(NamedTuple):
-    """A search under way, in arrays; levels count plies from the root, which is 0."""
+    """A search in progress; levels count plies from the root, which is level 0."""
 
     numbers: NDArray[np.int64]
-    """What concerns the whole search, at the places named above; `[NUM_NUMBERS]`."""
+    """Values of the whole search, at the indices above; `[NUM_NUMBERS]`."""
     frames: NDArray[np.int64]
-    """What concerns the position at each level, in the columns named above; `[levels, NUM_COLUMNS]`."""
+    """Values of the position at each level, in the columns above; `[levels, NUM_COLUMNS]`."""
     moves: NDArray[np.int64]
-    """Actions at each level, with what speaks for them in the bits above; `[levels, num_actions]`."""
+    """Moves at each level: the action in the low bits, its merit in the others; `[levels, num_actions]`."""
     lines: NDArray[np.int16]
-    """Expected actions from each level on, then those from each action at the root on; number 0 is how many;
+    """Principal variations from each level, then those of each root action. Element 0 is the length;
     `[levels + num_actions, levels + 1]`."""
     scores: NDArray[np.int64]
-    """Score of each action at the root, exact where it is the best, else a bound; `[num_actions]`."""
+    """Score of each root action, exact for the best ones, otherwise a bound; `[num_actions]`."""
     history: NDArray[np.int64]
-    """How much a stone of each player has refuted; `[2, cells]`."""
+    """How much a stone of each player on a cell has refuted, for the history heuristic; `[2, cells]`."""
     table: NDArray[np.int64]
-    """Positions met before: their keys, and what is known of them; `[entries, 2]`."""
+    """The transposition table: keys, and what is known of the positions; `[entries, 2]`."""
 
 
 @inline_kernel
 def player_at(search: Search, level: int) -> int:
-    """Give who moves at `level`."""
+    """Return the side to move at `level`."""
     return (search.numbers[PLAYED] + level) & 1
 
 
 @inline_kernel
 def num_empty(geometry: Geometry, search: Search, level: int) -> int:
-    """Give how many cells are empty at `level`."""
+    """Return the number of empty cells at `level`."""
     return geometry.rows * geometry.columns - search.numbers[PLAYED] - level
 
 
 @inline_kernel
 def say(search: Search, level: int, action: int) -> None:
-    """Expect `action` from `level` on, and nothing after it."""
+    """Set the variation at `level` to `action` alone."""
     search.lines[level, 0] = 1
     search.lines[level, 1] = action
 
 
 @inline_kernel
 def say_line(search: Search, source: int, target: int, action: int) -> None:
-    """Expect `action`, then what stands in line `source`, in line `target`."""
+    """Set variation `target` to `action` followed by variation `source`."""
     lines = search.lines
     length = lines[source, 0]
     lines[target, 0] = length + 1
@@ -85,7 +85,7 @@ def say_line(search: Search, source: int, target: int, action: int) -> None:
 
 @inline_kernel
 def pick(search: Search, level: int) -> bool:
-    """Note the untried action of most merit as tried; False if there is none, or the position is refuted."""
+    """Select the untried move of highest merit; return False if none is left or the position is refuted."""
     frame, moves = search.frames[level], search.moves[level]
     index = frame[INDEX]
     if index == frame[COUNT] or frame[ALPHA] >= frame[BETA]:

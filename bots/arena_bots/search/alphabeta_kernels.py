@@ -1,5 +1,6 @@
-"""Compiled alpha-beta: principal variation search on arrays, which can pause at any position and go on later.
+"""Compiled alpha-beta: principal variation search on arrays, which can pause anywhere and resume later.
 
+It uses arrays in place of recursion, so that it can return to Python to read the clock.
 Sources: Marsland and Campbell, 1982 (principal variation search); Schaeffer, 1983 (history heuristic).
 """
 
@@ -57,19 +58,19 @@ if TYPE_CHECKING:
     from arena_bots.search.alphabeta_frames import Search
 
 DONE, PAUSED, SPENT = range(3)
-"""How `run` ends: searched to the end, to be called again, more states visited than allowed."""
+"""Results of `run`: the search is complete, must be resumed, or has exceeded the allowed states."""
 SKIPPED = 2 * LOST
-"""Score of an action at the root that is not to be searched."""
+"""Score of a root action that is excluded from the search."""
 
-# Merit of a move is (2 own + other gain) * 64 + history: in Connect Four to depths 7 to 10, 8 % fewer states
-# than with own + other gain, a quarter fewer than without history.
+# The merit of a move is (2 own + other gain) * 64 + history. In Connect Four to depths 7 to 10 this visits 8
+# % fewer states than own + other gain, and a quarter fewer than without history.
 _OWN = 2
 _GAIN = 64
 
 
 @kernel
 def glance(geometry: Geometry, board: Board, search: Search) -> None:
-    """Score each action at the root by the position after it: depth 0."""
+    """Score each root action by the position after it, which is depth 0."""
     numbers = search.numbers
     root = numbers[LEVEL]
     player = player_at(search, root)
@@ -95,7 +96,7 @@ def glance(geometry: Geometry, board: Board, search: Search) -> None:
 
 @kernel
 def run(geometry: Geometry, board: Board, search: Search) -> int:
-    """Go on with the search to `numbers[PLIES]` plies until it is done or has to stop; tell which."""
+    """Continue the search to `numbers[PLIES]` plies until it is complete or must stop; return which."""
     numbers = search.numbers
     level = numbers[LEVEL]
     entering = True
@@ -123,7 +124,7 @@ def run(geometry: Geometry, board: Board, search: Search) -> int:
 
 @inline_kernel
 def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
-    """Give the score of the position at `level`, or list its moves and give UNKNOWN."""
+    """Return the score of the position at `level`, or list its moves and return UNKNOWN."""
     numbers = search.numbers
     plies = numbers[PLIES] - level
     if level == 0:
@@ -132,7 +133,7 @@ def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
     numbers[NODES] += 1
     numbers[STONES] += 1
     if plies == 0:
-        # No child is entered: the bounds of the parent tell whether its line matters.
+        # No child gets a frame, so the parent's window tells whether the variation is needed.
         return frontier(geometry, board, search, level, search.frames[level - 1][WIDE] != 0)
     player = player_at(search, level)
     own, other, _ = peaks(geometry, board, player)
@@ -142,6 +143,7 @@ def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
             return value
     elif plies == 1:
         most = own + (-board.sums[WORTH] if player else board.sums[WORTH])
+        # The best stone cannot raise the score above alpha, and the game does not end before the reply.
         if most <= search.frames[level][ALPHA] and num_empty(geometry, search, level) > 2:  # noqa: PLR2004 # this move and the reply
             numbers[OPEN] = 1
             return most
@@ -153,7 +155,7 @@ def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
 
 @inline_kernel
 def _decide(geometry: Geometry, board: Board, search: Search, level: int) -> int:
-    """Give the score where a win, two threats of the opponent or the last cell decide, else UNKNOWN."""
+    """Return the score if a win, two opposing threats or the last cell decide; otherwise UNKNOWN."""
     numbers = search.numbers
     player = player_at(search, level)
     action, gain = best_leaf(geometry, board, player)
@@ -167,6 +169,7 @@ def _decide(geometry: Geometry, board: Board, search: Search, level: int) -> int
         return 0
     first, second, threats = _threats(geometry, board, 1 - player)
     if threats > 1:
+        # Two threats cannot both be parried, so the opponent wins in two plies.
         numbers[NODES] += 2
         search.lines[level, 0] = 2
         search.lines[level, 1] = first
@@ -177,7 +180,7 @@ def _decide(geometry: Geometry, board: Board, search: Search, level: int) -> int
 
 @inline_kernel
 def _threats(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]:
-    """Give the last two actions by which `player` would win, and their number."""
+    """Return the last two actions with which `player` would win, and the number of such actions."""
     first, second, count = -1, -1, 0
     for action in range(len(board.landing)):
         place = board.landing[action]
@@ -191,7 +194,7 @@ def _threats(geometry: Geometry, board: Board, player: int) -> tuple[int, int, i
 
 @inline_kernel
 def _list(geometry: Geometry, board: Board, search: Search, level: int, threatened: bool) -> int:  # noqa: FBT001 # kernels take no keywords
-    """List the moves that matter, and give the cell where the opponent would gain most."""
+    """List the relevant moves; return the cell where the opponent's gain is largest."""
     moves = search.moves[level]
     player = player_at(search, level)
     inner = search.numbers[PLIES] - level > 1
@@ -208,7 +211,7 @@ def _list(geometry: Geometry, board: Board, search: Search, level: int, threaten
         if inner:
             merit = (_OWN * merit + other) * _GAIN + search.history[player, cell]
         if threatened and other >= LINE and is_line(geometry, board, place, 1 - player):
-            # Who does not parry loses at once.
+            # A move that does not parry the threat loses at once, so this is the only one listed.
             moves[0] = merit << ACTION_BITS | action
             count = 1
             break
@@ -232,7 +235,7 @@ def _begin(search: Search, level: int) -> None:
 
 @inline_kernel
 def _list_root(search: Search, level: int) -> None:
-    """List the actions that are not skipped, the best of the depth before first."""
+    """List the root actions that are not excluded, the best ones of the previous depth first."""
     frame, scores = search.frames[level], search.scores
     best, count = SKIPPED, 0
     for action in range(len(scores)):
@@ -249,7 +252,7 @@ def _list_root(search: Search, level: int) -> None:
 
 @inline_kernel
 def _go_down(geometry: Geometry, board: Board, search: Search, level: int, again: bool) -> None:  # noqa: FBT001 # kernels take no keywords
-    """Play the action tried at `level`; after the first, ask only whether it is better, until it is."""
+    """Play the move tried at `level`; after the first, with a null window until one proves better."""
     frame, child = search.frames[level], search.frames[level + 1]
     full = again or frame[INDEX] == 1 or frame[BETA] - frame[ALPHA] == 1
     frame[FULL] = full
@@ -261,7 +264,7 @@ def _go_down(geometry: Geometry, board: Board, search: Search, level: int, again
 
 @inline_kernel
 def _take(geometry: Geometry, board: Board, search: Search, level: int, below: int) -> bool:
-    """Take back the action tried at `level` and note its score; True if it must be tried with both bounds."""
+    """Undo the move tried at `level` and record its score; return True if it needs the full window."""
     frame = search.frames[level]
     action = frame[TRIED]
     lift(geometry, board, action, frame[CELL], player_at(search, level))
@@ -275,7 +278,7 @@ def _take(geometry: Geometry, board: Board, search: Search, level: int, below: i
     if value > frame[ALPHA]:
         frame[ALPHA] = value
         if level == 0:
-            # One below the best so far: an action that equals it is then exact and not cut off.
+            # The bound is one below the best score, so that an equal action is exact instead of cut off.
             frame[ALPHA] = value - 1
             say_line(search, level + 1, len(search.frames) + action, action)
         elif frame[WIDE]:
@@ -285,7 +288,7 @@ def _take(geometry: Geometry, board: Board, search: Search, level: int, below: i
 
 @inline_kernel
 def _leave(board: Board, search: Search, level: int) -> int:
-    """Give the score of a position whose moves that matter have been tried, and keep it."""
+    """Return the score of a position whose relevant moves have all been tried, and store it."""
     frame = search.frames[level]
     if level:
         plies = search.numbers[PLIES] - level

@@ -1,4 +1,4 @@
-"""The last plies of compiled alpha-beta: what the leaves are worth is read off the gains of their stones."""
+"""The last plies of compiled alpha-beta: leaves are scored by the gains of stones, without playing them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @inline_kernel
 def peaks(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]:
-    """Give the largest gain of a stone of `player`, that of his opponent, and the number of legal actions."""
+    """Return the largest gain of a stone for `player`, for the opponent, and the number of legal actions."""
     own, other, count = 0, 0, 0
     if geometry.gravity:
         for action in range(len(board.landing)):
@@ -64,7 +64,7 @@ def peaks(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]
 
 @inline_kernel
 def best_leaf(geometry: Geometry, board: Board, player: int) -> tuple[int, int]:
-    """Give the action of the largest gain, and that gain; with a gain of `BIG` it wins."""
+    """Return the action with the largest gain, and the gain; a gain of `BIG` means that it wins."""
     chosen, best = -1, -BIG
     for action in range(len(board.landing)):
         place = board.landing[action]
@@ -82,7 +82,7 @@ def best_leaf(geometry: Geometry, board: Board, player: int) -> tuple[int, int]:
 
 @inline_kernel
 def frontier(geometry: Geometry, board: Board, search: Search, level: int, wide: bool) -> int:  # noqa: FBT001 # kernels take no keywords
-    """Give the score of a position whose children are leaves, and the best of them if it is asked for."""
+    """Return the score of a position whose children are leaves; with `wide`, also set the variation."""
     numbers = search.numbers
     player = player_at(search, level)
     gain, _, count = peaks(geometry, board, player)
@@ -100,7 +100,7 @@ def frontier(geometry: Geometry, board: Board, search: Search, level: int, wide:
 
 @inline_kernel
 def are_apart(geometry: Geometry, place: int, other: int) -> bool:
-    """Tell whether no window holds both cells."""
+    """Return whether no window contains both cells."""
     down = abs(place // geometry.columns - other // geometry.columns)
     right = abs(place % geometry.columns - other % geometry.columns)
     return max(down, right) >= geometry.k or (down not in (right, 0) and right != 0)
@@ -108,23 +108,24 @@ def are_apart(geometry: Geometry, place: int, other: int) -> bool:
 
 @inline_kernel
 def last_but_one(geometry: Geometry, board: Board, search: Search, level: int, rival: int) -> int:
-    """Give the score of a position whose grandchildren are leaves; its moves have their own gain as merit.
+    """Return the score of a position whose grandchildren are leaves; the merit of a move is its own gain.
 
-    A move is worth no more than its gain, less what the best reply gains at least: nothing, or what is gained
-    on the cell `rival`, the opponent's best now, unless the two lie in one window. -1 is no cell: a reply may
-    make a line.
+    Moves that cannot raise the score are not played. The bound for a move is its gain, less the least gain of
+    the best reply: zero, or the gain on the cell `rival` (the opponent's best at present), unless both cells
+    share a window. `rival` is -1 if a reply may make a line.
     """
     frame, moves = search.frames[level], search.moves[level]
     player = player_at(search, level)
     worth = -board.sums[WORTH] if player else board.sums[WORTH]
     loss = gain_of(board, np.uint64(rival), 1 - player) if rival >= 0 else 0
-    # A reply that fills the board ends at 0, one that makes too long a row loses worth.
+    # Not valid if a reply fills the board, which scores 0, or makes a row that is too long, which loses
+    # points.
     bounded = num_empty(geometry, search, level) > 2 and (rival >= 0 or not geometry.exact)  # noqa: PLR2004 # this move and the reply
     best = LOST
     while pick(search, level):
         action = frame[TRIED]
         frame[CELL] = board.landing[action]
-        # Also of a stone that is not put, for to pick it took as long.
+        # Moves that are not played count as well, because selecting them takes as long.
         search.numbers[STONES] += 1
         if bounded:
             most = worth + without_lines(moves[frame[INDEX] - 1] >> ACTION_BITS)

@@ -1,4 +1,4 @@
-"""The positions compiled alpha-beta has met: what is known of their scores, and which action was best."""
+"""The transposition table of compiled alpha-beta: bounds of scores and best actions of earlier positions."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from arena_bots.search.alphabeta_frames import Search
 
 MAX_AGE = (1 << 12) - 1
-"""Searches that the table can tell apart."""
+"""Number of searches that the table can tell apart."""
 
 _DECIDED = WON - (1 << 16)
-"""Scores above are wins, below its negative losses."""
+"""Scores above this are wins, below its negative losses."""
 _EXACT, _LOWER, _UPPER = range(3)
 _FIRST = 1 << 60
-"""A move of more merit than all others."""
+"""Merit that puts a move before all others."""
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
-"""2^64 divided by the golden ratio: spreads keys by multiplication (Knuth, volume 3, section 6.4)."""
+"""2^64 divided by the golden ratio: Fibonacci hashing (Knuth, volume 3, section 6.4)."""
 
 
 @inline_kernel
 def slot_of(board: Board, search: Search) -> np.uint64:
-    """Give the place of the position in the table."""
+    """Return the position's index in the table."""
     return (np.uint64(board.sums[KEY]) * _MIX) >> np.uint64(search.numbers[SHIFT])
 
 
 @inline_kernel
 def keep(board: Board, search: Search, level: int, plies: int) -> None:
-    """Keep the score of the position at `level`, searched to `plies`, and its best action."""
+    """Store the score of the position at `level`, searched to `plies`, with its best action."""
     frame = search.frames[level]
     score = frame[BEST]
     bound = _EXACT
@@ -54,7 +54,7 @@ def keep(board: Board, search: Search, level: int, plies: int) -> None:
         bound = _LOWER
     elif score <= frame[FLOOR]:
         bound = _UPPER
-    # Ends are kept by their distance from here, for the root may move.
+        # Decided scores are stored relative to this position, because the root may be another one later.
     if score > _DECIDED:
         score += level
     elif score < -_DECIDED:
@@ -68,17 +68,17 @@ def keep(board: Board, search: Search, level: int, plies: int) -> None:
 
 @inline_kernel
 def recall(board: Board, search: Search, level: int, plies: int) -> int:
-    """Give the score if it is known well enough, else UNKNOWN; put the move first that was best before."""
+    """Return the stored score if it suffices, else UNKNOWN; put the stored best action first."""
     frame, moves = search.frames[level], search.moves[level]
     slot = slot_of(board, search)
     entry = search.table[slot, 1]
     if search.table[slot, 0] != board.sums[KEY] or entry & MAX_AGE != search.numbers[AGE]:
         return UNKNOWN
-    # With both bounds open the expected actions are asked for too.
+        # With a full window the variation is needed too, which the table does not have.
     if not frame[WIDE]:
         score, bound = entry >> 32, (entry >> 22) & 3
         known = (entry >> 24) & 0xFF == plies
-        # What wins or loses within fewer plies does so within more.
+        # A position that is decided within fewer plies is also decided within more.
         if score > _DECIDED:
             known = known or bound != _UPPER
             score -= level

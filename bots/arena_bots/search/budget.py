@@ -1,4 +1,4 @@
-"""How much a search may use for one answer."""
+"""The budget of a search for one answer: nodes and time."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Limit
 
 _SHARE = 0.9
-"""Part of the allowed time a search takes: the answer has yet to be written, carried and read in time."""
+"""Share of the allowed time that a search uses; the rest is for writing, sending and reading the answer."""
 _LAST = 1.05
-"""What follows the search, such as a check of the choice, ends at this multiple of the search's time."""
+"""Work after the search, such as a check of the choice, must end by this multiple of the search's time."""
 _LOOKS_LEFT = 2
-"""As many of the longest times between two looks at the clock must be left."""
+"""The search stops when less than this many times the longest interval between clock reads is left."""
 _ANSWERS = 25
-"""Answers that what is left of a bank has to do for, as it seems at each of them."""
+"""Number of answers that the rest of a bank is assumed to have to last for."""
 
 
 class Budget:
-    """The bounds of one search; infinite where there is none."""
+    """The limits of one search; infinite where there is no limit."""
 
     __slots__ = ("_end", "_longest", "_looked", "deadline", "last", "nodes")
 
     def __init__(
         self, nodes: float, deadline: float, *, last: float = math.inf, end: float = math.inf
     ) -> None:
-        """Set the bounds; times are seconds of `perf_counter`.
+        """Set the limits; times are in seconds of `perf_counter`.
 
         Args:
-            nodes: nodes (or playouts) the search may visit.
-            deadline: when it must stop.
-            last: when the answer must be chosen, what is done with the result of the search included.
-            end: when the answer must have arrived.
+            nodes: maximum number of nodes (or playouts) that the search may visit.
+            deadline: time at which the search must stop.
+            last: time at which the answer must be chosen, after any work that follows the search.
+            end: time at which the answer must have arrived.
         """
         self.nodes = nodes
         self.deadline = deadline
@@ -44,7 +44,7 @@ class Budget:
 
     @classmethod
     def of(cls, limit: Limit, *, nodes: int | None = None, seconds: float | None = None) -> Budget:
-        """Return the tighter of `limit` and a bot's own bounds, the clock starting now."""
+        """Return the tighter of `limit` and the bot's own limits; the clock starts now."""
         start = perf_counter()
         allowed = _allowed(limit)
         searched = min(allowed * _SHARE, _bound(seconds))
@@ -57,10 +57,11 @@ class Budget:
 
     @property
     def is_late(self) -> bool:
-        """Whether the search must stop, also because the answer might come too late otherwise.
+        """Whether the search must stop, including the risk that the answer would come too late.
 
-        On a crowded machine a process waits for its turn, and rules may be slow: the longest time between two
-        looks shows it. The search must stop where another such time, and one for the answer, may not be left.
+        On a busy machine a process waits to be scheduled, and rules may be slow; the longest interval between
+        two reads of the clock measures both. The search stops when there may not be time for another such
+        interval and one for the answer.
         """
         now = perf_counter()
         self._longest = max(self._longest, now - self._looked)
@@ -69,7 +70,7 @@ class Budget:
 
 
 def _allowed(limit: Limit) -> float:
-    """Give the seconds for one answer."""
+    """Return the number of seconds for one answer."""
     if limit.bank is None:
         return _bound(limit.seconds)
     return (limit.seconds or 0.0) + limit.bank / _ANSWERS

@@ -1,4 +1,4 @@
-"""The line heuristic: what open lines are worth in games of k in a row."""
+"""The line heuristic: the worth of open lines in k-in-a-row games."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
-"""Rows down and columns to the right, per step."""
+"""Directions as (rows down, columns to the right) per step."""
 _REMEMBERED = 1 << 15
-"""Line contents whose worth is kept: all 2,187 of seven cells, the common ones of fifteen."""
+"""Number of line contents whose worth is cached: all 2,187 of seven cells, the common ones of fifteen."""
 
 
 def line_length(game: Game) -> int:
-    """Give how many in a row win: the parameter `k`; 0 where that is unknown.
+    """Return the number of stones in a row that win, the parameter `k`; 0 if it is unknown.
 
-    Without `k` the shorter side wins where each cell is an action: tic-tac-toe has no parameters. A `k` too
-    long for the board means something else.
+    Without `k`, the shorter side of the board is assumed if each action is a cell, because tic-tac-toe has no
+    parameters. A `k` longer than the board must have another meaning.
     """
     rows, columns = game.shape
     k = game.params.get("k")
@@ -31,23 +31,23 @@ def line_length(game: Game) -> int:
 
 
 class OpenLines:
-    """Counts open lines: windows of k cells with stones of one player only, worth 4^(n-1) for n stones."""
+    """Evaluates open lines: a window of k cells with n stones of one player only is worth 4^(n-1)."""
 
     def __init__(self, shape: tuple[int, int], k: int) -> None:
         self._lines = tuple(_lines(*shape, k)) if k > 1 else ()
         self._worth = lru_cache(_REMEMBERED)(partial(_worth, k))
         area = shape[0] * shape[1]
         self.bound = 4 * area * 4 ** max(k - 2, 0)
-        """No position is worth more than this: four directions, k - 1 stones in each window."""
+        """Upper bound of the worth of a position: four directions, k - 1 stones in each window."""
 
     def __call__(self, cells: tuple[int, ...]) -> int:
-        """Give the worth of a position for player 0; `cells` is `[rows * columns]`."""
+        """Return the worth of a position for player 0; `cells` is `[rows * columns]`."""
         worth = self._worth
         return sum([worth(cells[line]) for line in self._lines])
 
 
 def _lines(rows: int, columns: int, k: int) -> Iterator[slice]:
-    """Give every row, column and diagonal of at least k cells as a slice of the flat board."""
+    """Yield every row, column and diagonal of at least k cells as a slice of the flat board."""
 
     def is_on_board(row: int, column: int) -> bool:
         return 0 <= row < rows and 0 <= column < columns

@@ -1,4 +1,4 @@
-"""UCT on any game: a tree of states grown one node per playout, with uniformly random rollouts."""
+"""UCT for any game: a tree of states that grows by one node per playout, with uniformly random rollouts."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ if TYPE_CHECKING:
 
 
 PLIES = 64
-"""Plies of a rollout between two looks at the clock; rules in Python take 0.1 to 3 ms for them."""
+"""Plies of a rollout between two reads of the clock; rules in Python take 0.1 to 3 ms for that many."""
 
 
 class Settings(NamedTuple):
     """How a tree is grown."""
 
     c: float
-    """Exploration."""
+    """Exploration constant."""
     is_puct: bool = False
-    """Select by PUCT with equal priors; else by UCT."""
+    """Whether to select by PUCT with equal priors instead of UCT."""
     is_tactical: bool = False
-    """Rollouts win, parry and leave no win where one ply decides; else they are uniformly random."""
+    """Whether rollouts win, parry and avoid giving wins if one ply decides; otherwise they are uniform."""
     proves: bool = False
-    """Prove wins, draws and losses, and stop where there is nothing left to find out."""
+    """Whether to prove wins, draws and losses, and to stop once the root is proven."""
 
 
 class Edge(NamedTuple):
-    """What a search says of an action."""
+    """The statistics of an action at the root."""
 
     visits: int
-    """Playouts that began with it, at least one."""
+    """Number of playouts that began with it, at least one."""
     mean: float
-    """Mean of their results for who chooses it, in [-1, 1]."""
+    """Mean result of its playouts for the player of the action, in [-1, 1]."""
     proof: int | None = None
-    """The result for who chooses it, -1, 0 or 1, where it is proven."""
+    """The proven result for the player of the action, -1, 0 or 1; None if not proven."""
 
 
 class Node:
-    """A state in the tree with the results of the playouts that went through it."""
+    """A state in the tree, with the results of the playouts through it."""
 
     __slots__ = ("children", "state", "total", "untried", "visits")
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.untried = list(state.legal_actions)
-        """Actions without a child yet."""
+        """Actions that have no child yet."""
         self.children: dict[int, Node] = {}
-        """By action, in the order they were tried."""
+        """Children by action, in the order in which they were tried."""
         self.visits = 0
-        """Playouts through here."""
+        """Number of playouts through this node."""
         self.total = 0.0
-        """Sum of their results for the player whose action led here."""
+        """Sum of the playouts' results, for the player whose action led here."""
 
 
 class Tree:
-    """A search tree; all its chance comes from `random`. It knows neither tactics nor proofs."""
+    """A search tree; all its randomness comes from `random`. It uses neither tactics nor proofs."""
 
     root: Node
 
@@ -70,11 +70,11 @@ class Tree:
         self._is_empty = True
 
     def clear(self) -> None:
-        """Forget all: a new match begins."""
+        """Discard everything, because a new match begins."""
         self._is_empty = True
 
     def advance(self, state: State) -> None:
-        """Make `state` the root: with all its statistics if it lies in the tree, else anew."""
+        """Make `state` the root; keep its statistics if it is in the tree, else start a new tree."""
         node = None
         if not self._is_empty:
             known, history = len(self.root.state.history), state.history
@@ -85,7 +85,7 @@ class Tree:
         self._is_empty = False
 
     def run(self, budget: Budget) -> int:
-        """Make playouts until `budget` is spent; return how many, at least one."""
+        """Make playouts until `budget` is exhausted; return their number, at least one."""
         self.playout(budget)
         made = 1
         while made < budget.nodes and not budget.is_late:
@@ -94,14 +94,14 @@ class Tree:
         return made
 
     def edges(self) -> Mapping[int, Edge]:
-        """Give what is known of each action that was tried at the root."""
+        """Return the statistics of each action tried at the root."""
         return {
             action: Edge(child.visits, child.total / child.visits)
             for action, child in self.root.children.items()
         }
 
     def line(self, action: int) -> list[int]:
-        """Give the actions of most visits from the root's `action` on, that one first."""
+        """Return the sequence of most visited actions that starts with the root's `action`."""
         line = [action]
         node = self.root.children[action]
         while node.children:
@@ -110,9 +110,9 @@ class Tree:
         return line
 
     def playout(self, budget: Budget) -> None:
-        """Select a leaf, add one node, play to the end at random, back the result up.
+        """Select a leaf, add one node, play a random rollout, and back up the result.
 
-        A rollout that the deadline of `budget` ends counts as a draw; no other playout follows it.
+        A rollout cut off by the deadline of `budget` counts as a draw; no other playout follows it.
         """
         node = self.root
         path = [(node, 0)]
@@ -130,7 +130,7 @@ class Tree:
             node.total += -result if mover else result
 
     def _uct(self, node: Node) -> Node | None:
-        """Give the child of largest Q + c sqrt(2 ln N / n), Q in [-1, 1]; None while an action is untried.
+        """Return the child with the largest Q + c sqrt(2 ln N / n), Q in [-1, 1]; None if one is untried.
 
         Source: UCB1 (Auer et al., 2002, section 2) in a tree (Kocsis and Szepesvari, 2006).
         """
@@ -142,7 +142,7 @@ class Tree:
         )
 
     def _puct(self, node: Node) -> Node | None:
-        """Give the child of largest Q + c P sqrt(N) / (1 + n), P equal for all; None where an untried one is.
+        """Return the child with the largest Q + c P sqrt(N) / (1 + n), P equal for all; None if untried.
 
         Source: Silver et al., Mastering the game of Go without human knowledge (2017), methods.
         """

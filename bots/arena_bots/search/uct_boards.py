@@ -1,4 +1,4 @@
-"""The boards on which compiled UCT grows its tree: in a word of 64 bits, or in cells of any number."""
+"""The boards for compiled UCT: 64-bit words, or cells for boards of any size."""
 
 from __future__ import annotations
 
@@ -25,34 +25,36 @@ if TYPE_CHECKING:
 
 
 NEVER = 1 << 62
-"""As `pause` of `Board.grow`: more nodes than any tree has."""
+"""Value of `pause` in `Board.grow` that exceeds the size of any tree."""
 
 
 class Board(Protocol):
-    """The position at the root, and the kernel that plays from there."""
+    """The root position, and the kernel that plays from it."""
 
     def seed(self, seed: int) -> None:
-        """Draw all chance from `seed` on."""
+        """Draw all randomness from `seed` from now on."""
         ...
 
     def place(self, state: State) -> None:
-        """Make `state` the position at the root."""
+        """Make `state` the root position."""
         ...
 
     def grow(self, nodes: NDArray[np.void], size: int, playouts: int, pause: int) -> tuple[Int, Int]:
         """Make `playouts`; stop early once the root is proven or the tree has `pause` nodes.
 
-        Returns the number of nodes in the tree and of playouts made. When `nodes` are full, leaves are played
-        out without children.
+        Once `nodes` is full, leaves are played out without adding children.
+
+        Returns:
+            The number of nodes in the tree, and the number of playouts made.
         """
         ...
 
 
 def board_for(game: Game, settings: Settings) -> Board:
-    """Make the fastest board that holds `game`, its kernel loaded.
+    """Make the fastest board that supports `game`, with its kernel loaded.
 
     Raises:
-        ValueError: kernels cannot play `game`.
+        ValueError: kernels do not support `game`.
     """
     board: Board
     if layout := layout_of(game):
@@ -61,14 +63,14 @@ def board_for(game: Game, settings: Settings) -> Board:
         board = CellBoard(cell_layout, settings)
     else:
         raise ValueError(f"there are no kernels for {game.name}")
-    # The first move of a match has a clock; loading, or compiling for the first time, is no part of it.
+    # Load or compile the kernel now, because the first move of a match is timed.
     board.place(game.initial_state())
     board.grow(np.zeros(game.num_actions + 1, NODE), 1, 1, NEVER)
     return board
 
 
 class WordBoard:
-    """A board in words of 64 bits."""
+    """A board in 64-bit words."""
 
     def __init__(self, layout: Layout, settings: Settings) -> None:
         self._layout = layout
@@ -80,15 +82,15 @@ class WordBoard:
         self._own = self._opp = np.uint64(0)
 
     def seed(self, seed: int) -> None:
-        """Draw all chance from `seed` on."""
+        """Draw all randomness from `seed` from now on."""
         self._chance = seeded(seed)
 
     def place(self, state: State) -> None:
-        """Make `state` the position at the root."""
+        """Make `state` the root position."""
         self._own, self._opp = words_of(state)
 
     def grow(self, nodes: NDArray[np.void], size: int, playouts: int, pause: int) -> tuple[Int, Int]:
-        """Make `playouts`, fewer as `Board.grow` says; return nodes and playouts made."""
+        """Make up to `playouts`, see `Board.grow`; return the number of nodes and of playouts made."""
         return grow_words(
             nodes,
             size,
@@ -122,17 +124,17 @@ class CellBoard:
         self._chance = seeded(0)
 
     def seed(self, seed: int) -> None:
-        """Draw all chance from `seed` on."""
+        """Draw all randomness from `seed` from now on."""
         self._chance = seeded(seed)
 
     def place(self, state: State) -> None:
-        """Make `state` the position at the root."""
+        """Make `state` the root position."""
         self._num_empty = set_board(self._boards[0], state, self._layout)
         if self._proves or not self._is_uniform:
             find_threats(self._boards[0], self._threats[0], self._layout)
 
     def grow(self, nodes: NDArray[np.void], size: int, playouts: int, pause: int) -> tuple[Int, Int]:
-        """Make `playouts`, fewer as `Board.grow` says; return nodes and playouts made."""
+        """Make up to `playouts`, see `Board.grow`; return the number of nodes and of playouts made."""
         return grow_cells(
             nodes,
             size,

@@ -1,4 +1,4 @@
-"""UCT on boards of cells of any size: the kernel that grows the tree."""
+"""UCT on boards of cells, of any size: the kernel that grows the tree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @kernel
-def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     nodes: NDArray[np.void],
     size: Int,
     playouts: Int,
@@ -40,17 +40,17 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
     threats: NDArray[np.uint16],
     layout: CellLayout,
     rule: Selection,
-    is_uniform: bool | None,  # noqa: FBT001 # numba passes by position
+    is_uniform: bool | None,  # noqa: FBT001 # numba passes arguments by position
     proves: bool,  # noqa: FBT001
     path: NDArray[np.uint32],
     free: NDArray[np.uint16],
     chance: NDArray[np.uint64],
 ) -> tuple[Int, Int]:
-    """Make `playouts` from the root; give nodes and playouts made, as `Board.grow` says.
+    """Make `playouts` from the root; return the number of nodes and of playouts made, as `Board.grow` does.
 
-    `boards[0]` is the root's board with `num_empty` empty cells, `threats[0]` what is threatened there; the
-    second ones are room for playouts. `path` is room for `[max_length + 1]`, `free` for `[num_actions]`.
-    Without `is_uniform` rollouts are tactical, and only those are compiled.
+    `boards[0]` is the root's board with `num_empty` empty cells, `threats[0]` its threats; `boards[1]` and
+    `threats[1]` are scratch space for playouts. `path` is scratch space `[max_length + 1]`, `free`
+    `[num_actions]`. If `is_uniform` is None, rollouts are tactical, and only those are compiled.
     """
     room = len(nodes) - layout.num_actions
     board, threat = boards[1], threats[1]
@@ -90,7 +90,7 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
 
 @inline_kernel
 def _restore(boards: NDArray[np.uint8], threats: NDArray[np.uint16]) -> None:
-    """Copy the root's board and threats to where the next playout changes them."""
+    """Copy the root's board and threats to the scratch space that the next playout changes."""
     for place in range(boards.shape[1]):
         boards[1, place] = boards[0, place]
     for stone in (MOVER, OTHER):
@@ -102,7 +102,7 @@ def _restore(boards: NDArray[np.uint8], threats: NDArray[np.uint16]) -> None:
 def _expand(
     nodes: NDArray[np.void], size: Int, node: Int, board: NDArray[np.uint8], layout: CellLayout
 ) -> Int:
-    """Give `node` a child for each legal action; give the number of nodes there are then."""
+    """Add a child to `node` for each legal action; return the new number of nodes."""
     end = size
     for action in range(layout.num_actions):
         if board[landing(board, action, layout)] == EMPTY:
@@ -115,7 +115,7 @@ def _expand(
 
 
 @inline_kernel
-def _known(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def _known(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     board: NDArray[np.uint8],
     place: Int,
     stone: Int,
@@ -124,7 +124,7 @@ def _known(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its array
     layout: CellLayout,
     proves: bool,  # noqa: FBT001
 ) -> Int:
-    """Give what is seen at once, for who has just played on `place`; `stone` is to move."""
+    """Return what is immediately proven for the player who has just moved to `place`; `stone` is to move."""
     if makes_line(board, place, MOVER + OTHER - stone, layout):
         return WIN
     if is_full:

@@ -1,4 +1,4 @@
-"""UCT with compiled kernels: the tree of one match, its memory, and what it says of the root."""
+"""UCT with compiled kernels: the tree of one match, its memory, and its results at the root."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 MOST = 1 << 21
-"""Nodes of 32 bytes, 64 MiB in all. A tree that is full grows no more; its leaves are still played out."""
+"""Maximum number of nodes, 32 bytes each, 64 MiB in total; leaves of a full tree are still played out."""
 NEW_NODES = 1 << 12
-"""New nodes between two looks at the clock. In a decided position a playout is short, but each of them may
-add a node for every empty cell."""
+"""New nodes between two reads of the clock. In a decided position playouts are short, but each may add a node
+for every empty cell."""
 PLIES = 1 << 15
-"""Plies of rollouts between two looks at the clock, at most: 0.5 ms on small boards, 2 ms on the largest."""
+"""Maximum plies of rollouts between two reads of the clock: 0.5 ms on small boards, 2 ms on the largest."""
 _ENDLESS = 1 << 30
-"""Playouts of one call of a kernel without a deadline."""
+"""Playouts per kernel call without a deadline."""
 
 
 class CompiledTree:
-    """The search tree of a game that kernels can play; all its chance comes from `random`."""
+    """The search tree of a game that kernels support; all its randomness comes from `random`."""
 
     def __init__(self, game: Game, random: Random, settings: Settings, *, most: int = MOST) -> None:
-        """Make a tree without a root; the kernels are loaded, and compiled if they never were.
+        """Make a tree without a root; kernels are loaded, or compiled if they are not cached.
 
         Raises:
-            ValueError: kernels cannot play `game`.
+            ValueError: kernels do not support `game`.
         """
         self._random = random
         self._proves = settings.proves
         self._board = board_for(game, settings)
-        # The system hands out memory page by page as nodes are written. An array that is copied into a larger
-        # one, as it fills up, would take 20 ms at once, with no look at the clock.
+        # Allocated once at full size: the system provides pages as nodes are written. Growing by copying to a
+        # larger array would take 20 ms at once without a read of the clock.
         self._nodes: NDArray[np.void] = np.zeros(max(most, 2 * game.num_actions + 2), NODE)
         self._plies = game.max_length
         self._size = 0
         self._history: tuple[int, ...] = ()
-        # Loaded here too: the first moves have a clock.
+        # Loaded here as well, because the first moves are timed.
         keep(self._nodes, 1, 0, np.empty(1, np.uint32))
         self.clear()
 
     def clear(self) -> None:
-        """Forget all: a new match begins."""
+        """Discard everything, because a new match begins."""
         self._wipe(0, self._size)
         self._size = 0
         self._board.seed(self._random.getrandbits(64))
 
     def advance(self, state: State) -> None:
-        """Make `state` the root: with all its statistics if it lies in the tree, else anew."""
+        """Make `state` the root; keep its statistics if it is in the tree, else start a new tree."""
         known, history = len(self._history), state.history
         root = 0 if self._size and self._history == history[:known] else -1
         for action in history[known:]:
@@ -74,15 +74,15 @@ class CompiledTree:
             self._size = int(keep(self._nodes, size, root, np.empty(size, np.uint32)))
             self._wipe(self._size, size)
         if not self._nodes[0]["count"]:
-            # What is proven of a leaf does not say by which action.
+            # The proof of a leaf does not tell which action achieves it, so the root must be searched.
             self._nodes[0]["proof"] = UNKNOWN
         self._history = history
         self._board.place(state)
 
     def run(self, budget: Budget) -> int:
-        """Make playouts until `budget` is spent or the root is proven; give how many.
+        """Make playouts until `budget` is exhausted or the root is proven; return their number.
 
-        Where it is not proven there is at least one.
+        If the root is not proven, at least one playout is made.
         """
         is_timed = math.isfinite(budget.deadline)
         most = max(PLIES // self._plies, 1) if is_timed else _ENDLESS
@@ -95,7 +95,7 @@ class CompiledTree:
         return made
 
     def edges(self) -> Mapping[int, Edge]:
-        """Give what is known of each action that was tried at the root."""
+        """Return the statistics of each action tried at the root."""
         children = self._children(0)
         children = children[children["visits"] > 0]
         columns = (children[name].tolist() for name in ("action", "visits", "value", "proof"))
@@ -105,7 +105,7 @@ class CompiledTree:
         }
 
     def line(self, action: int) -> list[int]:
-        """Give the actions of most visits from the root's `action` on, that one first."""
+        """Return the sequence of most visited actions that starts with the root's `action`."""
         number = self._child(0, action)
         line = [action]
         while len(children := self._children(number)):
@@ -121,7 +121,7 @@ class CompiledTree:
         return self._proves and bool(self._nodes[0]["proof"])
 
     def _wipe(self, start: int, end: int) -> None:
-        # Bytes, for NumPy would set field by field.
+        # As bytes, because NumPy would assign field by field.
         self._nodes[start:end].view(np.uint8)[:] = 0
 
     def _children(self, number: int) -> NDArray[np.void]:
@@ -129,6 +129,6 @@ class CompiledTree:
         return self._nodes[first : first + count]
 
     def _child(self, number: int, action: int) -> int:
-        """Give the number of the child by `action`; -1 if there is none."""
+        """Return the number of the child for `action`, or -1."""
         found = np.flatnonzero(self._children(number)["action"] == action)
         return int(self._nodes[number]["first"]) + int(found[0]) if len(found) else -1

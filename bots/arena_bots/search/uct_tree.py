@@ -1,4 +1,4 @@
-"""A search tree on an array: selecting, adding, backing up and proving, the same for every kind of board."""
+"""A search tree in an array: selecting, adding, backing up and proving, the same for every kind of board."""
 
 from __future__ import annotations
 
@@ -15,44 +15,45 @@ if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int
 
 UNKNOWN, WIN, DRAW, LOSS = 0, 1, 2, 3
-"""What is proven of a node, for the player whose action led there; a result is DRAW less the number."""
+"""What is proven of a node, for the player whose action led there; a result is DRAW minus the number."""
 NODE = np.dtype(
     [
         ("visits", np.uint32),  # playouts through the node
-        ("first", np.uint32),  # its first child; the others follow
+        ("first", np.uint32),  # number of its first child; the others follow
         ("value", np.float32),  # mean of the results for the player whose action led here
-        ("bonus", np.float32),  # the part of the exploration term that depends on the node's own visits
+        ("bonus", np.float32),  # the part of the exploration term that depends on the node's visits
         ("total", np.int32),  # sum of those results
         ("parent", np.uint32),
-        ("count", np.uint16),  # children; 0 for a leaf
-        ("tried", np.uint16),  # children that can be selected; the rest come first, in random order
+        ("count", np.uint16),  # number of children; 0 for a leaf
+        ("tried", np.uint16),  # number of children that can be selected; they come first, in random order
         ("action", np.uint16),  # the action that led here
         ("proof", np.uint16),
     ]
 )
-"""A node: half a cache line. The root is node 0, a child has a larger number than its parent, and all is 0
-behind the last node."""
+"""The type of a node, which is half a cache line. Node 0 is the root, a child has a larger number than its
+parent, and everything behind the last node is 0."""
 TABLE = 1 << 14
-"""Visits up to which the formulas are tabulated."""
+"""Number of visits up to which the formulas are tabulated."""
 _LEAST = np.float32(-3e38)
 _ONE = np.float32(1)
 
 
 class Selection(NamedTuple):
-    """Selects the child of largest `value + scale * bonus`; N visits of the parent, n of the child.
+    """Selects the child with the largest `value + scale * bonus`; N visits of the parent, n of the child.
 
-    UCT: scale c sqrt(2 ln N), bonus 1 / sqrt(n), each child once before; Kocsis and Szepesvari (2006).
+    UCT: scale c sqrt(2 ln N), bonus 1 / sqrt(n), after each child was tried once; Kocsis and Szepesvari
+        (2006).
     PUCT: scale c P sqrt(N), bonus 1 / (1 + n), P = 1 / children; Silver et al. (2017) with equal priors.
     """
 
     bonus: NDArray[np.float32]
-    """By n; `[TABLE]`."""
+    """Bonus by n; `[TABLE]`."""
     scale: NDArray[np.float32]
-    """By N, without P; `[TABLE]`."""
+    """Scale by N, without P; `[TABLE]`."""
     c: float
-    """Exploration."""
+    """Exploration constant."""
     is_puct: bool
-    """PUCT, else UCT."""
+    """Whether the formula is PUCT instead of UCT."""
 
 
 def selection(c: float, *, is_puct: bool) -> Selection:
@@ -68,14 +69,14 @@ def selection(c: float, *, is_puct: bool) -> Selection:
 
 @inline_kernel
 def select(nodes: NDArray[np.void], node: Int, rule: Selection, state: np.uint64) -> tuple[np.uint64, Int]:
-    """Give the next state of chance, and the child to go to from `node`, which has children."""
+    """Return the next random state, and the child to descend to from `node`, which must have children."""
     first, count, tried = (
         np.int64(nodes[node].first),
         np.int64(nodes[node].count),
         np.int64(nodes[node].tried),
     )
     if tried < count:
-        # The others come to the front one after the other, in random order.
+        # Move a random untried child to the front, so that children are tried in random order.
         state, index = draw(state, count - tried)
         child, other = first + tried, first + tried + index
         action = nodes[child].action
@@ -92,7 +93,7 @@ def select(nodes: NDArray[np.void], node: Int, rule: Selection, state: np.uint64
         scale = np.float32(rule.c * np.sqrt(visits if rule.is_puct else 2 * np.log(visits)))
     if rule.is_puct:
         scale /= np.float32(count)
-        # One without visits stands for all of them.
+        # All unvisited children have the same bound, so the first stands for the rest.
         count = min(tried + 1, count)
     best, chosen = _LEAST, first
     for child in range(first, first + count):
@@ -107,7 +108,7 @@ def select(nodes: NDArray[np.void], node: Int, rule: Selection, state: np.uint64
 
 @inline_kernel
 def is_end(nodes: NDArray[np.void], node: Int) -> bool:
-    """Tell whether the match is over at a leaf: who has moved there never loses by that."""
+    """Return whether a leaf is terminal; the player who moved there has won or drawn, never lost."""
     return nodes[node].proof == WIN or nodes[node].proof == DRAW
 
 
@@ -115,7 +116,7 @@ def is_end(nodes: NDArray[np.void], node: Int) -> bool:
 def back_up(
     nodes: NDArray[np.void], path: NDArray[np.uint32], depth: Int, result: Int, rule: Selection
 ) -> None:
-    """Count a playout along `path[: depth + 1]` that ended with `result` for who moved to the last node."""
+    """Record a playout along `path[: depth + 1]`; `result` is for the player who moved to the last node."""
     for index in range(depth, -1, -1):
         node = np.int64(path[index])
         visits = np.int64(nodes[node].visits) + 1
@@ -133,11 +134,11 @@ def back_up(
 
 
 @inline_kernel
-def settle(nodes: NDArray[np.void], path: NDArray[np.uint32], depth: Int, proof: Int, proves: bool) -> None:  # noqa: FBT001 # kernels take positions only
-    """Set what is known at once of node `path[depth]`; with `proves` take it up as far as it proves more.
+def settle(nodes: NDArray[np.void], path: NDArray[np.uint32], depth: Int, proof: Int, proves: bool) -> None:  # noqa: FBT001 # kernels take only positional arguments
+    """Set the immediate proof of node `path[depth]`; with `proves`, propagate it up as far as it proves more.
 
-    Source: Winands, Bjornsson, Saito, Monte-Carlo tree search solver (2008), section 3, here with draws. It
-    changes no selection: that cost 0.3 points of quality, see docs/reference/bots.md.
+    Source: Winands, Bjornsson, Saito, Monte-Carlo tree search solver (2008), section 3, here with draws.
+    Proofs do not change selection: that cost 0.3 points of quality, see docs/reference/bots.md.
     """
     nodes[np.int64(path[depth])].proof = proof
     if proof == UNKNOWN or not proves:
@@ -147,7 +148,7 @@ def settle(nodes: NDArray[np.void], path: NDArray[np.uint32], depth: Int, proof:
         first = np.int64(nodes[node].first)
         best = LOSS
         for child in range(first, first + np.int64(nodes[node].count)):
-            # UNKNOWN is less than the others: it may yet be anything.
+            # UNKNOWN has the smallest number, because it may still turn out to be any result.
             found = np.int64(nodes[child].proof)
             if found == WIN:
                 best = WIN
@@ -155,25 +156,27 @@ def settle(nodes: NDArray[np.void], path: NDArray[np.uint32], depth: Int, proof:
             best = min(best, found)
         if best == UNKNOWN:
             return
-        # What is best for who moves here is the opposite for who moved here.
+        # The best result for the side to move is the opposite for the player who moved here.
         nodes[node].proof = WIN + LOSS - best
 
 
 @kernel
 def keep(nodes: NDArray[np.void], size: Int, root: Int, moved: NDArray[np.uint32]) -> Int:
-    """Make `root` the root and drop what is not below it; give the number of nodes left of `size`.
+    """Make `root` the root and drop everything outside of its subtree; return the new number of nodes.
 
-    What lies behind them is for the caller to clear.
-
-    `moved` is room for `[size]` numbers.
+    Args:
+        nodes: the tree; the caller must clear the entries behind the returned number.
+        size: the number of nodes.
+        root: the new root.
+        moved: scratch space `[size]`.
     """
     nodes[0] = nodes[root]
     moved[root] = 0
     kept = 1
-    # A child's number is larger than its parent's, so each node moves to a place that is not needed any more.
+    # Children have larger numbers than parents, so each node moves to a place that is no longer needed.
     for node in range(root + 1, size):
         old = np.int64(nodes[node].parent)
-        # Every node has moved but the dropped, which stand for 0 where the root is not meant.
+        # All earlier nodes have been moved; dropped ones have number 0, which otherwise means the root.
         parent = np.int64(moved[old]) if old >= root else 0
         if old != root and not parent:
             moved[node] = 0

@@ -1,4 +1,4 @@
-"""UCT on boards that fit a word of 64 bits: the kernel that grows the tree."""
+"""UCT on boards that fit into a 64-bit word: the kernel that grows the tree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BIT = np.uint64(1)
 
 
 @kernel
-def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     nodes: NDArray[np.void],
     size: Int,
     playouts: Int,
@@ -41,15 +41,15 @@ def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
     opp: np.uint64,
     layout: Layout,
     rule: Selection,
-    proves: bool,  # noqa: FBT001 # numba passes by position
+    proves: bool,  # noqa: FBT001 # numba passes arguments by position
     path: NDArray[np.uint32],
     free: NDArray[np.uint64] | None,
     chance: NDArray[np.uint64],
 ) -> tuple[Int, Int]:
-    """Make `playouts` from a root where `own` is to move; give nodes and playouts made, as `Board.grow` says.
+    """Make `playouts` from a root where `own` is to move; return nodes and playouts made, like `Board.grow`.
 
-    `path` is room for `[max_length + 1]`, `free` for `[num_actions]`. Without `free` rollouts are tactical,
-    and only those are compiled.
+    `path` is scratch space `[max_length + 1]`, `free` `[num_actions]`. If `free` is None, rollouts are
+    tactical, and only those are compiled.
     """
     room = len(nodes) - layout.num_actions
     for made in range(playouts):
@@ -82,7 +82,7 @@ def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its a
 
 @inline_kernel
 def _expand(nodes: NDArray[np.void], size: Int, node: Int, cells: np.uint64, layout: Layout) -> Int:
-    """Give `node` a child for each of `cells`; give the number of nodes there are then."""
+    """Add a child to `node` for each of `cells`; return the new number of nodes."""
     end = size
     while cells:
         nodes[end].parent = node
@@ -96,7 +96,7 @@ def _expand(nodes: NDArray[np.void], size: Int, node: Int, cells: np.uint64, lay
 
 @inline_kernel
 def _known(mover: np.uint64, other: np.uint64, layout: Layout, proves: bool) -> Int:  # noqa: FBT001
-    """Give what is seen at once, for `other`, who has just moved."""
+    """Return what is immediately proven for `other`, who has just moved."""
     cells = landings(mover | other, layout)
     if has_line(other, layout):
         return WIN

@@ -1,1 +1,1 @@
-"""The bot `td-lambda`: a value learnt by temporal differences, and what trains it."""
+"""The bot `td-lambda`, with a value function learnt by temporal differences, and its trainer."""

@@ -1,4 +1,4 @@
-"""The bot `td-lambda`: looks at each position it can move to, and takes the one it learnt to value most."""
+"""The bot `td-lambda`: evaluates each successor position and plays the one with the highest learnt value."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, Limit, State
 
 RECIPES = ("best", "linear", "article")
-"""What weights ship with the bot."""
+"""Recipes whose weights ship with the bot."""
 WEIGHTS = Path(__file__).with_name("weights")
 
 
 class TdLambdaBot:
-    """Wins where it can, obeys the rules it is given, and else trusts its value; no search."""
+    """Takes a win, obeys the rules it is given, and otherwise follows its value function without a search."""
 
     deterministic = True
 
     def __init__(self, value: Value, seed: int, *, rules: str) -> None:
         self._value = value
         self._rules = rules
-        self._random = Random(seed)  # noqa: S311 - play needs no secrets
+        self._random = Random(seed)  # noqa: S311 - not used for secrets
 
     def new_match(self, seed: int) -> None:
-        """Begin a match: its ties are drawn from `seed`."""
+        """Begin a match in which ties are broken by `seed`."""
         self._random.seed(seed)
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose among the positions after each action; what they ask of time is nothing."""
+        """Choose among the successor positions; limits are ignored, because evaluating them is quick."""
         del limit
         if not isinstance(state, KInARowState):
             raise TypeError(f"td-lambda was made for connect-four, not for a {type(state).__name__}")
@@ -64,7 +64,7 @@ class TdLambdaBot:
         )
 
     def _worth(self, state: KInARowState) -> dict[int, float]:
-        """Give what the position after each action is worth; a win is more than any value says."""
+        """Return the value of the position after each action; a win exceeds every learnt value."""
         children = {action: state.child(action) for action in state.legal_actions}
         going = {action: child for action, child in children.items() if not child.is_terminal}
         worth = {action: inf if any(child.returns) else 0.0 for action, child in children.items()}
@@ -78,7 +78,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> TdLambdaBot:
     """Make the bot; options `recipe`, `weights` (a file, instead of a recipe) and `rules`.
 
     Raises:
-        OptionError: it is asked to play another game, or of two weights both are given.
+        OptionError: the game is not supported, or both recipe and weights are given.
         PluginError: the weights cannot be read.
     """
     reader = OptionReader("td-lambda", options)

@@ -1,13 +1,13 @@
-"""The 87 features of the linear value, for the player who has just moved.
+"""The 87 features of the linear value function, from the view of the player who has just moved.
 
-| feature | what |
+| feature | meaning |
 | --- | --- |
-| 0 to 41 | its own stones, row by row from the bottom |
-| 42 to 83 | the other's stones likewise |
-| 84 | its stones in the middle column / 6 |
-| 85, 86 | its and the other's open lines / 50 |
+| 0 to 41 | own stones, row by row from the bottom |
+| 42 to 83 | the other player's stones, in the same order |
+| 84 | own stones in the middle column / 6 |
+| 85, 86 | own and the other player's open lines / 50 |
 
-An open line is one of the 69 windows of four with a stone of that player and none of the other's.
+An open line is one of the 69 windows of four cells with stones of one player only, at least one.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ CELLS = ROWS * COLUMNS
 MIDDLE, OWN_LINES, OTHER_LINES = 2 * CELLS, 2 * CELLS + 1, 2 * CELLS + 2
 NUM_FEATURES = 2 * CELLS + 3
 LINES = 50.0
-"""Open lines are counted in parts of this."""
+"""Divisor for the number of open lines."""
 _LANE = ROWS + 1
 _K = 4
 
 BITS = np.array([column * _LANE + row for row in range(ROWS) for column in range(COLUMNS)], np.uint64)
-"""The bit of each cell, row by row from the bottom, in stones laid out `column * 7 + height`; `[42]`."""
+"""Bit of each cell, row by row from the bottom; stones are laid out as `column * 7 + height`; `[42]`."""
 
 
 def _windows() -> NDArray[np.uint64]:
@@ -45,11 +45,11 @@ def _windows() -> NDArray[np.uint64]:
 
 
 WINDOWS = _windows()
-"""The 69 lines of four, as stones are laid out; `[69]`."""
+"""The 69 lines of four, as words in the layout of stones; `[69]`."""
 
 
 def features_of(own: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Give the features of positions; `own` are the stones of who has just moved. `[n]` to `[n, 87]`."""
+    """Return the features of positions, `[n]` to `[n, 87]`; `own` are the stones of the last mover."""
     features = np.zeros((len(own), NUM_FEATURES))
     features[:, :CELLS] = own[:, None] >> BITS & 1
     features[:, CELLS:MIDDLE] = other[:, None] >> BITS & 1

@@ -1,4 +1,4 @@
-"""The rules that come before the value: win, block, and the notebook's double two."""
+"""The rules that take precedence over the value function: win, block, and the notebook's double two."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 def urgent(state: KInARowState, rules: str) -> Sequence[int]:
-    """Give the actions the rules ask for, of which one must be taken; none where they leave the choice free.
+    """Return the actions that the rules allow; empty if they leave the choice free.
 
-    Wins are no affair of the rules: a state that is over needs no value.
+    Wins are not part of the rules, because a terminal state needs no evaluation.
     """
     if rules == "off":
         return ()
@@ -33,12 +33,12 @@ def _landing(state: KInARowState, action: int) -> int:
 
 
 def _would_win(state: KInARowState, action: int) -> bool:
-    """Tell whether the opponent would win where the stone of `action` comes to lie."""
+    """Return whether the opponent would win on the cell where the stone of `action` lands."""
     return state.game.board.has_line(state.opp | _landing(state, action))
 
 
 def _parts_two(state: KInARowState, action: int) -> bool:
-    """Tell whether an opponent's stone there would make a run of exactly two with both ends empty.
+    """Return whether an opponent's stone there would make a run of exactly two with both ends empty.
 
     Source: the TD(lambda) notebook's third rule. Vertical runs never have both ends empty.
     """
@@ -48,7 +48,7 @@ def _parts_two(state: KInARowState, action: int) -> bool:
     row = rows - 1 - height
 
     def at(n: int, down: int, right: int) -> int | None:
-        """Give what lies n steps away; None off the board."""
+        """Return the content of the cell n steps away; None off the board."""
         y, x = row + n * down, action + n * right
         return state.cells[y * columns + x] if 0 <= y < rows and 0 <= x < columns else None
 

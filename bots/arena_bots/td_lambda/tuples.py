@@ -1,12 +1,13 @@
-"""N-tuples for Connect Four: which cells they look at, and the table entry each column contributes to.
+"""N-tuples for Connect Four: the cells of each tuple, and each column's contribution to its table entry.
 
 Sources: Thill, Koch and Konen, Reinforcement learning with n-tuples on the game Connect-4 (2012); Bagheri,
 Thill, Koch and Konen, Online adaptable learning rates for the game Connect-4 (2016).
 
-A cell of a tuple is in one of four states: the first player's, the second's, empty and playable now, empty
-and not yet playable. Most of the 4^8 patterns of eight cells can never lie on a board, because stones fall:
-here each tuple is cut into its columns, the contents that a column can have are numbered, and a pattern's
-entry is the number with these digits. So tables hold what can happen, and a stone changes one digit.
+A cell of a tuple has one of four states: first player's stone, second player's stone, empty and playable now,
+empty and not yet playable. Most of the 4^8 patterns of eight cells cannot occur, because stones fall.
+Therefore each tuple is divided into its columns, the possible contents of a column are numbered, and the
+entry of a pattern is the number with these digits. Tables then contain only possible patterns, and a stone
+changes one digit.
 """
 
 from __future__ import annotations
@@ -24,27 +25,27 @@ ROWS = 6
 COLUMNS = 7
 CELLS = ROWS * COLUMNS
 KEYS = 1 << (ROWS + 1)
-"""Contents of a column: 2^height plus a bit for each stone of the first player, so 1 to 127."""
+"""Number of column keys. A key is 2^height plus a bit for each stone of the first player, so 1 to 127."""
 _PLAYABLE = 2
 _HANGING = 3
 
 
 class Parts(NamedTuple):
-    """Where each tuple looks into its table, column by column."""
+    """The contribution of each column to the table entries of all tuples."""
 
     parts: NDArray[np.int32]
-    """What a column adds to the entry of a tuple: `[COLUMNS, KEYS, 2 * num_tuples]`, mirrored tuples last."""
+    """Each column's part of a tuple's entry; `[COLUMNS, KEYS, 2 * num_tuples]`, mirrored tuples last."""
     starts: NDArray[np.int64]
-    """The first entry of each tuple's table, and the number of all entries; `[num_tuples + 1]`."""
+    """The first entry of each tuple's table, then the total number of entries; `[num_tuples + 1]`."""
 
 
 def draw_tuples(count: int, length: int, seed: int) -> NDArray[np.uint8]:
-    """Draw `count` tuples of cells, walks of a king that visit no cell twice; `[count, length]`, ascending.
+    """Draw `count` tuples as random walks of a king without repeated cells; `[count, length]`, ascending.
 
-    Cells are numbered column by column from the bottom: `column * ROWS + height`. No two tuples are equal,
-    also after mirroring.
+    Cells are numbered column by column from the bottom: `column * ROWS + height`. No two tuples are equal or
+    mirror images of each other.
     """
-    rng = Random(seed)  # noqa: S311 - training needs no secrets
+    rng = Random(seed)  # noqa: S311 - not used for secrets
     found: dict[tuple[int, ...], None] = {}
     while len(found) < count:
         walk = [rng.randrange(CELLS)]
@@ -60,12 +61,12 @@ def draw_tuples(count: int, length: int, seed: int) -> NDArray[np.uint8]:
 
 
 def mirrored(cells: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the cells of the mirror image, ascending."""
+    """Return the cells of the mirror image, ascending."""
     return tuple(sorted((COLUMNS - 1 - cell // ROWS) * ROWS + cell % ROWS for cell in cells))
 
 
 def parts_of(tuples: NDArray[np.uint8]) -> Parts:
-    """Tabulate what each column contributes, for tuples of cells `[num_tuples, length]`."""
+    """Tabulate the contribution of each column, for tuples of cells `[num_tuples, length]`."""
     count = len(tuples)
     parts = np.zeros((COLUMNS, KEYS, 2 * count), np.int32)
     starts = np.zeros(count + 1, np.int64)
@@ -76,7 +77,7 @@ def parts_of(tuples: NDArray[np.uint8]) -> Parts:
             digits, base = _digits(rows)
             parts[column, :, number] = weight * digits
             weight *= base
-        # The start of the table is added once, with the first column.
+        # The offset of the table is added only once, with the first column.
         parts[0, :, number] += starts[number]
         starts[number + 1] = starts[number] + weight
     parts[:, :, count:] = parts[::-1, :, :count]
@@ -84,7 +85,7 @@ def parts_of(tuples: NDArray[np.uint8]) -> Parts:
 
 
 def keys_of(first: int, second: int) -> NDArray[np.intp]:
-    """Give the content of each column, `[COLUMNS]`, of stones laid out `column * 7 + height`."""
+    """Return the key of each column, `[COLUMNS]`, for stones laid out as `column * 7 + height`."""
     bottom = sum(1 << (ROWS + 1) * column for column in range(COLUMNS))
     word = first + (first | second) + bottom
     return np.array([word >> (ROWS + 1) * column & KEYS - 1 for column in range(COLUMNS)], np.intp)
@@ -102,7 +103,7 @@ def _neighbours(cell: int) -> list[int]:
 
 @cache
 def _digits(rows: tuple[int, ...]) -> tuple[NDArray[np.int32], int]:
-    """Number what some rows of a column can show, `[KEYS]`, and give how many such contents there are."""
+    """Number the possible contents of some rows of a column, `[KEYS]`; return how many there are."""
     seen: dict[tuple[int, ...], int] = {}
     digits = np.zeros(KEYS, np.int32)
     for key in range(1, KEYS):

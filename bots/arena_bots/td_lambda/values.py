@@ -1,4 +1,4 @@
-"""What a position is worth by weights that were learnt: by n-tuples, or by a linear function."""
+"""The learnt value functions: n-tuples, or a linear function."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARowState
 
 MAX_BYTES = 1 << 26
-"""Of a file of weights, packed or unpacked; ours have 3 MB at most."""
+"""Maximum size of a weights file in bytes, packed or unpacked; the shipped ones have at most 3 MB."""
 
 
 class Value(Protocol):
-    """Judges positions of Connect Four."""
+    """Evaluates positions of Connect Four."""
 
     def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
-        """Give what each state, which is not over, is worth for who has just moved; `[n]`."""
+        """Return the value of each non-terminal state for the player who has just moved; `[n]`."""
         ...
 
 
 class LinearValue:
-    """A weighted sum of 87 features, bounded by tanh where it was learnt so."""
+    """A weighted sum of 87 features, bounded by tanh if it was trained that way."""
 
     def __init__(self, weights: NDArray[np.floating[Any]], *, squashed: bool) -> None:
-        """Take the weights `[87]`.
+        """Take the weights, `[87]`.
 
         Raises:
-            PluginError: they have another shape, or one is no finite number.
+            PluginError: the shape is wrong, or a weight is not finite.
         """
         if weights.shape != (NUM_FEATURES,) or not np.isfinite(weights).all():
             raise PluginError(f"linear weights are {NUM_FEATURES} finite numbers, not {weights.shape}")
@@ -47,7 +47,7 @@ class LinearValue:
         self._squashed = squashed
 
     def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
-        """Give what each state is worth for who has just moved."""
+        """Return the value of each state for the player who has just moved; `[n]`."""
         own = np.array([state.opp for state in states], np.uint64)
         other = np.array([state.own for state in states], np.uint64)
         sums = features_of(own, other) @ self._weights
@@ -60,18 +60,18 @@ class TupleValue:
     def __init__(
         self, tuples: NDArray[np.uint8], tables: NDArray[np.int8], scales: NDArray[np.floating[Any]]
     ) -> None:
-        """Take what is kept of a training.
+        """Take the arrays of a weights file.
 
         Args:
-            tuples: cells of each tuple, `[num_tuples, length]`.
-            tables: entries of all tuples one after the other, for after-states with an even and with an odd
-                number of stones: `[2, entries]`.
-            scales: what a unit of each tuple's entries is worth; `[2, num_tuples]`.
+            tuples: the cells of each tuple, `[num_tuples, length]`.
+            tables: the concatenated tables of all tuples, for after-states with an even and an odd number of
+                stones; `[2, entries]`.
+            scales: the value of one unit in each tuple's table; `[2, num_tuples]`.
 
         Raises:
-            PluginError: they do not fit together.
+            PluginError: the shapes do not match.
         """
-        if tuples.ndim != 2 or not tuples.size or tuples.max() >= CELLS:  # noqa: PLR2004 # as the docstring says
+        if tuples.ndim != 2 or not tuples.size or tuples.max() >= CELLS:  # noqa: PLR2004 # a matrix, as documented
             raise PluginError(f"tuples are rows of cells below {CELLS}")
         self._parts, starts = parts_of(tuples)
         wanted = ((2, int(starts[-1])), (2, len(tuples)))
@@ -83,7 +83,7 @@ class TupleValue:
         self._tables = tables * np.repeat(scales.astype(np.float32), sizes, axis=1)
 
     def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
-        """Give what each state is worth for who has just moved."""
+        """Return the value of each state for the player who has just moved; `[n]`."""
         columns = np.arange(COLUMNS)
         worth = np.zeros(len(states))
         for number, state in enumerate(states):
@@ -91,30 +91,30 @@ class TupleValue:
             first, second = (state.opp, state.own) if player else (state.own, state.opp)
             entries = self._parts[columns, keys_of(first, second)].sum(axis=0)
             total = float(self._tables[player, entries].sum())
-            # The tables speak for the first player; who has just moved is the one not to move.
+            # Tables hold values for the first player; the player who has just moved is the one not to move.
             worth[number] = total if player else -total
         return np.tanh(worth)
 
 
 def load_value(path: str | Path) -> Value:
-    """Read a file of weights.
+    """Read a weights file.
 
     Raises:
-        PluginError: it is missing, damaged, or holds no weights of this bot.
+        PluginError: the file is missing or damaged, or does not contain weights of this bot.
     """
     arrays = load_arrays(path, max_bytes=MAX_BYTES)
     try:
         return value_of(arrays)
     except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise PluginError(f"{path} holds no weights of td-lambda: {error}") from error
+        raise PluginError(f"{path} contains no weights of td-lambda: {error}") from error
 
 
 def value_of(arrays: Mapping[str, NDArray[Any]]) -> Value:
-    """Make a value of arrays by name: `linear` and `squashed`, or `tuples`, `tables` and `scales`.
+    """Make a value function from arrays by name: `linear` and `squashed`, or `tuples`, `tables` and `scales`.
 
     Raises:
-        PluginError: their shapes are wrong.
-        KeyError: one is missing.
+        PluginError: a shape is wrong.
+        KeyError: an array is missing.
     """
     if "linear" in arrays:
         return LinearValue(arrays["linear"], squashed=bool(arrays["squashed"]))

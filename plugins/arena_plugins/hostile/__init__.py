@@ -1,7 +1,7 @@
-"""Bots that misbehave, one way each, to show what the referee and the isolation do about it.
+"""Bots that misbehave, each in one way, to test how the referee and the sandbox react.
 
-Authors of adapters and games can play them too: `cases()` lists them with what each must end in. They speak
-arena-bot/1 and need nothing but a Python interpreter and its standard library.
+Authors of adapters and games can use them too: `cases()` lists them with the expected terminations. They
+speak arena-bot/1 and need only a Python interpreter with its standard library.
 """
 
 from arena_plugins.hostile.cases import HostileCase, cases

@@ -1,6 +1,6 @@
-"""Runs one bot of the list, or prints the list: `python -m arena_plugins.hostile LIST|NAME`.
+"""Runs one hostile bot, or prints the list of them: `python -m arena_plugins.hostile LIST|NAME`.
 
-It can also be started by its path under `python -I -S`: the bots need the standard library only.
+It can also be started by path under `python -I -S`, because the bots need only the standard library.
 """
 
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 if not __package__:
-    # Started by its path: the real package would import libraries that a bare interpreter does not see.
+    # Started by path: importing the real package would import libraries that are not on the path under -S.
     package = ModuleType("arena_plugins")
     package.__path__ = [str(Path(__file__).parents[1])]
     sys.modules[package.__name__] = package

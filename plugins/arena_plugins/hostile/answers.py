@@ -1,4 +1,4 @@
-"""Answers that are none: illegal, out of order, or no message at all."""
+"""Bots whose answers are invalid: illegal, out of order, or not a message at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _empty_lines(go: Message) -> None:
 
 
 def _print(go: Message) -> None:
-    # As in a host, where standard output has become standard error before a bot can print.
+    # In a host, standard output is redirected to standard error before a bot can print.
     os.write(2, b"thinking ...\n")
     act(go)
 

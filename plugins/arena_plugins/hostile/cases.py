@@ -1,4 +1,4 @@
-"""The hostile programs as values, for tests of adapters and games."""
+"""The hostile programs as data, for tests of adapters and games."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ _PROGRAM = str(Path(__file__).with_name("__main__.py"))
 
 
 class HostileCase(NamedTuple):
-    """One hostile program, and what it must end in."""
+    """One hostile program and the terminations expected of it."""
 
     number: int
-    """Of the acceptance matrix; 0 for one that is not in it."""
+    """Its number in the acceptance matrix; 0 if it is not listed there."""
     name: str
-    """What it does, in a word."""
+    """A short name for the misbehaviour."""
     expected: Mapping[str, tuple[str, ...]]
-    """By isolation tier, the terminations that are right; a tier that promises nothing is left out.
+    """The expected terminations for each isolation tier; a tier without guarantees is left out.
 
-    `rules` means that the program has no effect: it plays on, first legal actions only.
+    `rules` means that the misbehaviour has no effect: the program plays on with the first legal action.
     """
     move: int
-    """Which of its moves it misbehaves at, from 1; 0 is every move."""
+    """The number of its move at which it misbehaves, from 1; 0 means every move."""
     limit_ms: int
-    """The time for a move that it is made for, in milliseconds, with the usual margin of 50 ms."""
+    """The time for a move that it is designed for, in milliseconds, with the usual margin of 50 ms."""
     init_s: float
-    """The time to start that it is made for, in seconds."""
+    """The startup time that it is designed for, in seconds."""
     memory_bytes: int
-    """The memory limit that it is made for."""
+    """The memory limit that it is designed for, in bytes."""
     opponent: str
-    """Name of the program it is to play against: `good` answers at once, `slow` after 50 ms."""
+    """Name of the program it plays against: `good` answers at once, `slow` after 50 ms."""
     needs: tuple[str, ...]
-    """What it must be given to reach for, see `command`."""
+    """The canaries it attacks, as keys for `command`."""
 
     def command(self, python: str, canaries: Mapping[str, object] | None = None) -> list[str]:
-        """Return the command line that starts it.
+        """Return the command line that starts the program.
 
         Args:
-            python: path of a Python interpreter; no other package need be installed there.
-            canaries: what it reaches for, by the keys in `needs`; what is missing it does not try.
-                `store` and `weights` are files it tries to read or write. `folder` is one whose mode it tries
-                to change by a link. At `port` of 127.0.0.1 and at the abstract socket `abstract` something
-                listens. `pid` is a process it tries to read, trace and signal. `mark` are hex digits by which
-                what it leaves in the kernel is found.
+            python: path of a Python interpreter; it needs no other packages.
+            canaries: the targets of the attack, by the keys in `needs`; missing ones are not attacked.
+                `store` and `weights` are files it tries to read or write. `folder` is a folder whose mode it
+                tries to change through a link. `port` is a listening TCP port on 127.0.0.1, `abstract` the
+                name of a listening abstract socket. `pid` is a process it tries to read, trace and signal.
+                `mark` is a string of hex digits that identifies the objects it leaves in the kernel.
         """
         told = (
             [f"canaries={','.join(f'{key}:{value}' for key, value in canaries.items())}"] if canaries else []
@@ -60,7 +60,7 @@ class HostileCase(NamedTuple):
 
 
 def cases() -> tuple[HostileCase, ...]:
-    """Return all hostile programs, in the order in which the arena itself tries them."""
+    """Return all hostile programs, in the order in which the arena's own trial runs them."""
     return tuple(_case(row) for row in TABLE if not row.is_plugin)
 
 

@@ -1,4 +1,4 @@
-"""Bots that go wrong at their start, and bots that claim what is not so."""
+"""Bots that fail at startup, and bots that make false claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 EVIL = "[/]\x1b]52;c;eA==\x07\u202e'; DROP TABLE bots;--../../x=cmd\u200b" + "A" * 300
-"""What no terminal, table, file name or database may be given as it is."""
+"""Text that must never reach a terminal, table, file name or database unescaped."""
 GREETINGS: dict[str, Message] = {
     "no-common-protocol": {"protocol": 99},
     "wrong-nonce": {"nonce": "f" * 16},
@@ -22,9 +22,9 @@ GREETINGS: dict[str, Message] = {
     "evil-name": {"name": EVIL, "version": EVIL, "games": [EVIL]},
     "false-deterministic": {"deterministic": True},
 }
-"""What differs in the hello of some."""
+"""For some bots, the fields in which their `hello` differs from an honest one."""
 DELAYS = {"never-reads": FOREVER_S, "reads-late": 0.3}
-"""Seconds some wait after ready before they read on."""
+"""For some bots, the seconds they wait after `ready` before they read on."""
 
 
 def _wild_info(go: Message) -> None:
@@ -69,10 +69,10 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
 
 
 def greet(name: str) -> None:
-    """Answer hello, or not.
+    """Answer `hello`, unless the bot is one that does not.
 
     Raises:
-        SystemExit: for the bots that crash now.
+        SystemExit: the bot is one that crashes at this point.
     """
     nonce = receive()["nonce"]
     if name == "silent-start":
@@ -88,10 +88,10 @@ def greet(name: str) -> None:
 
 
 def get_ready(name: str, new_match: Message) -> None:
-    """Answer new_match, or not.
+    """Answer `new_match`, unless the bot is one that does not.
 
     Raises:
-        SystemExit: for the bot that crashes now.
+        SystemExit: the bot is one that crashes at this point.
     """
     if name == "never-ready":
         time.sleep(FOREVER_S)
@@ -102,6 +102,6 @@ def get_ready(name: str, new_match: Message) -> None:
     ready: Message = {"type": "ready", "match": "another" if name == "wrong-ready" else new_match["match"]}
     if name == "false-deterministic":
         ready["deterministic"] = True
-    # In one piece, so that whoever reads the first line can have the second one.
+    # One write, so that a reader of the first line can already have the second line in its buffer.
     raw(json.dumps(ready).encode() + b"\n" + (b'{"type":"pong","n":1}\n' if name == "chatter" else b""))
     time.sleep(DELAYS.get(name, 0.0))

@@ -1,4 +1,4 @@
-"""Bots that take too long, or just not too long."""
+"""Bots that exceed their time, or only just keep it."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ if TYPE_CHECKING:
 _PIECE_S = 0.05
 _WAKE_S = 0.01
 _CROWD = 120
-"""Threads; a bot may have 128."""
+"""Number of threads; a bot may have 128."""
 _EARLY_S = 0.06
-"""So long before its deadline they start."""
+"""Seconds before its deadline at which the threads start."""
 _ROUNDS = 100_000
-"""About 50 ms of CPU."""
+"""PBKDF2 rounds that take about 50 ms of CPU time."""
 _BURSTERS, _PERIOD_S, _BURST_ROUNDS = 60, 0.01, 80
-"""Threads that all compute for a moment at the same time, how often, and how long: half of a core."""
+"""Threads that compute in short simultaneous bursts, the period of a burst in seconds, and the PBKDF2 rounds
+of a burst; together they use half of a core."""
 _MEEKEST = 19
 
 
 def _answer_at(offset_ms: float) -> Callable[[Message], None]:
-    """Give a behaviour that answers so long after its limit; the margin is taken to be 50 ms."""
+    """Return a behaviour that answers `offset_ms` after its limit; the margin is assumed to be 50 ms."""
 
     def wait(go: Message) -> None:
         time.sleep((go["clock"]["you_ms"] + offset_ms) / 1000)
@@ -78,11 +79,11 @@ def _drip_lines(go: Message) -> None:
 
 
 def _crowd(go: Message) -> None:
-    """Answer too late, and keep the referee from its processor meanwhile, so that it may blame itself."""
+    """Answer too late while starving the referee of CPU time, to make it blame itself for the delay."""
     time.sleep(go["clock"]["you_ms"] / 1000 - _EARLY_S)
 
     def compute() -> None:
-        # Lets go of the interpreter's lock, so that all of them run.
+        # PBKDF2 releases the interpreter lock, so all threads run in parallel.
         hashlib.pbkdf2_hmac("sha256", b"", b"", _ROUNDS)
 
     for _ in range(_CROWD):
@@ -91,7 +92,7 @@ def _crowd(go: Message) -> None:
 
 
 def _crowd_in_bursts(_go: Message) -> None:
-    """Never answer, and look starved: many threads wait for each other while half of a core is idle."""
+    """Never answer, and look starved: many threads wait for each other while half a core is idle."""
 
     def compute() -> None:
         while True:
@@ -104,9 +105,9 @@ def _crowd_in_bursts(_go: Message) -> None:
 
 
 def _meek(go: Message) -> None:
-    """Never answer, and look starved: whatever else there is to do on the machine goes first."""
+    """Never answer, and look starved: the process gives way to everything else on the machine."""
     os.nice(_MEEKEST)
-    with suppress(AttributeError, OSError):  # other systems have no such policy, and the sandbox refuses it
+    with suppress(AttributeError, OSError):  # other systems lack this policy, and the sandbox refuses it
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     _busy(go)
 
@@ -128,13 +129,13 @@ def _ponder(go: Message) -> None:
 
 
 def _wake_by_timer(go: Message) -> None:
-    """Ponder: a timer of the system sends SIGCONT while the arena has this process stopped."""
+    """Ponder: a kernel timer sends SIGCONT while the arena has stopped this process."""
     create = getattr(ctypes.CDLL(None), "timer_create", None)
     timer = ctypes.c_void_p()
-    # struct sigevent: value, SIGCONT, SIGEV_SIGNAL, and room for the rest.
+    # struct sigevent: value, SIGCONT, SIGEV_SIGNAL, then padding.
     event = struct.pack("=Qii48x", 0, signal.SIGCONT, 0)
     if create is not None and create(time.CLOCK_MONOTONIC, event, ctypes.byref(timer)) == 0:
-        # A timer that repeats itself is of no use: the system sends its signal no second time.
+        # A periodic timer would not help: the kernel does not queue its signal a second time.
         once = struct.pack("=qqqq", 0, 0, 0, int(_WAKE_S * 1e9))
         ctypes.CDLL(None).timer_settime(timer, 0, once, None)
     _ponder(go)

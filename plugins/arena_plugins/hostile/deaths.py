@@ -1,4 +1,4 @@
-"""Bots that die, in every way there is."""
+"""Bots that die, each in a different way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _close_stdin(go: Message) -> None:
 
 def _kill_itself(name: str) -> Callable[[Message], None]:
     def die(_: Message) -> None:
-        # By its name, since not every system has each.
+        # Looked up by name, because not every system has every signal.
         os.kill(os.getpid(), getattr(signal, name))
         time.sleep(FOREVER_S)
 
@@ -39,7 +39,7 @@ def _raise(_: Message) -> None:
 
 
 def _exception(go: Message) -> None:
-    """Do what a host does with the exception of its bot."""
+    """Report an exception the way a host reports an exception of its bot."""
     send(
         {"type": "error", "id": go["id"], "code": "bot_error", "message": "RuntimeError: caught by the host"}
     )

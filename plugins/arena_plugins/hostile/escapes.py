@@ -1,4 +1,4 @@
-"""Bots that reach for what is not theirs; one that got it says WORKED, and all of them play on."""
+"""Bots that try to escape the sandbox. All play on; a successful one sends a remark starting with WORKED."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WORKED = "WORKED"
-"""How the remark of a bot begins whose attack worked."""
+"""The first word of a bot's remark after a successful attack."""
 _CANARIES = "canaries="
-"""How the argument begins that names what to reach for: `KEY:VALUE,…`."""
+"""Prefix of the argument that names the targets: `KEY:VALUE,…`."""
 _MANY_PROCESSES, _MANY_THREADS = 2_000, 20_000
-"""So many that it takes long enough to be seen."""
+"""Numbers large enough that creating them takes long enough for the arena to notice."""
 _LOOK_S = 0.3
-"""Seconds in which the arena looks at a bot several times."""
+"""Seconds in which the arena inspects a bot several times."""
 _KEY_DIGITS = 7
-"""Hex digits of a mark that fit into the key of a segment, which is a signed 32-bit number."""
+"""Hex digits of a mark that fit into the key of a shared memory segment, a signed 32-bit integer."""
 _PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
 
 
 def read_canaries(arguments: list[str]) -> None:
-    """Learn what to reach for from the arguments of the program."""
+    """Read the targets of the attacks from the program's arguments."""
     for argument in arguments:
         if argument.startswith(_CANARIES):
             for pair in argument.removeprefix(_CANARIES).split(","):
@@ -43,7 +43,7 @@ _canaries: dict[str, str] = {}
 
 
 def _attempt(attack: Callable[[], str]) -> Callable[[Message], None]:
-    """Give a behaviour that tries an attack, which gives what it got, and plays on."""
+    """Return a behaviour that runs an attack, reports what it obtained, and plays on."""
 
     def behave(go: Message) -> None:
         with suppress(OSError, KeyError, RuntimeError):
@@ -64,7 +64,7 @@ def _fork_bomb() -> str:
 
 
 def _thread_bomb() -> str:
-    # Their stacks are small, or the limit on addresses would be reached first.
+    # With the default stack size the limit on address space would be reached before the limit on threads.
     threading.stack_size(1 << 16)
     for _ in range(_MANY_THREADS):
         threading.Thread(target=time.sleep, args=(FOREVER_S,), daemon=True).start()
@@ -83,7 +83,7 @@ def _daemon() -> str:
 
 
 def _until_killed(fill: Callable[[], None]) -> Callable[[], str]:
-    """Return an attack that waits for its end once it has what it wants."""
+    """Return an attack that obtains its resource and then waits to be killed."""
 
     def attack() -> str:
         fill()
@@ -113,13 +113,16 @@ def _nested_folders() -> str:
     for _ in range(1_500):
         Path("deep").mkdir()
         os.chdir("deep")
-    # So that the arena has time to look, if it does.
+    # Leaves the arena time to inspect the folder.
     time.sleep(_LOOK_S)
     return ""
 
 
 def _link_swap() -> str:
-    """Swap a folder and a link to a foreign one all the time: whoever opens up or removes it by name errs."""
+    """Keep swapping a folder with a link to a foreign folder.
+
+    A process that changes the mode of the folder by its name, or removes it by name, then hits the link.
+    """
     Path("folder").mkdir()
     Path("folder", "file").touch()
     Path("link").symlink_to(_canaries["folder"])
@@ -212,7 +215,7 @@ def _ptrace() -> str:
 
 
 def _signal() -> str:
-    # One that nobody minds who does not wait for it: should it work, only the canary notices.
+    # SIGURG is ignored by default: if the attack works, only the canary, which waits for it, notices.
     os.kill(int(_canaries["pid"]), signal.SIGURG)
     return ""
 

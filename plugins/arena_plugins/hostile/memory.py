@@ -1,4 +1,4 @@
-"""Bots that want more memory than they may have."""
+"""Bots that exceed their memory limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _touch(_: Message) -> None:
 
 
 def _reserve(go: Message) -> None:
-    """Do what a host does when its bot runs out of memory."""
+    """Report exhausted memory the way a host reports it for its bot."""
     try:
         bytearray(_TOO_MUCH)
     except MemoryError:

@@ -1,4 +1,4 @@
-"""The life of a hostile bot: it plays the first legal action until the move it is to fail at."""
+"""The main loop of a hostile bot: it plays the first legal action until the move at which it misbehaves."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ BEHAVIOURS: dict[str, Callable[[Message], None]] = {
     **memory.BEHAVIOURS,
     **output.BEHAVIOURS,
 }
-"""What they do instead of playing; the other programs of the table differ at the start only."""
+"""What each bot does instead of playing; bots of the table without an entry differ only at startup."""
 
 
 def main(arguments: list[str]) -> None:
-    """Print the list for `LIST`, or be the bot `NAME [MOVE]`: 1 is its first move, 0 every one; 2 by default.
+    """Print the list for `LIST`, or run the bot `NAME [MOVE]`; it misbehaves at MOVE (0: always; default 2).
 
-    Further arguments are for those that reach for something (`canaries=…`), or to be found by.
+    Further arguments are `canaries=…`, the targets of an attack, or marks by which the process can be found.
 
     Raises:
-        SystemExit: the bot is no program, but a plugin that a trial makes.
+        SystemExit: the bot is not a program but a plugin that a trial makes.
     """
     name, *rest = arguments or ["LIST"]
     if name == "LIST":
@@ -47,10 +47,10 @@ def main(arguments: list[str]) -> None:
 
 
 def play(name: str, move: int) -> None:
-    """Speak arena-bot/1 until told to quit, but for the one thing.
+    """Speak arena-bot/1 until `quit`, honestly except for the misbehaviour.
 
     Raises:
-        SystemExit: it is to end, or the arena closed the pipe.
+        SystemExit: the bot is one that exits, or the arena closed the pipe.
     """
     claims.greet(name)
     behave, num_asked = BEHAVIOURS.get(name, act), 0

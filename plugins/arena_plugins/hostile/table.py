@@ -1,4 +1,4 @@
-"""All hostile bots: what each is expected to end in, and from which isolation tier on."""
+"""The table of hostile bots: the expected terminations of each, and the isolation tier they start from."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ class Misbehaviour(NamedTuple):
     """One row of the table."""
 
     number: int
-    """Of the acceptance matrix; 0 for one that is not in it."""
+    """Its number in the acceptance matrix; 0 if it is not listed there."""
     name: str
     expected: tuple[str, ...]
-    """The terminations that are right; `rules` where it is to have no effect."""
+    """The correct terminations; `rules` if the misbehaviour must have no effect."""
     tier: str = "T1"
-    """The weakest tier for which that holds."""
+    """The weakest tier in which `expected` is guaranteed."""
     move: int = 2
-    """Which of its moves it fails at, from 1; 0 is every move."""
+    """The number of its move at which it misbehaves, from 1; 0 means every move."""
     limit_ms: int = 10_000
-    """Its time for a move."""
+    """Its time for a move, in milliseconds."""
     init_s: float = 20.0
-    """Seconds it has to start."""
+    """Its startup time, in seconds."""
     opponent: str = "good"
-    """Whom it plays."""
+    """The name of its opponent."""
     memory_bytes: int = 128 << 20
-    """Its limit."""
+    """Its memory limit, in bytes."""
     is_plugin: bool = False
-    """Whether it is a plugin in a host, which the trial makes, and not one of the programs here."""
+    """Whether it is a plugin in a host, made by the trial, instead of a program of this package."""
     stronger: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """What is right instead from a stronger tier on: the tier and the terminations, weakest tier first."""
+    """Other correct terminations in stronger tiers: pairs of tier and terminations, weakest tier first."""
     needs: tuple[str, ...] = ()
-    """What it must be told to reach for, keys of `canaries=`."""
+    """The targets it must be given, as keys of `canaries=`."""
 
     def expected_in(self, tier: str) -> tuple[str, ...]:
-        """Return the terminations that are right in a tier; none where the tier promises nothing."""
+        """Return the correct terminations in a tier; empty if the tier guarantees nothing."""
         if tier < self.tier:
             return ()
         return next((found for least, found in reversed(self.stronger) if tier >= least), self.expected)
@@ -41,7 +41,7 @@ class Misbehaviour(NamedTuple):
 
 _SHORT_MS = 300
 _FILLING_MS = 60_000
-"""Long enough for a busy disk to take 4,096 new files: it is the bound that shall end the match."""
+"""Milliseconds; enough for a busy disk to create 4,096 files, so the quota ends the match, not the clock."""
 
 
 def _late(number: int, name: str, move: int = 2) -> Misbehaviour:
@@ -57,7 +57,10 @@ def _reaching(number: int, name: str, *needs: str) -> Misbehaviour:
 
 
 def _filling(number: int, name: str, expected: tuple[str, ...] = ("oom",)) -> Misbehaviour:
-    """Make the row of a bot that fills its scratch folder: polled in weak tiers, a file system in T3."""
+    """Return the row of a bot that fills its scratch folder.
+
+    Weak tiers poll the folder's size; in T3 the folder is a file system of limited size.
+    """
     return Misbehaviour(number, name, expected, limit_ms=_FILLING_MS, stronger=(("T3", ("rules",)),))
 
 
@@ -85,20 +88,20 @@ TABLE: tuple[Misbehaviour, ...] = (
     *_all("crash", (16, "close-stdout"), (17, "close-stdin"), (18, "exit-0"), (19, "exit-3")),
     *_all("crash", (20, "system-exit"), (21, "os-exit"), (22, "segv"), (23, "abrt"), (24, "kill")),
     *_all("crash", (0, "raise"), (0, "die-after-answer")),
-    # From T2 on there is no child to leave behind: the fork fails, and so does the bot.
+    # From T2 on, fork fails: there is no child to leave behind, and the bot crashes.
     *_all("crash", (0, "orphan"), (0, "orphan-after-answer")),
     *_all("bot_error", (26, "exception"), (0, "error"), (68, "evil-text")),
     *_all("malformed", (27, "bad-utf8"), (28, "bom"), (29, "nan"), (30, "duplicate-keys"), (31, "nesting")),
     *_all("malformed", (32, "array"), (33, "true"), (34, "float"), (35, "string"), (36, "null")),
     *_all("malformed", (37, "trailing-junk"), (40, "noise")),
     *_all("oom", (41, "memory-touched"), (42, "memory-reserved"), (43, "memory-leak"), (0, "oom")),
-    # Where the kernel counts they play on, as exact limits do in all tiers; everywhere else the arena counts.
-    # From T2 on no fork is allowed, and in T3 the kernel always counts.
+    # If the kernel counts processes, the bot plays on, because the limit is exact in all tiers. Otherwise the
+    # arena counts. From T2 on fork is forbidden, and in T3 the kernel always counts.
     Misbehaviour(44, "fork-bomb", ("rules", "crash", "oom"), stronger=(("T2", ("rules",)),)),
     Misbehaviour(45, "thread-bomb", ("rules", "crash", "oom"), stronger=(("T3", ("rules",)),)),
     _reaching(46, "daemon"),
     *(_filling(47, "disk"), _filling(48, "inodes"), _filling(48, "deep-folders")),
-    # It plays on at once, and may have answered before the arena looks.
+    # The bot plays on at once, and may answer before the arena inspects its folder.
     _filling(48, "nested-folders", ("oom", "rules")),
     Misbehaviour(47, "large-file", ("rules",)),
     Misbehaviour(49, "descriptors", ("rules",)),
@@ -110,7 +113,7 @@ TABLE: tuple[Misbehaviour, ...] = (
     _reaching(57, "signal-all"),
     _late(58, "ignore-sigterm"),
     Misbehaviour(59, "ponder", ("rules",), opponent="slow", move=0),
-    # No timer wakes it: there is none that sends a signal.
+    # No timer can wake it: the sandbox forbids timers that send signals.
     Misbehaviour(59, "ponder-by-timer", ("rules",), "T2", opponent="slow", move=0),
     _reaching(60, "child-answers"),
     Misbehaviour(61, "silent-start", ("init_timeout",), init_s=1.0),
@@ -123,7 +126,7 @@ TABLE: tuple[Misbehaviour, ...] = (
     *_plugins((67, "lambda-weights"), (67, "hdf5-weights")),
     Misbehaviour(71, "runs-at-install", ("rules",), is_plugin=True),
     *_all("resign", (0, "resign")),
-    # Pinged are only those that idled for long; it is replaced then.
+    # Only bots that idled for long are pinged; a bot that fails the ping is replaced.
     *_all("rules", (0, "dies-of-ping"), (0, "ignores-ping")),
     Misbehaviour(72, "crash-start", ("init_crash",), opponent="silent-start", init_s=1.0),
 )

@@ -1,4 +1,4 @@
-"""arena-bot/1 with the standard library alone, and the right to break it."""
+"""arena-bot/1 implemented with the standard library alone, with functions to violate it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Message = dict[str, Any]
-"""A message as JSON gives it."""
+"""A decoded JSON message."""
 FOREVER_S = 600.0
-"""Seconds after which nobody waits any more."""
+"""Seconds that exceed every timeout of the arena."""
 
 
 def send(message: Message) -> None:
@@ -23,16 +23,16 @@ def send(message: Message) -> None:
 
 
 def raw(data: bytes) -> None:
-    """Write bytes to the arena, all of them."""
+    """Write all of `data` to the arena, unchecked."""
     while data:
         data = data[os.write(1, data) :]
 
 
 def receive() -> Message:
-    """Read the next message; the end of the input ends the program.
+    """Read the next message; end the program at the end of input.
 
     Raises:
-        SystemExit: there is no more.
+        SystemExit: the input has ended.
     """
     line = sys.stdin.readline()
     if not line:
@@ -41,30 +41,30 @@ def receive() -> Message:
 
 
 def act(go: Message, action: object = None) -> None:
-    """Answer with an action, the first legal one if none is given."""
+    """Answer with `action`, by default the first legal one."""
     send({"type": "action", "id": go["id"], "action": go["legal"][0] if action is None else action})
 
 
 def line_for(go: Message, action: str) -> bytes:
-    """Give the line of an answer, whatever its action is."""
+    """Return the line of an answer with `action` inserted as raw JSON."""
     return b'{"type":"action","id":"%s","action":%s}' % (go["id"].encode(), action.encode())
 
 
 def remark(go: Message, text: str) -> None:
-    """Send an `info` with a text."""
+    """Send an `info` message with a text."""
     send({"type": "info", "id": go["id"], "text": text})
 
 
 def forever(_: Message) -> None:
-    """Sleep."""
+    """Sleep for `FOREVER_S` seconds."""
     time.sleep(FOREVER_S)
 
 
 def write(data: bytes) -> Callable[[Message], None]:
-    """Give a behaviour that writes `data` and waits for more questions."""
+    """Return a behaviour that writes `data` and waits for the next message."""
     return lambda _: raw(data)
 
 
 def answer_with(action: str) -> Callable[[Message], None]:
-    """Give a behaviour that answers with what `action` is in JSON."""
+    """Return a behaviour that answers with the raw JSON text `action`."""
     return lambda go: raw(line_for(go, action) + b"\n")

@@ -1,4 +1,4 @@
-"""A bot that looks one move ahead for both sides and otherwise loves the centre."""
+"""A bot that looks one move ahead for both sides and otherwise prefers the centre."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CentreBot(Bot):
-    """Wins at once where it can, avoids giving the opponent a win, then plays near the centre."""
+    """Takes an immediate win, avoids moves that let the opponent win, then plays near the centre."""
 
     deterministic = True
     """The same seed, states and node limits give the same actions; the arena checks it."""
@@ -23,10 +23,10 @@ class CentreBot(Bot):
     def __init__(self, game: Game, seed: int, *, careful: bool) -> None:
         self._rows, self._columns = game.shape
         self._careful = careful
-        self._random = random.Random(seed)  # noqa: S311 - a game, not a secret
+        self._random = random.Random(seed)  # noqa: S311 - used for play, not for secrets
 
     def new_match(self, seed: int) -> None:
-        """Begin a match as a fresh bot would; with this method one bot serves match after match."""
+        """Begin a match as a new bot would; with this method the arena reuses one bot for many matches."""
         self._random.seed(seed)
 
     @override
@@ -44,7 +44,7 @@ class CentreBot(Bot):
 
     def _by_centre(self, state: State, budget: _Budget) -> dict[int, State]:
         actions = list(state.legal_actions)
-        self._random.shuffle(actions)  # equal distances come in any order
+        self._random.shuffle(actions)  # actions of equal distance come in random order
         children: dict[int, State] = {}
         for action in actions:
             if children and budget.is_spent():
@@ -59,12 +59,12 @@ class CentreBot(Bot):
 
 
 class _Budget:
-    """Counts nodes and watches the clock for one answer."""
+    """Counts nodes and checks the clock for one answer."""
 
     def __init__(self, limit: Limit) -> None:
         self.used = 0
         self._nodes = limit.nodes
-        # Nine tenths of the time, for the answer has to travel.
+        # A tenth of the time is left for sending the answer.
         self._deadline = None if limit.seconds is None else time.monotonic() + 0.9 * limit.seconds
 
     def is_spent(self) -> bool:
@@ -77,7 +77,7 @@ class _Budget:
 
 
 def _can_win(state: State, budget: _Budget) -> bool:
-    """Tell whether the side to move can win at once, as far as the budget lets us look."""
+    """Return whether the side to move can win at once; False once the budget is spent."""
     for action in state.legal_actions:
         if budget.is_spent():
             return False
@@ -88,7 +88,7 @@ def _can_win(state: State, budget: _Budget) -> bool:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> CentreBot:
-    """Make the bot; its option is `careful=on|off`, whether it looks at the opponent's answers."""
+    """Make the bot; its option `careful=on|off` says whether it considers the opponent's replies."""
     reader = OptionReader("template", options)
     careful = reader.flag("careful", default=True)
     reader.done()

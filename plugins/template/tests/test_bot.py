@@ -1,4 +1,4 @@
-"""Tests of the bot: the arena's own kit, and what this bot promises."""
+"""Tests of the bot: the arena's conformance kit, and the behaviour that this bot promises."""
 
 import pytest
 

@@ -33,5 +33,5 @@ def test_nothing_is_looked_for(capfd: pytest.CaptureFixture[str]) -> None:
     )
     main_by_entry([msgspec.json.encode(start).decode(), "own", "0.5"])
     first = json.loads(capfd.readouterr().out.splitlines()[0])
-    assert first[:3] == [1, "The bot is made, and has play", False]
+    assert first[:3] == [1, "The bot can be made and has a method play", False]
     assert 'the bot "strange" (arena_bots.minimax:nothing) cannot be imported' in first[3]

@@ -127,7 +127,7 @@ def test_what_a_hook_returns_must_play(third_party: Path, write_module: WriteMod
     with pytest.raises(PluginError, match=r"made a NoneType, which has no play\(state, limit\)"):
         plugin.make_bot(load_game("misere"), 1, {})
     module = write_module((HOOK + "    return 7").replace("make_bot(game, ", "make_game("))
-    with pytest.raises(PluginError, match="made a int, which is no Game"):
+    with pytest.raises(PluginError, match="made a int, which is not a Game"):
         load_entry(GAMES, "g", module).make_game({})
 
 

@@ -73,16 +73,16 @@ OBJECTS = np.array([{"a": 1}, None], dtype=object)
     ("member", "reason"),
     [
         (claim("(1 << 38,)"), "cannot be read"),
-        (claim("(274877906944,)"), "claims 1099511627776 bytes and has 0"),
-        (claim("(274877906944,)", version=b"\x02\x00"), "claims 1099511627776 bytes and has 0"),
-        (claim("(2,)", b"1234"), "claims 8 bytes and has 4"),
-        (claim("(1,)", b"12345678"), "claims 4 bytes and has 8"),
+        (claim("(274877906944,)"), "claims 1099511627776 bytes but has 0"),
+        (claim("(274877906944,)", version=b"\x02\x00"), "claims 1099511627776 bytes but has 0"),
+        (claim("(2,)", b"1234"), "claims 8 bytes but has 4"),
+        (claim("(1,)", b"12345678"), "claims 4 bytes but has 8"),
         (claim("(-2, -2)", b"0" * 16), "cannot be read"),
         (claim("(1000000000000,)", dtype="'S0'"), "cannot be read"),
         (claim("(1,)", b"1234", version=b"\x03\x00"), r"version \(3, 0\)"),
         (claim("(" * 5000), "cannot be read"),
         (claim("()", b"0" * 20_000, dtype="'" + "x" * 20_000 + "'"), "cannot be read"),
-        (array_file(OBJECTS), "holds Python objects, so a pickle"),
+        (array_file(OBJECTS), "holds Python objects, which are stored as a pickle"),
         (b"no array", "cannot be read"),
         (b"", "cannot be read"),
     ],
@@ -108,7 +108,7 @@ def test_a_small_file_that_unpacks_to_much_is_refused_before_it_does(tmp_path: P
 
 def test_an_archive_with_anything_else_is_refused(tmp_path: Path) -> None:
     keras = write(tmp_path, {"config.json": b"{}", "model.weights.h5": b"\x89HDF\r\n"})
-    with pytest.raises(PluginError, match=r"holds 'config.json', which is no array; save weights with"):
+    with pytest.raises(PluginError, match=r"holds 'config.json', which is not an array; save weights with"):
         load_arrays(keras)
     with pytest.raises(PluginError, match="is not an ONNX model but an archive"):
         load_onnx(keras)

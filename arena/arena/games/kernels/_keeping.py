@@ -1,6 +1,6 @@
-"""How compiled kernels are kept on disk, and when they are current."""
+"""The on-disk cache of compiled kernels, and the test whether an entry is current."""
 
-# numba has no types of its own.
+# numba ships no type information.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KERNELS = Path(__file__).parent
 
 
 class _Place:
-    """Where the code of one function is kept, and what tells whether it is current, as numba asks for it."""
+    """The cache location of one function and the stamp of its sources, with the interface numba expects."""
 
     def __init__(self, source: str) -> None:
         self._folder = Path(source).parent
@@ -36,11 +36,11 @@ class _Place:
 
     @property
     def beside(self) -> str:
-        """The folder beside the source, which a sandboxed bot may read but not write."""
+        """The folder beside the source; a sandboxed bot can read but not write it."""
         return str(self._folder / "__pycache__")
 
     def get_cache_path(self) -> str:
-        """Give the folder to write to: where numba is told, beside the source, or in the arena's cache."""
+        """Return the folder to write to: NUMBA_CACHE_DIR, else beside the source, else the arena's cache."""
         told = os.environ.get("NUMBA_CACHE_DIR")
         if not told and os.access(self._folder, os.W_OK):
             return self.beside
@@ -48,15 +48,15 @@ class _Place:
         return str(Path(told or cache() / "kernels", name))
 
     def ensure_cache_path(self) -> None:
-        """Make that folder."""
+        """Create the folder to write to."""
         Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
 
     def get_source_stamp(self) -> str:
-        """Digest all sources that the function can be made of."""
+        """Return a digest of all sources that can end up in the function's machine code."""
         return _stamp(self._folder)
 
     def get_disambiguator(self) -> str:
-        """Tell functions of one name apart: there are none at module level."""
+        """Return a constant; numba uses it to separate functions of equal name, which modules do not have."""
         return "kernel"
 
 
@@ -69,17 +69,17 @@ def _stamp(folder: Path) -> str:
 
 
 class _File(IndexDataCacheFile):
-    """The code of one function in one folder."""
+    """The cached code of one function in one folder."""
 
     def __init__(self, folder: str, name: str, stamp: str) -> None:
         super().__init__(folder, name, stamp)
-        # The version is compared before the rest is read: what old code knew by name may be gone.
+        # numba compares the version before it unpickles the rest, which may refer to names that are gone.
         self._version = f"{numba.__version__} {stamp}"
 
     @property
     def is_sound(self) -> bool:
-        """Whether its index can be read, or is not there."""
-        # What a file that was cut off raises is anybody's guess.
+        """Whether its index is readable or absent."""
+        # Unpickling a truncated file can raise any exception.
         with suppress(Exception):
             self._load_index()
             return True
@@ -91,7 +91,10 @@ class _Kept(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """Reads beside the source too, where it may not write; never fails, for the function can be compiled."""
+    """A cache that also reads entries from the folder beside the source, even if it cannot write there.
+
+    It never raises, because a function that cannot be loaded is compiled.
+    """
 
     _impl_class = _Kept
 

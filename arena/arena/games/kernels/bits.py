@@ -1,4 +1,4 @@
-"""Bits of a word: counting them, and finding one."""
+"""Bit operations on 64-bit words: counting bits, and finding one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from arena.games.kernels.compiling import inline_kernel
 if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int
 
+# The masks below divide a word into fields of 2, 4 and 8 bits, as in the usual parallel population count.
 _ONE = np.uint64(1)
 _BYTE = np.uint64(8)
 _LOW_BYTE = np.uint64(0xFF)
@@ -23,11 +24,11 @@ _BYTES = np.uint64(0x0F0F0F0F0F0F0F0F)
 _LOWS = np.uint64(0x0101010101010101)
 _HIGHS = np.uint64(0x8080808080808080)
 _SLOW_DEPOSIT = frozenset({"bdver4", "znver1", "znver2"})
-"""Processors that know the instruction, but take hundreds of cycles for it."""
+"""Processors that have the instruction PDEP, but need hundreds of cycles for it."""
 
 
 def _nth_in_byte() -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Tabulate the set bit with n set bits below it, for each byte; `[8 * 256]`, n first."""
+    """Return a table of the set bit that has n set bits below it, for each byte; `[8 * 256]`, n first."""
     table = np.zeros((8, 256), np.uint64)
     for byte in range(256):
         for number, bit in enumerate(bit for bit in range(8) if byte >> bit & 1):
@@ -53,7 +54,7 @@ def _emit_population(_typing: Any, _word: Any) -> Any:  # noqa: ANN401 # numba c
 
 
 def _emit_can_deposit(_typing: Any) -> Any:  # noqa: ANN401 # numba calls it with its own objects
-    """Tell whether the processor that is compiled for deposits bits quickly (x86's PDEP)."""
+    """Return whether the target processor executes PDEP (deposit bits, x86 BMI2) quickly."""
 
     def generate(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:  # noqa: ANN401
         triple, name, features = context.codegen().magic_tuple()
@@ -64,7 +65,7 @@ def _emit_can_deposit(_typing: Any) -> Any:  # noqa: ANN401 # numba calls it wit
 
 
 def _emit_deposit(_typing: Any, _source: Any, _mask: Any) -> Any:  # noqa: ANN401 # as above
-    """Spread the low bits of `source` over the set bits of `mask`; without the instruction, 0."""
+    """Scatter the low bits of `source` to the set bits of `mask` (PDEP); 0 without the instruction."""
 
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ANN401
         if "+bmi2" not in context.codegen().magic_tuple()[2].split(","):
@@ -86,19 +87,20 @@ _deposit: Any = intrinsic(_emit_deposit)
 
 @inline_kernel
 def bit_number(word: np.uint64) -> Int:
-    """Give the number of the lowest set bit of `word`; 64 for 0."""
+    """Return the number of the lowest set bit of `word`; 64 for 0."""
     return _trailing_zeros(word)
 
 
 @inline_kernel
 def num_bits(word: np.uint64) -> Int:
-    """Give the number of set bits of `word`."""
+    """Return the number of set bits of `word`."""
     return _population(word)
 
 
 @inline_kernel
 def nth_bit(word: np.uint64, number: Int) -> np.uint64:
-    """Give, alone, the set bit of `word` that has `number` set bits below it; there must be one."""
+    """Return, as a word with one bit, the set bit of `word` with `number` set bits below it."""
+    # PDEP moves bit `number` of its source to the set bit of `word` with that rank.
     if _can_deposit():
         return _deposit(_ONE << np.uint64(number), word)
     return portable_nth_bit(word, number)
@@ -106,15 +108,16 @@ def nth_bit(word: np.uint64, number: Int) -> np.uint64:
 
 @inline_kernel
 def portable_nth_bit(word: np.uint64, number: Int) -> np.uint64:
-    """Do as `nth_bit` without special instructions.
+    """Compute `nth_bit` without special instructions.
 
     Source: Vigna, Broadword implementation of rank/select queries (2008), section 3.
     """
     sums = word - ((word >> _ONE) & _PAIRS)
     sums = (sums & _NIBBLES) + ((sums >> np.uint64(2)) & _NIBBLES)
-    # Byte i holds the number of set bits in the bytes up to i.
+    # Byte i of `sums` is the number of set bits in the bytes 0 to i.
     sums = ((sums + (sums >> np.uint64(4))) & _BYTES) * _LOWS
     wanted = np.uint64(number)
+    # Compare all bytes at once: the number of bytes whose sum is at most `wanted` is the byte with the bit.
     place = np.uint64(num_bits(((wanted * _LOWS | _HIGHS) - sums) & _HIGHS)) * _BYTE
     rest = wanted - ((sums << _BYTE) >> place & _LOW_BYTE)
     return _NTH_IN_BYTE[np.int64(rest << _BYTE | (word >> place & _LOW_BYTE))] << place

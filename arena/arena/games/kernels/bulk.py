@@ -1,4 +1,4 @@
-"""Random matches in bulk, as training data: by the rules of the plain states, millions a second."""
+"""Generates random matches as training data, millions per second, by the rules of the plain states."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ _ONE = np.uint64(1)
 
 
 class Matches(NamedTuple):
-    """Matches from the initial state to their ends."""
+    """Complete matches, from the initial state to the terminal one."""
 
     actions: NDArray[np.uint8 | np.uint16]
-    """Actions, 0 after the end; `[n, max_length]`, of two bytes where there are more than 256 actions."""
+    """The actions, padded with 0; `[n, max_length]`, uint16 if the game has more than 256 actions."""
     lengths: NDArray[np.uint16]
     """Number of actions; `[n]`."""
     outcomes: NDArray[np.int8]
-    """1 if the first player won, -1 if the second did, 0 for a draw; `[n]`."""
+    """1 if the first player won, -1 if the second player won, 0 for a draw; `[n]`."""
 
 
 def random_matches(game: Game, n: int, seed: int) -> Matches:
-    """Play `n` matches with all actions equally likely; the same ones for the same `seed`.
+    """Play `n` matches in which all actions are equally likely; equal seeds produce equal matches.
 
     Raises:
-        ValueError: `n` is negative, or an end is neither a win nor a draw.
+        ValueError: `n` is negative, or a result is neither a win nor a draw.
     """
     if n < 0:
         raise ValueError(f"cannot play {n} matches; n is 0 or more")
-    kind = np.uint8 if game.num_actions <= 256 else np.uint16  # noqa: PLR2004 # values of a byte
+    kind = np.uint8 if game.num_actions <= 256 else np.uint16  # noqa: PLR2004 # number of values of a byte
     actions: NDArray[np.uint8 | np.uint16] = np.zeros((n, game.max_length), kind)
     matches = Matches(actions, np.zeros(n, np.uint16), np.zeros(n, np.int8))
     if layout := layout_of(game):
@@ -56,7 +56,7 @@ def random_matches(game: Game, n: int, seed: int) -> Matches:
     elif cells := cell_layout_of(game):
         _fill_cells(cells, new_board(cells), np.zeros(game.num_actions, np.uint16), seeded(seed), *matches)
     else:
-        _fill_plainly(game, Random(seed), matches)  # noqa: S311 # play needs no secrets
+        _fill_plainly(game, Random(seed), matches)  # noqa: S311 # not used for secrets
     return matches
 
 
@@ -71,7 +71,7 @@ def _fill_plainly(game: Game, rng: Random, matches: Matches) -> None:
 
 
 @kernel
-def _fill(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def _fill(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     layout: Layout,
     free: NDArray[np.uint64],
     chance: NDArray[np.uint64],
@@ -107,7 +107,7 @@ def _fill(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays
 
 
 @kernel
-def _fill_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def _fill_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     layout: CellLayout,
     board: NDArray[np.uint8],
     free: NDArray[np.uint16],

@@ -1,4 +1,4 @@
-"""Matches played to the end by chance, on boards of cells of any size."""
+"""Random playouts on boards of cells, for games of any size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @inline_kernel
 def run_length(board: NDArray[np.uint8], place: Int, step: Int, stone: Int) -> Int:
-    """Give how many of `stone` follow each other from the place after `place`, one every `step`."""
+    """Return the number of consecutive stones of kind `stone` after `place`, in steps of `step`."""
     length = 0
     place += step
     while board[place] == stone:
@@ -30,13 +30,13 @@ def run_length(board: NDArray[np.uint8], place: Int, step: Int, stone: Int) -> I
 
 @inline_kernel
 def is_line(length: Int, layout: CellLayout) -> bool:
-    """Tell whether a row of `length` stones wins."""
+    """Return whether a row of `length` stones wins."""
     return bool(length == layout.k if layout.exact else length >= layout.k)
 
 
 @kernel
 def makes_line(board: NDArray[np.uint8], place: Int, stone: Int, layout: CellLayout) -> bool:
-    """Tell whether `stone` on `place`, where it may lie already, is part of a line."""
+    """Return whether a `stone` on `place`, which may be empty or hold it already, is part of a line."""
     for step in (1, layout.stride - 1, layout.stride, layout.stride + 1):
         length = 1 + run_length(board, place, step, stone) + run_length(board, place, -step, stone)
         if is_line(length, layout):
@@ -46,19 +46,19 @@ def makes_line(board: NDArray[np.uint8], place: Int, stone: Int, layout: CellLay
 
 @inline_kernel
 def is_landing(board: NDArray[np.uint8], place: Int, layout: CellLayout) -> bool:
-    """Tell whether a stone can land on `place`, a cell."""
+    """Return whether a stone can land on the cell `place`."""
     return board[place] == EMPTY and not (layout.gravity and board[place + layout.stride] == EMPTY)
 
 
 @inline_kernel
 def landing(board: NDArray[np.uint8], action: Int, layout: CellLayout) -> Int:
-    """Give the place where the stone of `action` comes to lie; it is no empty cell where there is none."""
+    """Return the place where a stone of `action` lands; if it holds no empty cell, the action is illegal."""
     return climbed(board, np.int64(layout.starts[action]), layout)
 
 
 @inline_kernel
 def climbed(board: NDArray[np.uint8], place: Int, layout: CellLayout) -> Int:
-    """Give the first place without a stone from `place` on upwards; without gravity, `place`."""
+    """Return the first place without a stone, from `place` upwards; without gravity, `place` itself."""
     if layout.gravity:
         while board[place] == MOVER or board[place] == OTHER:
             place -= layout.stride
@@ -67,7 +67,7 @@ def climbed(board: NDArray[np.uint8], place: Int, layout: CellLayout) -> Int:
 
 @kernel
 def list_landings(board: NDArray[np.uint8], free: NDArray[np.uint16], layout: CellLayout) -> Int:
-    """Write the places where a stone can land into `free`, by action; give their number."""
+    """Write the places where a stone can land into `free`, in order of actions; return their number."""
     count = 0
     for action in range(layout.num_actions):
         place = landing(board, action, layout)
@@ -81,7 +81,11 @@ def list_landings(board: NDArray[np.uint8], free: NDArray[np.uint16], layout: Ce
 def renew(
     board: NDArray[np.uint8], free: NDArray[np.uint16], count: Int, index: Int, layout: CellLayout
 ) -> Int:
-    """Replace place `index` of `free`, where a stone lies now, or drop it; give how many places there are."""
+    """Replace the place `free[index]`, which is now occupied, by the one above it, or remove it.
+
+    Returns:
+        The new number of places in `free`.
+    """
     place = climbed(board, np.int64(free[index]), layout)
     if board[place] == EMPTY:
         free[index] = place
@@ -98,9 +102,17 @@ def uniform_cell_playout(
     free: NDArray[np.uint16],
     chance: NDArray[np.uint64],
 ) -> Int:
-    """Play on with all actions equally likely; give the result for `mover`, whose turn it is: 1, 0 or -1.
+    """Play to the end with all actions equally likely; return the result for `mover`, who is to move.
 
-    The stones stay on `board`; `free` is room for `[num_actions]` places.
+    Args:
+        board: the position; it holds the final position afterwards.
+        mover: the side to move, MOVER or OTHER.
+        layout: the game.
+        free: scratch space of `[num_actions]` places.
+        chance: the random state, advanced.
+
+    Returns:
+        1 for a win of `mover`, -1 for a loss, 0 for a draw.
     """
     count = list_landings(board, free, layout)
     state = chance[0]

@@ -1,4 +1,4 @@
-"""Threats on boards of cells, kept up stone by stone, and matches played on with them in sight."""
+"""Incremental threat lists on boards of cells, and playouts that use them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int
 
 NOWHERE = 0
-"""A place that is no cell."""
+"""Place 0, which is a wall and never a cell."""
 _LOST = -1
 
 
 @kernel
 def find_threats(board: NDArray[np.uint8], threats: NDArray[np.uint16], layout: CellLayout) -> None:
-    """Write into `threats[stone]` the empty cells where `stone` makes a line, their number first.
+    """Write into `threats[stone]` the number of empty cells where `stone` completes a line, then the cells.
 
-    `threats` is `[3, 1 + rows * columns]`; row 0 is not used.
+    `threats` is `[3, 1 + rows * columns]`; row 0 is unused.
     """
     for stone in (MOVER, OTHER):
         threats[stone, 0] = 0
@@ -46,9 +46,9 @@ def find_threats(board: NDArray[np.uint8], threats: NDArray[np.uint16], layout: 
 def note_threats(
     board: NDArray[np.uint8], place: Int, stone: Int, threats: NDArray[np.uint16], layout: CellLayout
 ) -> bool:
-    """Add to `threats` what a new `stone` on `place` brings; tell whether it makes a line.
+    """Add the threats that a new `stone` on `place` creates; return whether the stone completes a line.
 
-    A cell that completes a line with the new stone is the first one without such a stone in its direction.
+    In each direction, the only candidates are the first cells beyond the run of stones through `place`.
     """
     for step in (1, layout.stride - 1, layout.stride, layout.stride + 1):
         ahead = run_length(board, place, step, stone)
@@ -74,7 +74,7 @@ def _add(threats: NDArray[np.uint16], stone: Int, place: Int) -> None:
 
 @inline_kernel
 def _has(threats: NDArray[np.uint16], stone: Int, place: Int) -> bool:
-    for index in range(1, 1 + np.int64(threats[stone, 0])):  # noqa: SIM110 # numba knows no generators
+    for index in range(1, 1 + np.int64(threats[stone, 0])):  # noqa: SIM110 # numba has no generators
         if threats[stone, index] == place:
             return True
     return False
@@ -84,13 +84,16 @@ def _has(threats: NDArray[np.uint16], stone: Int, place: Int) -> bool:
 def urgent(
     board: NDArray[np.uint8], stone: Int, threats: NDArray[np.uint16], layout: CellLayout
 ) -> tuple[Int, Int]:
-    """Give how many cells make a line for `stone` if played now, at most 2, and one of them."""
+    """Return the number of cells where `stone` completes a line at once, at most 2, and one such cell.
+
+    Threats whose cell has been taken are removed on the way.
+    """
     found, place = 0, NOWHERE
     index = np.int64(threats[stone, 0])
-    while index and found < 2:  # noqa: PLR2004 # two cannot be parried
+    while index and found < 2:  # noqa: PLR2004 # two threats cannot both be parried
         cell = np.int64(threats[stone, index])
         if board[cell] != EMPTY:
-            # It is taken: the last one comes into its place, which was looked at already.
+            # The cell is taken: overwrite it with the last entry, which has already been examined.
             last = np.int64(threats[stone, 0])
             threats[stone, index] = threats[stone, last]
             threats[stone, 0] = last - 1
@@ -104,13 +107,13 @@ def urgent(
 def _is_given(
     board: NDArray[np.uint8], place: Int, stone: Int, threats: NDArray[np.uint16], layout: CellLayout
 ) -> bool:
-    """Tell whether a stone on `place` lets `stone` make a line on top of it."""
+    """Return whether a stone on `place` lets `stone` complete a line directly above it."""
     above = place - layout.stride
     return layout.gravity and board[above] == EMPTY and _has(threats, stone, above)
 
 
 @kernel
-def _choose(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def _choose(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     board: NDArray[np.uint8],
     other: Int,
     threats: NDArray[np.uint16],
@@ -119,16 +122,18 @@ def _choose(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
     count: Int,
     state: np.uint64,
 ) -> tuple[np.uint64, Int, Int]:
-    """Draw a place that gives `other` nothing; _LOST if all do, NOWHERE if there is none.
+    """Draw a random place after which `other` cannot win at once.
 
-    Gives the next state of chance, the number of places in `free`, and the place.
+    Returns:
+        The next random state, the number of places left in `free`, and the place; _LOST if every place lets
+        `other` win, NOWHERE if there is no place.
     """
     left = count
     while left:
         state, index = draw(state, left)
         place = climbed(board, np.int64(free[index]), layout)
         if board[place] != EMPTY:
-            # Nothing lands here any more.
+            # Nothing can land here any more: drop it and close both gaps (rejected places follow `left`).
             free[index] = free[left - 1]
             free[left - 1] = free[count - 1]
             left, count = left - 1, count - 1
@@ -142,7 +147,7 @@ def _choose(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
 
 
 @kernel
-def tactical_cell_playout(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def tactical_cell_playout(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     board: NDArray[np.uint8],
     mover: Int,
     threats: NDArray[np.uint16],
@@ -150,9 +155,10 @@ def tactical_cell_playout(  # noqa: PLR0913, PLR0917 # a kernel has no object to
     free: NDArray[np.uint16],
     chance: NDArray[np.uint64],
 ) -> Int:
-    """Play on at random but for wins, threats to parry and wins not to leave; give the result for `mover`.
+    """Play to the end at random, but win, parry and avoid giving wins; return the result for `mover`.
 
-    As `tactical_playout` of words does. The stones stay on `board`; `threats` must be those of the board.
+    The policy is that of `tactical_playout`. `board` holds the final position afterwards; `threats` must
+    describe `board`, and is updated.
     """
     count = list_landings(board, free, layout)
     state = chance[0]

@@ -1,4 +1,4 @@
-"""What kernels know of a k-in-a-row game of any size: a board of cells, with a wall around it."""
+"""The form in which kernels see a k-in-a-row game of any size: a board of cells, surrounded by walls."""
 
 from __future__ import annotations
 
@@ -14,35 +14,36 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 EMPTY, MOVER, OTHER, WALL = 0, 1, 2, 3
-"""What is on a place: nothing, a stone of the side to move at the start, one of the other, or no cell."""
+"""Contents of a place: nothing, a stone of the side to move at the start, one of the other side, a wall."""
 
 
 class CellLayout(NamedTuple):
-    """A k-in-a-row game on places in rows, row 0 on top; a wall after each row, and rows of walls around.
+    """A k-in-a-row game on a flat array of places, row 0 on top, with walls around the cells.
 
-    So neighbouring places lie 1, `stride - 1`, `stride` or `stride + 1` apart.
+    One wall follows each row, and there is a row of walls above and below. Runs therefore stop without bounds
+    checks. Neighbouring places are 1, `stride - 1`, `stride` or `stride + 1` apart.
     """
 
     num_actions: int
-    """Actions are the ints from 0."""
+    """Actions are the ints in `[0, num_actions)`."""
     k: int
-    """Stones in a line that win, at least 2."""
+    """Number of stones in a row that win, at least 2."""
     exact: bool
-    """Whether a longer row does not win."""
+    """Whether a row longer than k does not win."""
     gravity: bool
-    """Whether stones drop; else each action is a cell."""
+    """Whether stones drop; otherwise each action is a cell."""
     stride: int
-    """Places from one row to the next."""
+    """Number of places from one row to the next."""
     starts: NDArray[np.uint16]
-    """Where the first stone of each action lands; `[num_actions]`."""
+    """The place where the first stone of each action lands; `[num_actions]`."""
     actions: NDArray[np.uint16]
-    """Action that fills each place; 0 for a wall; `[num_places]`."""
+    """The action that fills each place, 0 for a wall; `[num_places]`."""
     cells: NDArray[np.uint16]
-    """Place of each cell of a state; `[rows * columns]`."""
+    """The place of each cell of a state; `[rows * columns]`."""
 
 
 def cell_layout_of(game: Game) -> CellLayout | None:
-    """Give the layout of `game`; None if kernels cannot play it: it is another kind of game."""
+    """Return the layout of `game`, or None if it is not a k-in-a-row game that kernels can play."""
     rules = rules_of(game)
     if rules is None:
         return None
@@ -58,15 +59,15 @@ def cell_layout_of(game: Game) -> CellLayout | None:
 
 
 def new_board(layout: CellLayout) -> NDArray[np.uint8]:
-    """Give an empty board: `[num_places]`."""
+    """Return an empty board with its walls; `[num_places]`."""
     board = np.full(len(layout.actions), WALL, np.uint8)
     board[layout.cells] = EMPTY
     return board
 
 
 def set_board(board: NDArray[np.uint8], state: State, layout: CellLayout) -> int:
-    """Put the stones of `state` on `board`; give the number of empty cells."""
+    """Copy the stones of `state` to `board`; return the number of empty cells."""
     cells = np.array(state.cells, np.uint8)
-    # 1 and 2 stand for the first and the second player there, for the mover and the other here.
+    # States number stones by player (1 first, 2 second); the board numbers them by mover and other side.
     board[layout.cells] = np.array([EMPTY, OTHER, MOVER], np.uint8)[cells] if state.current_player else cells
     return int(np.count_nonzero(cells == EMPTY))

@@ -1,6 +1,6 @@
-"""How kernels are compiled; `_keeping` keeps them on disk, so that only the first process pays for it."""
+"""Compiles kernels; `_keeping` caches them on disk, so only the first process pays for compiling."""
 
-# numba has no types of its own.
+# numba ships no type information.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 Int: TypeAlias = "int | np.int64"
-"""A signed int of 64 bits in a kernel."""
+"""A signed 64-bit int in a kernel."""
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function`, of module level, for the types it is called with; keep the result on disk.
+    """Compile a module-level function for each set of argument types, and cache the result on disk.
 
-    Machine code contains the kernels that it calls. numba looks for changes in the function's own file only;
-    here a change of any file in this folder or in the function's makes it compile again.
+    The machine code includes the kernels that the function calls. numba itself would notice changes only in
+    the function's own file; here, a change of any file in this folder or in the function's folder
+    invalidates the cache.
 
-    References are not counted, which in hot loops cost more than the work; so a kernel cannot make arrays.
+    Reference counting is off, because in hot loops it costs more than the work; so kernels cannot allocate
+    arrays.
     """
     return cast("Function", _Kernel(function, is_inline=False))
 
 
 def inline_kernel(function: Function) -> Function:
-    """Do as `kernel` does, and put the code into each kernel that calls it: for what is short and hot."""
+    """Compile like `kernel`, and inline the code into each calling kernel; for short, hot functions."""
     return cast("Function", _Kernel(function, is_inline=True))
 
 
@@ -49,14 +51,14 @@ _OPTIONS = {
     "error_model": "numpy",
     "boundscheck": None,
     "_nrt": False,
-    # The way in for code in C; nobody asks for it.
+    # The entry point for C code, which is not used.
     "no_cfunc_wrapper": True,
 }
-"""How all kernels are compiled."""
+"""numba options of all kernels."""
 
 
 class _Kernel(CPUDispatcher):
-    """A kernel as Python calls it; kernels call another edition of it."""
+    """A kernel as called from Python; other kernels call its `_Part`."""
 
     def __init__(self, function: Callable[..., object], *, is_inline: bool) -> None:
         super().__init__(function, targetoptions=dict(_OPTIONS))
@@ -71,7 +73,7 @@ class _Kernel(CPUDispatcher):
     @override
     def fold_argument_types(self, args: Any, kws: Any) -> Any:
         signature, folded = super().fold_argument_types(args, kws)
-        # A constant is an int like any other: no code of its own for the call with a 0.
+        # Treat a literal argument as any other int, so a call with a constant 0 needs no code of its own.
         return signature, tuple(map(types.unliteral, folded))
 
     @override
@@ -85,13 +87,13 @@ class _Kernel(CPUDispatcher):
     @property
     @override
     def is_compiling(self) -> Any:
-        # Asked of a kernel that calls itself.
+        # numba asks this of a kernel that calls itself.
         return super().is_compiling or self._part.is_compiling
 
 
 @contextmanager
 def _nothing_collected() -> Generator[None]:
-    """Look for no garbage: compiling makes objects by the million, and a tenth of its time went there."""
+    """Turn off garbage collection: compiling makes millions of objects, and collecting took a tenth of it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -102,10 +104,11 @@ def _nothing_collected() -> Generator[None]:
 
 
 class _Part(CPUDispatcher):
-    """A kernel as kernels call it: in their machine code, so it needs no place on disk nor in memory.
+    """A kernel as called from other kernels, whose machine code includes it; it is not cached on its own.
 
-    Neither can Python call it. The way in, which makes numbers of objects, takes longer to compile than most
-    kernels: with it, and with machine code of their own, those of a search took twice as long.
+    It cannot be called from Python. The wrapper that converts Python objects takes longer to compile than
+    most kernels: with wrappers and separate machine code, compiling the kernels of a search took twice as
+    long.
     """
 
     def __init__(self, function: Callable[..., object], *, is_inline: bool) -> None:
@@ -114,20 +117,20 @@ class _Part(CPUDispatcher):
 
     @override
     def add_overload(self, cres: Any) -> None:
-        # numba knows functions by the object that Python calls; there is none here.
+        # numba identifies functions by the object that Python calls, so a placeholder stands in for it.
         known = cres._replace(entry_point=object())
         self.targetctx.insert_user_function(known.entry_point, known.fndesc, [known.library])
         self.overloads[tuple(known.signature.args)] = known
 
 
 class _PartLibrary(JITCodeLibrary):
-    """Code for other code to be made of, which is never run from here."""
+    """A code library that is only linked into other libraries, never executed directly."""
 
     is_inline = False
 
     @override
     def _optimize_final_module(self) -> None:
-        # What goes in line is made quick there, with all that is around it.
+        # Inlined code is optimised in its callers, together with the surrounding code.
         if not self.is_inline:
             super()._optimize_final_module()
 
@@ -137,9 +140,9 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _PartCompiler(Compiler):
-    """Compiles into such code."""
+    """Compiles a function into a `_PartLibrary`."""
 
-    def __init__(self, *given: Any) -> None:  # noqa: ANN401 # numba has no types of its own
+    def __init__(self, *given: Any) -> None:  # noqa: ANN401 # numba ships no type information
         typing, target, _, args, return_type, flags, local_types = given
         flags.no_compile = True
         library = _PartLibrary(target.codegen(), "part of a kernel")

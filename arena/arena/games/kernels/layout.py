@@ -1,4 +1,4 @@
-"""What kernels know of a game: the bitboard of a k-in-a-row game that fits a word of 64 bits."""
+"""The form in which kernels see a k-in-a-row game whose bitboard fits into a 64-bit word."""
 
 from __future__ import annotations
 
@@ -15,60 +15,60 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 WORD = 64
-"""Bits of the unsigned ints that kernels compute with; the last one is never a cell."""
+"""Bits of the unsigned ints that kernels compute with; the highest bit is never a cell."""
 
 
 class Layout(NamedTuple):
-    """A k-in-a-row game in words of 64 bits, laid out as `arena.games.bitboard` says; bit 63 is no cell."""
+    """A k-in-a-row game in 64-bit words, laid out as in `arena.games.bitboard`; bit 63 is never a cell."""
 
     num_actions: int
-    """Actions are the ints from 0."""
+    """Actions are the ints in `[0, num_actions)`."""
     max_length: int
-    """Actions of the longest match: the number of cells."""
+    """Length in actions of the longest match, which is the number of cells."""
     min_length: int
-    """No match is won in fewer actions."""
+    """Length in actions of the shortest possible win."""
     k: int
-    """Stones in a line that win, at least 2."""
+    """Number of stones in a row that win, at least 2."""
     exact: bool
-    """Whether a longer row does not win."""
+    """Whether a row longer than k does not win."""
     gravity: bool
-    """Whether stones drop; else each action is a cell."""
+    """Whether stones drop; otherwise each action is a cell."""
     lows: NDArray[np.uint64]
-    """Lowest cell of each action's column, one bit; `[num_actions]`."""
+    """Lowest cell of each action's column, as a word with one bit; `[num_actions]`."""
     columns: NDArray[np.uint64]
-    """All cells of each action's column; without gravity one; `[num_actions]`."""
+    """All cells of each action's column, which is one cell without gravity; `[num_actions]`."""
     actions: NDArray[np.int64]
-    """Action that fills the cell of a bit number, -1 where no cell is; `[64]`."""
+    """The action that fills the cell of each bit number, -1 for bits that are no cell; `[64]`."""
     closing: np.uint64
-    """The cells that fill their column: a stone there takes its action out of the legal ones."""
+    """The topmost cell of each column; a stone there fills the column, so its action becomes illegal."""
     full: np.uint64
     """All cells."""
     bottom: np.uint64
-    """The lowest cells of all columns: with gravity a row, else all cells."""
+    """The lowest cell of each column: with gravity the bottom row, otherwise all cells."""
     steps: tuple[np.uint64, np.uint64, np.uint64, np.uint64]
-    """Bits from a cell to the next along each direction; where no line fits, those of another direction.
+    """Distance in bits between neighbours in each of the four directions.
 
-    So k - 1 steps are less than 63 bits.
+    A direction too short for a line holds the step of another one, so k - 1 steps are less than 63 bits.
     """
     offsets: tuple[np.uint64, ...]
     """Steps from the first cell of a line to each of its k cells: 0, 1, ..., k - 1.
 
-    The length of a tuple is known when kernels are compiled: there is fast code for each k.
+    It is a tuple because numba knows the length of a tuple at compile time and unrolls loops over it.
     """
 
 
 def rules_of(game: Game) -> KInARow | None:
-    """Give `game` if it is k in a row by the plain rules, which are those of the kernels; else None."""
+    """Return `game` if it is a k-in-a-row game with the plain rules, which kernels implement; else None."""
     if not isinstance(game, KInARow):
         return None
     state = game.initial_state()
     is_plain = type(state) is KInARowState and not any(state.cells)
-    # A single stone would be a line: kernels look for a second.
+    # With k = 1 every stone is a line, but the kernels assume at least two stones.
     return game if is_plain and game.board.k > 1 else None
 
 
 def layout_of(game: Game) -> Layout | None:
-    """Give the layout of `game`; None if it is another kind of game, or too large for words of 64 bits."""
+    """Return the layout of `game`, or None if it is another kind of game or does not fit into 64 bits."""
     rules = rules_of(game)
     if rules is None or max(rules.board.bits) >= WORD - 1:
         return None
@@ -97,10 +97,10 @@ def layout_of(game: Game) -> Layout | None:
 
 
 def words_of(state: State) -> tuple[np.uint64, np.uint64]:
-    """Give the stones of the side to move and of the other in `state`, of a game that has a layout.
+    """Return the stones of the side to move and of the other side in a k-in-a-row state.
 
     Raises:
-        TypeError: `state` is of another kind of game.
+        TypeError: `state` belongs to another kind of game.
     """
     if not isinstance(state, KInARowState):
         raise TypeError(f"a state of k in a row is needed, not one of type {type(state).__name__}")
@@ -108,10 +108,10 @@ def words_of(state: State) -> tuple[np.uint64, np.uint64]:
 
 
 def _steps(board: Bitboard, *, lane: int) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Give the four steps; `lane` is the number of cells in a lane."""
+    """Return the four steps in bits; `lane` is the number of cells in a lane."""
     k, stride = board.k, board.stride
     lanes = board.rows * board.cols // lane
-    # Where no line fits, another direction stands in: one of the first two has room for k.
+    # A direction too short for a line is replaced by another; one of the first two has room for k.
     some = 1 if lane >= k else stride
     has_diagonals = min(lane, lanes) >= k
     diagonals = (stride - 1, stride + 1) if has_diagonals else (some, some)

@@ -1,4 +1,4 @@
-"""Matches played to the end by chance, on words of 64 bits."""
+"""Random playouts on boards of 64-bit words."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _ONE = np.uint64(1)
 
 @kernel
 def list_landings(occupied: np.uint64, free: NDArray[np.uint64], layout: Layout) -> Int:
-    """Write the cells where a stone can land into `free`, a bit each; give their number."""
+    """Write the cells where a stone can land into `free`, one bit each; return their number."""
     cells = landings(occupied, layout)
     count = 0
+    # `x & -x` isolates the lowest set bit, `x & (x - 1)` clears it.
     while cells:
         free[count] = cells & (~cells + _ONE)
         cells &= cells - _ONE
@@ -36,9 +37,9 @@ def list_landings(occupied: np.uint64, free: NDArray[np.uint64], layout: Layout)
 def uniform_playout(
     own: np.uint64, opp: np.uint64, layout: Layout, free: NDArray[np.uint64], chance: NDArray[np.uint64]
 ) -> Int:
-    """Play on with all actions equally likely; give the result for `own`, who is to move: 1, 0 or -1.
+    """Play to the end with all actions equally likely; return the result for `own`: 1, 0 or -1.
 
-    `free` is room for `[num_actions]` cells.
+    `own` is to move. `free` is scratch space for `[num_actions]` cells.
     """
     count = list_landings(own | opp, free, layout)
     state = chance[0]
@@ -54,7 +55,7 @@ def uniform_playout(
             count -= 1
             free[index] = free[count]
         else:
-            # Only a column with gravity has a next cell, and that is the next bit.
+            # Only a column with gravity has another cell, and it is the next higher bit.
             free[index] = bit << _ONE
         own, opp, sign = opp, own, -sign
     chance[0] = state
@@ -63,10 +64,11 @@ def uniform_playout(
 
 @kernel
 def tactical_playout(own: np.uint64, opp: np.uint64, layout: Layout, chance: NDArray[np.uint64]) -> Int:
-    """Play on at random, but win, parry a threat, and leave no win, wherever one ply decides; else as above.
+    """Play to the end at random, except where one ply decides; return the result for `own`: 1, 0 or -1.
 
-    Where two plies decide the match the result is given at once: a win now, two threats to parry, or none
-    but actions that let the opponent win.
+    `own` is to move. A player wins if it can, parries a threat, and makes no move that lets the opponent win.
+    The playout ends as soon as the result is certain: an immediate win, two threats to parry, or only moves
+    that let the opponent win.
     """
     mine, theirs = completing(own, layout), completing(opp, layout)
     state = chance[0]
@@ -80,11 +82,13 @@ def tactical_playout(own: np.uint64, opp: np.uint64, layout: Layout, chance: NDA
             break
         forced = theirs & cells
         if forced:
+            # More than one bit is set: the opponent has two threats, and only one can be parried.
             if forced & (forced - _ONE):
                 sign = -sign
                 break
             cells = forced
         if layout.gravity:
+            # A stone directly below a threat lets the opponent complete it.
             cells &= ~(theirs >> _ONE)
             if not cells:
                 sign = -sign

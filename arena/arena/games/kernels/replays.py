@@ -1,4 +1,4 @@
-"""Replays very many matches by the rules of the plain states: is every action legal, and how does it end?"""
+"""Replays large numbers of matches by the rules of the plain states, to check their legality and results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 OPEN: Final = 2
-"""The end of a match that is not over."""
+"""The result of a match that is not over."""
 BROKEN: Final = 3
-"""The end of a match with an action that is not legal, or that comes after its end."""
+"""The result of a match with an illegal action, or with an action after its end."""
 
 _ZERO = np.uint64(0)
 
@@ -30,15 +30,15 @@ _ZERO = np.uint64(0)
 def replayed_ends(
     game: Game, actions: NDArray[np.uint16], starts: NDArray[np.int64]
 ) -> NDArray[np.int8] | None:
-    """Return how each match ends; None if kernels do not know the rules of the game.
+    """Return the result of each match, or None if the kernels do not implement the game's rules.
 
     Args:
         game: the rules.
-        actions: of all matches, one after another; `[n]`.
-        starts: where the matches begin, and `n`; `[num_matches + 1]`.
+        actions: the actions of all matches, concatenated; `[n]`.
+        starts: the index at which each match begins, followed by `n`; `[num_matches + 1]`.
 
     Returns:
-        1 where the first player has won, -1 where the second has, 0 for a draw, `OPEN` or `BROKEN`;
+        1 if the first player has won, -1 if the second player has won, 0 for a draw, `OPEN` or `BROKEN`;
         `[num_matches]`.
     """
     ends = np.empty(len(starts) - 1, np.int8)
@@ -92,7 +92,7 @@ def _replay_cells(
             place = np.int64(0)
             if end == OPEN and action < layout.num_actions:
                 place = np.int64(landing(board, action, layout))
-            # Place 0 is a wall.
+            # Place 0 is a wall, so an action that was not looked up counts as illegal.
             if board[place] != EMPTY:
                 end = BROKEN
                 break

@@ -1,4 +1,4 @@
-"""The rules of k in a row on words of 64 bits, as kernels for kernels."""
+"""The rules of k in a row on 64-bit words, as kernels to be called from kernels."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ if TYPE_CHECKING:
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
+# The largest defined shift of a word. It moves every stone off the board, because bit 63 is never a cell.
 _LAST = np.uint64(63)
 
 
 @inline_kernel
 def land(occupied: np.uint64, action: Int, layout: Layout) -> np.uint64:
-    """Give where the stone of `action` comes to lie, as a word with one bit; 0 where the column is full."""
+    """Return the cell where the stone of `action` lands, as a word with one bit; 0 if the column is full."""
     return (occupied + layout.lows[action]) & layout.columns[action]
 
 
 @inline_kernel
 def landings(occupied: np.uint64, layout: Layout) -> np.uint64:
-    """Give the cells where a stone can come to lie, one bit for each legal action."""
+    """Return the cells where a stone can land, one bit for each legal action."""
     if layout.gravity:
         return (occupied + layout.bottom) & layout.full
     return layout.full & ~occupied
@@ -34,7 +35,7 @@ def landings(occupied: np.uint64, layout: Layout) -> np.uint64:
 
 @inline_kernel
 def has_line(stones: np.uint64, layout: Layout) -> bool:
-    """Tell whether `stones` hold k in a row; with `layout.exact`, k that are not part of a longer row."""
+    """Return whether `stones` contain k in a row; with `layout.exact`, only rows of exactly k count."""
     along, down, level, up = layout.steps
     starts = _starts(stones, along, layout.offsets) | _starts(stones, down, layout.offsets)
     starts |= _starts(stones, level, layout.offsets) | _starts(stones, up, layout.offsets)
@@ -46,7 +47,7 @@ def has_line(stones: np.uint64, layout: Layout) -> bool:
 
 @inline_kernel
 def _starts(stones: np.uint64, step: np.uint64, offsets: tuple[np.uint64, ...]) -> np.uint64:
-    """Give the first stones of all rows of k along `step`."""
+    """Return the first stones of all rows of k along `step`, found by doubling the length of runs."""
     run = stones & (stones >> step)
     length = _TWO
     k = np.uint64(len(offsets))
@@ -59,14 +60,14 @@ def _starts(stones: np.uint64, step: np.uint64, offsets: tuple[np.uint64, ...]) 
 
 @inline_kernel
 def _exact_starts(stones: np.uint64, step: np.uint64, offsets: tuple[np.uint64, ...]) -> np.uint64:
-    """Give the first stones of all rows of k along `step` that have no stone before them and none behind."""
+    """Return the first stones of all rows of exactly k along `step`: no stone directly before or after."""
     over = min(np.uint64(len(offsets)) * step, _LAST)
     return _starts(stones, step, offsets) & ~(stones << step | stones >> over)
 
 
 @inline_kernel
 def completing(stones: np.uint64, layout: Layout) -> np.uint64:
-    """Give the cells where one more of `stones` makes a line; the opponent may have taken them."""
+    """Return the cells where one more stone completes a line; each is empty or taken by the opponent."""
     along, down, level, up = layout.steps
     offsets, exact = layout.offsets, layout.exact
     cells = _ends(stones, along, offsets, exact) | _ends(stones, down, offsets, exact)
@@ -79,9 +80,9 @@ def _ends(
     stones: np.uint64,
     step: np.uint64,
     offsets: tuple[np.uint64, ...],
-    exact: bool,  # noqa: FBT001 # kernels take positions only
+    exact: bool,  # noqa: FBT001 # kernels take only positional arguments
 ) -> np.uint64:
-    """Give the bits beside which, along `step`, k - 1 of `stones` lie, some before and the others behind."""
+    """Return the bits where one more stone makes a row of k along `step`, counting stones on both sides."""
     k = len(offsets)
     found = _ZERO
     before = ~_ZERO
@@ -91,7 +92,7 @@ def _ends(
             cells &= stones >> (np.uint64(number) * step)
         before &= stones << min(np.uint64(num_before + 1) * step, _LAST)
         if exact:
-            # No further stone before them, none behind.
+            # No further stone directly before or after the row.
             cells &= ~(before | stones >> min(np.uint64(k - num_before) * step, _LAST))
         found |= cells
     return found

@@ -1,1 +1,1 @@
-"""Attacks of a hostile bot, run inside a bot's process, where only the standard library is at hand."""
+"""Attacks of a hostile bot. They run inside a bot's process, where only the standard library is available."""

@@ -1,8 +1,8 @@
-"""The program of a bot that attacks: `python -I -S -B attacker.py TOKEN`.
+"""The program of an attacking bot: `python -I -S -B attacker.py TOKEN`.
 
 It reads one line of JSON, `{"targets": …, "attacks": [[key, "module.function"], …], "file": path or null}`,
-and prints one JSON object per attack, with what it believes it got. Whether an attack worked is not for it to
-say: `arena.sandbox.canaries` looks at what was attacked. It then keeps what it holds until its input ends.
+and prints one JSON object per attack with what it believes it obtained. It does not judge whether an attack
+worked: `arena.sandbox.canaries` examines the targets. It then keeps its resources until its input ends.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _PACKAGE = "arena.sandbox.attacks"
 
 
 def main() -> None:
-    """Try everything, whatever each attempt does."""
-    # The rest of the arena is not there for a bot.
+    """Attempt every attack of the order, whatever the others do."""
+    # The package is made by hand, because a bot cannot import the rest of the arena.
     package = types.ModuleType(_PACKAGE)
     package.__path__ = [str(Path(__file__).parent)]
     sys.modules[_PACKAGE] = package
@@ -31,7 +31,7 @@ def main() -> None:
         got = error = None
         try:
             got = _find(path, order["file"])(order["targets"])
-        except Exception as failure:  # noqa: BLE001 - of whatever kind, the attempt was made
+        except Exception as failure:  # noqa: BLE001 - whatever it raised, the attempt was made
             error = f"{type(failure).__name__}: {failure}"
         print(json.dumps({"attack": key, "got": got, "error": error}, default=repr), flush=True)  # noqa: T201 - read by the arena
     print(json.dumps({"attack": None}), flush=True)  # noqa: T201 - as above
@@ -39,11 +39,11 @@ def main() -> None:
 
 
 def _find(path: str, file: str | None) -> Callable[[Any], object]:
-    """Return a function by `module.function`, or by its name in a host's own file."""
+    """Return a function given as `module.function`, or by its name in a host's own file."""
     if file is not None:
         spec = importlib.util.spec_from_file_location("attacks_of_the_host", file)
         if spec is None or spec.loader is None:
-            raise ImportError(f"{file} is no Python file")
+            raise ImportError(f"{file} is not a Python file")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return getattr(module, path)

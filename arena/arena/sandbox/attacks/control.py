@@ -1,4 +1,4 @@
-"""What is allowed, and must work."""
+"""The control: what a bot is allowed to do, and must be able to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks on the scratch folder: too much in it, and what it is changed to while the arena removes it."""
+"""Attacks on the scratch folder: overfilling it, and changing it while the arena removes it."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ _FILE_BYTES = 1 << 19
 
 
 class Filling(TypedDict):
-    """What to fill the scratch folder with."""
+    """How to fill the scratch folder."""
 
     kind: str
-    """`folders` in each other, `files` or `bytes`."""
+    """`folders` (nested), `files` or `bytes`."""
     amount: int
 
 
 class Swapping(TypedDict):
-    """What to lead the arena to."""
+    """The target to which a swapped link leads the arena."""
 
     foreign: str
-    """A folder that is the arena's."""
+    """A folder that belongs to the arena."""
     seconds: float
 
 
 def attack_fill(targets: Filling) -> object:
-    """Return how many folders, files or bytes went into the scratch folder."""
+    """Fill the scratch folder; return the number of folders, files or bytes that fitted."""
     fill: dict[str, Callable[[int], int]] = {"folders": _nest, "files": _make_files, "bytes": _write}
     return fill[targets["kind"]](targets["amount"])
 
 
 def attack_nothing(_: object) -> None:
-    """Show that the attacker runs."""
+    """Do nothing, to show that the attacker runs."""
 
 
 def attack_swap(targets: Swapping) -> object:
-    """Put a link in the place of a folder and back again, all the time; each swap is one step."""
+    """Keep swapping a folder with a link to a foreign folder; each swap is a single step."""
     end = time.monotonic() + targets["seconds"]
     while time.monotonic() < end:
-        # The arena removes all of it, again and again.
+        # The arena keeps removing everything, so the folder is made again.
         with suppress(OSError):
             (HOME / "folder" / "below").mkdir(parents=True)
             _close(HOME / "folder")
@@ -63,7 +63,7 @@ def attack_swap(targets: Swapping) -> object:
 
 
 def _close(path: Path) -> None:
-    """Deny everybody a folder; never what a link leads to, since the arena is to do that."""
+    """Remove all access to a folder; never follow a link, because the arena is to be tricked into that."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         os.fchmod(folder, 0)
@@ -74,7 +74,7 @@ def _close(path: Path) -> None:
 def _nest(amount: int) -> int:
     for number in range(amount):
         try:
-            os.mkdir("folder")  # noqa: PTH102 - as quick as can be
+            os.mkdir("folder")  # noqa: PTH102 - must be as fast as possible
             os.chdir("folder")
         except OSError:
             return number
@@ -95,7 +95,7 @@ def _write(amount: int) -> int:
     chunk = b"x" * _CHUNK
     while written < amount:
         try:
-            with open(f"large-{written}", "wb", buffering=0) as file:  # noqa: PTH123 - as quick as can be
+            with open(f"large-{written}", "wb", buffering=0) as file:  # noqa: PTH123 - must be as fast as possible
                 for _number in range(_FILE_BYTES // _CHUNK):
                     written += file.write(chunk)
         except OSError:

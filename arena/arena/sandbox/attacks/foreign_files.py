@@ -1,4 +1,4 @@
-"""Attacks on files that are not the bot's."""
+"""Attacks on files that do not belong to the bot."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _WATCH_MS = 500
 
 
 def attack_read_store(targets: Targets) -> object:
-    """Return what is in the store."""
+    """Return the content of the store."""
     return Path(targets["store"]).read_text(encoding="utf-8")
 
 
 def attack_append(targets: Targets) -> object:
-    """Spoil the store."""
+    """Append to the store."""
     with Path(targets["store"]).open("a", encoding="ascii") as file:
         file.write(targets["text"])
     return None
@@ -32,7 +32,7 @@ def attack_append(targets: Targets) -> object:
 
 def attack_list(targets: Targets) -> object:
     """Return the names in the store's folder."""
-    return os.listdir(targets["folder"])  # noqa: PTH208 - names are wanted
+    return os.listdir(targets["folder"])  # noqa: PTH208 - the names are enough
 
 
 def attack_read_passwords(targets: Targets) -> object:
@@ -42,31 +42,31 @@ def attack_read_passwords(targets: Targets) -> object:
 
 
 def attack_write(targets: Targets) -> object:
-    """Make a file elsewhere."""
+    """Create a file outside the scratch folder."""
     Path(targets["outside"]).write_text(targets["text"], encoding="ascii")
     return None
 
 
 def attack_open_to_all(targets: Targets) -> object:
-    """Let everybody write to a file."""
+    """Make a file writable by everybody."""
     Path(targets["own_file"]).chmod(0o666)
     return None
 
 
 def attack_set_user(targets: Targets) -> object:
-    """Let everybody run a file as its owner."""
+    """Make a file run with its owner's rights (set-uid)."""
     Path(targets["own_program"]).chmod(0o4755)
     return None
 
 
 def attack_close_folder(targets: Targets) -> object:
-    """Let nobody use a folder."""
+    """Remove all access to a folder."""
     Path(targets["own_folder"]).chmod(0)
     return None
 
 
 def attack_attributes(targets: Targets) -> object:
-    """Set a file's times and an extended attribute, each whether the other succeeds or not."""
+    """Set a file's times and an extended attribute; a failure of one does not prevent the other."""
     path = targets["own_file"]
     with suppress(OSError):
         os.utime(path, (0, 0))
@@ -80,21 +80,21 @@ def attack_look_up(targets: Targets) -> object:
 
 
 def attack_device(targets: Targets) -> object:
-    """Set the times of a device to now, which all may who may write to it."""
+    """Set a device's times to the current time, which any user with write access may do."""
     os.utime(targets["device"])
     return None
 
 
 def attack_lock(targets: Targets) -> object:
-    """Lock a file that others read, too."""
-    import fcntl  # not on every system this module is imported on
+    """Lock a file that other bots read, too."""
+    import fcntl  # missing on some systems on which this module is imported
 
     fcntl.flock(os.open(targets["shared"], os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
     return None
 
 
 def attack_watch(targets: Targets) -> object:
-    """Return the name of a file that changes while a folder is watched."""
+    """Watch a folder and return the name of a file that changes in it."""
     watch = syscall("inotify_init1", os.O_NONBLOCK)
     try:
         mask = _IN_MODIFY | _IN_CREATE

@@ -1,4 +1,4 @@
-"""Attacks by holding more memory and files than allowed, or more than is counted."""
+"""Attacks that hold more memory and files than allowed, or hold them where they are not counted."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _NUM_PIPES = 60
 _CHUNK = 1 << 12
 _FILE_BYTES = 1 << 19
 _open: list[int] = []
-"""Descriptors that stay open."""
+"""Descriptors to keep open."""
 _held: list[mmap.mmap] = []
-"""Maps are undone with their objects."""
+"""Maps to keep; a map is released together with its object."""
 
 
 def attack_allocate(targets: Targets) -> object:
-    """Return the size of a block of memory as large as the limit for all."""
+    """Allocate a block of memory of the size of the limit; return its size."""
     with mmap.mmap(-1, targets["address_bytes"], mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as block:
         block[-1] = 1
         return len(block)
 
 
 def attack_large_file(targets: Targets) -> object:
-    """Write past the largest size of a file."""
+    """Write beyond the maximum size of a file."""
     with (HOME / "large").open("wb", buffering=0) as file:
         file.seek(targets["scratch_bytes"])
         file.write(b"x")
@@ -43,18 +43,18 @@ def attack_large_file(targets: Targets) -> object:
 
 
 def attack_locks(targets: Targets) -> object:
-    """Hold many locks, each of one byte of a file in the scratch folder, and each of memory of the kernel."""
-    import fcntl  # not on every system this module is imported on
+    """Hold many locks on single bytes of a file in the scratch folder; each takes memory of the kernel."""
+    import fcntl  # missing on some systems on which this module is imported
 
     file = os.open(HOME / "locked", os.O_RDWR | os.O_CREAT)
     for number in range(targets["num_locks"]):
-        # Locks of neighbouring bytes would become one.
+        # Every second byte, because locks on neighbouring bytes would be merged.
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 2 * number)
     return None
 
 
 def attack_hidden_memory(targets: Targets) -> object:
-    """Hold memory that is in no process's resident size, each kind whether the others succeed or not."""
+    """Hold memory that no process's resident size contains; one kind failing does not prevent the others."""
     for hold in (_hold_memory_files, _hold_shared, _hold_system_v):
         with suppress(OSError):
             hold(targets)
@@ -62,7 +62,7 @@ def attack_hidden_memory(targets: Targets) -> object:
 
 
 def _hold_memory_files(targets: Targets) -> None:
-    """Fill memory files, each as large as a file may be, and keep them open."""
+    """Fill memory files of the maximum file size, and keep them open."""
     left = targets["hoard_bytes"]
     while left > 0:
         size = min(left, targets["scratch_bytes"])
@@ -72,19 +72,19 @@ def _hold_memory_files(targets: Targets) -> None:
 
 
 def _hold_shared(targets: Targets) -> None:
-    """Hold memory shared with nobody."""
+    """Hold shared memory that no other process shares."""
     _share(targets["hoard_bytes"])
 
 
 def _hold_system_v(targets: Targets) -> None:
-    """Fill a segment that outlives every process."""
+    """Fill a System V segment, which outlives every process."""
     size = targets["hoard_bytes"]
     segment = syscall("shmget", targets["memory_key"], size, _IPC_CREATE | 0o666)
     ctypes.memset(syscall("shmat", segment, 0, 0), 1, size)
 
 
 def attack_limit(targets: Targets) -> object:
-    """Return how much memory of kinds that are in no resident size is held: at most `hoard_bytes`."""
+    """Hold up to `hoard_bytes` of memory that no resident size contains; return how many bytes are held."""
     want = targets["hoard_bytes"]
     held = 0
     for hold in (_fill_pipes, _fill_sockets, _fill_files, _share):
@@ -96,8 +96,8 @@ def attack_limit(targets: Targets) -> object:
 
 
 def _fill_pipes(want: int) -> int:
-    """Fill pipes, as large as they can be made, until half of the descriptors are taken."""
-    import fcntl  # not on every system this module is imported on
+    """Fill pipes of maximum capacity until half of the descriptors are used."""
+    import fcntl  # missing on some systems on which this module is imported
 
     held = 0
     for _number in range(_NUM_PIPES):
@@ -125,7 +125,7 @@ def _fill_sockets(want: int) -> int:
 
 
 def _fill(descriptor: int) -> int:
-    """Write until nothing more goes in; return the number of bytes."""
+    """Write until the descriptor accepts no more; return the number of bytes."""
     held, chunk = 0, bytes(_CHUNK)
     with suppress(BlockingIOError):
         while True:
@@ -134,7 +134,7 @@ def _fill(descriptor: int) -> int:
 
 
 def _fill_files(want: int) -> int:
-    """Fill files in the scratch folder, which may be in memory."""
+    """Fill files in the scratch folder, which may be a file system in memory."""
     held = 0
     with suppress(OSError):
         while held < want:
@@ -145,7 +145,7 @@ def _fill_files(want: int) -> int:
 
 
 def _share(want: int) -> int:
-    """Fill memory shared with nobody, and give its pages back, which does not free them."""
+    """Fill unshared shared memory, then madvise its pages away, which does not free them."""
     block = mmap.mmap(-1, want, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
     _held.append(block)
     for place in range(0, len(block), mmap.PAGESIZE):

@@ -1,4 +1,4 @@
-"""Attacks on the opponent, and what two bots could tell each other."""
+"""Attacks on the opponent, and covert channels between two bots."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 _IPC_CREATE = 0o1000
 _NOTE_BYTES = 4096
-_SHARED_FILES = Path("/dev/shm")  # noqa: S108 - to pass a note where the arena does not look
+_SHARED_FILES = Path("/dev/shm")  # noqa: S108 - a place for notes that the arena does not watch
 
 
 def leave_note(targets: Targets) -> object:
-    """Leave a note where the other bot may look; for the opponent. Return its own program and weights."""
+    """Run by the opponent: leave a note for the other bot; return the opponent's own program and weights."""
     note = targets["note"].encode()
     for leave in (_leave_in_memory, _leave_in_queue, _leave_in_file):
         with suppress(OSError):
@@ -28,7 +28,7 @@ def leave_note(targets: Targets) -> object:
 
 
 def attack_read_note(targets: Targets) -> object:
-    """Return the notes of the other bot."""
+    """Return the notes that the other bot left."""
     found: list[str] = []
     for look in (_look_in_memory, _look_in_queue, _look_in_file):
         with suppress(OSError):
@@ -42,7 +42,7 @@ def attack_read_program(targets: Targets) -> object:
 
 
 def attack_take_core(targets: Targets) -> object:
-    """Run on the processors of others, and send the opponent to them, too."""
+    """Move this process to other processes' cores, and the opponent as well."""
     for pid in (0, targets["opponent"]):
         with suppress(OSError):
             os.sched_setaffinity(pid, targets["cores"])

@@ -1,4 +1,4 @@
-"""Attacks on other processes, and by new ones."""
+"""Attacks on other processes, and attacks by starting new ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PTRACE_PEEKDATA, _PTRACE_ATTACH, _PTRACE_DETACH = 2, 16, 17
 _WALL = 0x40000000
 _WORD = 8
 _PROCESS_CLOCK = 2
-"""CPUCLOCK_SCHED, "all threads, by the scheduler", the lowest bits of the id of a process's clock."""
+"""CPUCLOCK_SCHED, the lowest bits of the id of a process's CPU clock: scheduler time of all threads."""
 
 
 class _Span(ctypes.Structure):
@@ -30,7 +30,7 @@ class _Span(ctypes.Structure):
 
 
 def attack_kill(targets: Targets) -> object:
-    """Kill two processes."""
+    """Kill the arena's process and the opponent."""
     for pid in (targets["arena"], targets["opponent"]):
         with suppress(OSError):
             os.kill(pid, signal.SIGKILL)
@@ -38,19 +38,19 @@ def attack_kill(targets: Targets) -> object:
 
 
 def attack_memory(targets: Targets) -> object:
-    """Return a process's secret, read through /proc."""
+    """Read a process's secret through /proc/PID/mem."""
     with Path(f"/proc/{targets['arena']}/mem").open("rb", buffering=0) as memory:
         memory.seek(targets["address"])
         return memory.read(targets["size"]).decode()
 
 
 def attack_environment(targets: Targets) -> object:
-    """Return a process's environment."""
+    """Read a process's environment through /proc."""
     return Path(f"/proc/{targets['arena']}/environ").read_text(encoding="utf-8", errors="replace")
 
 
 def attack_readv(targets: Targets) -> object:
-    """Return a process's secret, read by the system call for it."""
+    """Read a process's secret with process_vm_readv."""
     size = targets["size"]
     buffer = ctypes.create_string_buffer(size)
     here, there = _Span(ctypes.addressof(buffer), size), _Span(targets["address"], size)
@@ -61,7 +61,7 @@ def attack_readv(targets: Targets) -> object:
 
 
 def attack_trace(targets: Targets) -> object:
-    """Return the first word of a process's secret, read as a debugger does."""
+    """Read the first word of a process's secret with ptrace, as a debugger does."""
     ptrace = ctypes.CDLL(None).ptrace
     ptrace.restype = ctypes.c_long
     ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -75,7 +75,7 @@ def attack_trace(targets: Targets) -> object:
 
 
 def attack_run(_: Targets) -> object:
-    """Let a shell make a file in the scratch folder."""
+    """Run a shell that creates a file in the scratch folder."""
     shell = "/bin/sh"
     script = 'echo > "$0"'
     os.waitpid(os.posix_spawn(shell, [shell, "-c", script, str(HOME / "ran")], {}), 0)
@@ -83,7 +83,7 @@ def attack_run(_: Targets) -> object:
 
 
 def attack_fork(_: Targets) -> object:
-    """Let each of many children, all alive at once, add a byte to a file."""
+    """Start many children that are alive at the same time; each appends one byte to a file."""
     wait, release = os.pipe()
     tally = os.open(HOME / "forks", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     children: list[int] = []
@@ -103,8 +103,8 @@ def attack_fork(_: Targets) -> object:
 
 
 def attack_limits(targets: Targets) -> object:
-    """Lower the file descriptor limit of one process and the priority of another."""
-    import resource  # not on every system this module is imported on
+    """Lower one process's limit on file descriptors and another one's priority."""
+    import resource  # missing on some systems on which this module is imported
 
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, targets["opponent"], 19)
@@ -113,5 +113,5 @@ def attack_limits(targets: Targets) -> object:
 
 
 def attack_clock(targets: Targets) -> object:
-    """Return the nanoseconds of processor time that a process has used."""
+    """Return the nanoseconds of CPU time that another process has used."""
     return time.clock_gettime_ns(~targets["arena"] << 3 | _PROCESS_CLOCK)

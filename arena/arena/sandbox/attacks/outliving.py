@@ -1,4 +1,4 @@
-"""Attacks that go on when the arena, or the bot, has ended."""
+"""Attacks that try to continue after the arena, or the bot, has ended."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LIFE_S = 30.0
 
 
 def attack_outlive(_: Targets) -> object:
-    """Withdraw the request to be killed with the arena, and go on when standard input has ended."""
+    """Cancel the parent death signal, and continue after standard input has ended."""
     threading.Thread(target=time.sleep, args=(_LIFE_S,)).start()
     syscall("prctl", _PR_SET_PDEATHSIG, 0, 0, 0, 0)
     return None
 
 
 def attack_daemon(_: Targets) -> object:
-    """Leave a process behind that belongs to no group and no parent of ours."""
+    """Leave a daemon behind: a process outside the bot's process group, with no living parent."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)

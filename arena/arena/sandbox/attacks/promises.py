@@ -1,6 +1,6 @@
-"""The attacks, with what each tier promises about them, as data.
+"""The table of attacks, with what each tier promises about them.
 
-`arena doctor`, the grades of tiers and the table in docs/explanation/isolation.md all come from here.
+It is the source for `arena doctor`, the grades of tiers and the table in docs/explanation/isolation.md.
 """
 
 from __future__ import annotations
@@ -8,51 +8,51 @@ from __future__ import annotations
 from typing import NamedTuple
 
 BLOCKED = "blocked"
-"""The attack gets nothing."""
+"""The attack obtains nothing."""
 REMOVED = "removed"
-"""It gets what it wants, and nothing is left of it when the bot has ended."""
+"""The attack succeeds, but nothing remains of it after the bot has ended."""
 KILLED = "killed"
-"""The arena sees it and ends the bot."""
+"""The arena detects the attack and kills the bot."""
 BOUNDED = "bounded"
-"""It gets no more than a fixed amount."""
+"""The attack obtains at most a fixed amount."""
 WORKS = "works"
-"""The tier promises nothing."""
+"""The tier makes no promise."""
 SHOWN = "shown"
-"""The tier promises nothing; the arena measures what the attack gains and shows it."""
+"""The tier makes no promise; the arena measures what the attack gains and displays it."""
 KEPT = frozenset({BLOCKED, REMOVED, KILLED, BOUNDED})
 """Promises that an attack can break."""
 CONTROL = 0
-"""The number of what must work."""
+"""The number of the control, which must work."""
 
 
 class Attack(NamedTuple):
-    """One attack and what the tiers promise about it."""
+    """One attack, and what the tiers promise about it."""
 
     number: int
-    """As in docs/explanation/isolation.md; 0 is the control, which must work."""
+    """Its number in docs/explanation/isolation.md; 0 is the control, which must work."""
     name: str
-    """What is attempted, for people."""
+    """A description of the attempt, for users."""
     function: str
-    """`module.function` in this package that attempts it."""
+    """The function in this package that attempts it, as `module.function`."""
     portable: str
-    """What tier T1 promises."""
+    """The promise of tier T1."""
     fence: str
-    """What tier T2 promises."""
+    """The promise of tier T2."""
     container: str
-    """What tier T3 promises."""
+    """The promise of tier T3."""
     is_quick: bool = True
-    """Whether it is tried before a tier is used at all; others take longer and are the doctor's."""
+    """Whether it runs before the first use of a tier; slower attacks run only in `arena doctor`."""
 
     def promise(self, tier: str) -> str:
-        """Return what a tier promises; `works` for one without a sandbox."""
+        """Return the promise of a tier; `works` for a tier without a sandbox."""
         return {"T1": self.portable, "T2": self.fence, "T3": self.container}.get(tier, WORKS)
 
     def is_broken(self, tier: str, *, worked: bool) -> bool:
-        """Return whether the promise of a tier is broken by an attack that worked or did not."""
+        """Return whether the outcome of the attack breaks the promise of a tier."""
         return worked and self.promise(tier) in KEPT
 
     def verdict(self, tier: str, *, worked: bool) -> str:
-        """Return in a word or two what became of it in a tier."""
+        """Return one or two words for the outcome of the attack in a tier."""
         if self.number == CONTROL:
             return "fails" if worked else WORKS
         if not worked:
@@ -165,4 +165,4 @@ ATTACKS: tuple[Attack, ...] = (
         WORKS,
     ),
 )
-"""By number."""
+"""All attacks, sorted by number."""

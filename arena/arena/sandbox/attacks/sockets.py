@@ -1,4 +1,4 @@
-"""Attacks by sockets."""
+"""Attacks through sockets."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 def attack_tcp(targets: Targets) -> object:
-    """Connect to a port."""
+    """Connect to a TCP port."""
     with socket.create_connection(("127.0.0.1", targets["tcp"]), 1.0) as channel:
         channel.sendall(targets["text"].encode())
     return None
 
 
 def attack_udp(targets: Targets) -> object:
-    """Send a datagram."""
+    """Send a UDP datagram."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
         channel.sendto(targets["text"].encode(), ("127.0.0.1", targets["udp"]))
     return None
 
 
 def attack_abstract(targets: Targets) -> object:
-    """Connect to a socket that no file stands for."""
+    """Connect to an abstract socket, which has no file."""
     with socket.socket(socket.AF_UNIX) as channel:
         channel.connect(b"\0" + targets["abstract"].encode())
         channel.sendall(targets["text"].encode())
@@ -32,7 +32,7 @@ def attack_abstract(targets: Targets) -> object:
 
 
 def attack_path(targets: Targets) -> object:
-    """Send a datagram to a path, from a socket of a pair where no other can be had."""
+    """Send a datagram to a socket's path; if no socket can be made, from one of a socket pair."""
     try:
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     except OSError:

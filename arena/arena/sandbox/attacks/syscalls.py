@@ -1,4 +1,4 @@
-"""System calls that Python does not offer, by number."""
+"""System calls that Python does not offer, called by number."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _NUMBERS = {
     "shmat": (30, 196), "shmget": (29, 194),
     "timer_create": (222, 107), "timer_settime": (223, 110),
 }  # fmt: skip
-"""By name: on x86-64 and AArch64 (arch/x86/entry/syscalls, include/uapi/asm-generic/unistd.h of Linux)."""
+"""Numbers on x86-64 and AArch64 (arch/x86/entry/syscalls, include/uapi/asm-generic/unistd.h of Linux)."""
 
 
 def syscall(name: str, *arguments: object) -> int:
-    """Make a system call and return its result; integers are passed as longs.
+    """Make a system call and return its result; ints are passed as C longs.
 
     Raises:
-        OSError: the kernel refused.
-        KeyError: the number of the call is not known for this machine.
+        OSError: the kernel refused the call.
+        KeyError: the number of the call on this machine is unknown.
     """
     number = _NUMBERS[name][_COLUMNS[os.uname().machine]]
     longs = [ctypes.c_long(part) if isinstance(part, int) else part for part in arguments]

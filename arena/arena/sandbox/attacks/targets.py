@@ -1,4 +1,4 @@
-"""What is attacked."""
+"""The targets of the attacks."""
 
 from __future__ import annotations
 
@@ -6,58 +6,58 @@ from typing import TypedDict
 
 
 class Targets(TypedDict):
-    """What is attacked; all of it was made for the purpose."""
+    """The targets of the attacks; all of them are made for the purpose."""
 
     store: str
-    """A file with a secret."""
+    """A file that contains a secret."""
     folder: str
-    """The folder it lies in."""
+    """The folder of that file."""
     passwords: str
     outside: str
-    """A file that does not exist."""
+    """The path of a file that does not exist."""
     link: str
-    """A link whose target is a secret."""
+    """A symbolic link whose target is a secret."""
     own_file: str
     own_program: str
     own_folder: str
-    """Two files and a folder outside the scratch folder that belong to the attacker's user."""
+    """Two files and a folder that belong to the attacker's user, outside the scratch folder."""
     device: str
     """A device that everybody may write to."""
     shared: str
     """A file that every bot may read."""
     num_locks: int
-    """How many locks of files to hold."""
+    """Number of file locks to hold."""
     tcp: int
     udp: int
-    """Ports on the loopback device."""
+    """Ports on the loopback interface."""
     abstract: str
     """The name of an abstract socket, without the leading NUL."""
     datagrams: str
     """The path of a datagram socket."""
     arena: int
     opponent: int
-    """Processes."""
+    """Process ids."""
     address: int
-    """Where the arena's process has a secret."""
+    """Address of a secret in the memory of the arena's process."""
     size: int
-    """The length of that secret, in bytes."""
+    """Length of that secret, in bytes."""
     program: str
     weights: str
-    """The opponent's files."""
+    """Files of the opponent."""
     cores: list[int]
-    """Processors that are not the attacker's."""
+    """Processor cores other than the attacker's."""
     memory_key: int
-    """The key of System V memory, to make one's own."""
+    """Key for a System V segment that the attacker makes."""
     note_key: int
-    """The key of System V memory in which the opponent left a note, if it could."""
+    """Key of the System V segment in which the opponent left a note, if it could."""
     note_queue: str
-    """The name of a POSIX message queue with the same note, and of a file in /dev/shm."""
+    """Name of a POSIX message queue, and of a file in /dev/shm, with the same note."""
     note: str
-    """The note; empty for all but the opponent."""
+    """The note; empty except for the opponent."""
     address_bytes: int
     scratch_bytes: int
-    """The limits."""
+    """Resource limits of the attacker, in bytes."""
     hoard_bytes: int
-    """How much memory to hold that is in no process's resident size."""
+    """Bytes of memory to hold that no process's resident size contains."""
     text: str
-    """What to write and send."""
+    """Text to write and send."""

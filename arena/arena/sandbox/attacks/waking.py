@@ -1,4 +1,4 @@
-"""Attacks on the pause while the opponent thinks: a bot that was stopped lets itself be resumed."""
+"""Attacks on the pause during the opponent's turn: a stopped bot gets itself resumed."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 _NUM_THREADS = 20
 _SWITCH_S = 0.0001
 BEGIN_S = 0.02
-"""When the threads begin, so that the report comes first."""
+"""Seconds until the threads begin, so that the report is printed first."""
 _NUM_TIMERS = 10
 _DELAY_NS = 40_000_000
 _CLOCK_MONOTONIC = 1
 _SIGNAL_BYTES = 64
-"""The size of `struct sigevent`."""
+"""Size of `struct sigevent`."""
 _F_SETFL, _F_SETOWN, _F_SETSIG = 4, 8, 10
 
 
 def attack_wake(_: Targets) -> object:
-    """Arm everything that sends SIGCONT and go on thinking, each means whether the others succeed or not."""
+    """Arm every means of sending SIGCONT and keep thinking; one failing does not prevent the others."""
     for arm in (_arm_timers, _arm_descriptor):
         with suppress(OSError):
             arm()
-    # Else each thread would think for 5 ms before the next may begin.
+    # With the default interval, each thread would run for 5 ms before the next one could begin.
     sys.setswitchinterval(_SWITCH_S)
     for _number in range(_NUM_THREADS):
         with suppress(RuntimeError):
@@ -42,13 +42,13 @@ def attack_wake(_: Targets) -> object:
 
 
 def _arm_timers() -> None:
-    """Have SIGCONT sent by timers that end one after the other, since nobody knows when the pause begins.
+    """Arm timers that send SIGCONT one after another, because the start of the pause is unknown.
 
-    One periodic timer would not do: it is held back while its last signal is not delivered.
+    One periodic timer would not suffice: the kernel holds it back until its previous signal is delivered.
     """
     for number in range(1, _NUM_TIMERS + 1):
         event = (ctypes.c_int * (_SIGNAL_BYTES // 4))()
-        event[2] = signal.SIGCONT  # after the eight bytes of sigev_value
+        event[2] = signal.SIGCONT  # sigev_signo, after the eight bytes of sigev_value
         timer = ctypes.c_int()
         syscall("timer_create", _CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer))
         once = (ctypes.c_long * 4)(0, 0, 0, number * _DELAY_NS)
@@ -56,8 +56,8 @@ def _arm_timers() -> None:
 
 
 def _arm_descriptor() -> None:
-    """Have SIGCONT sent when something can be read from standard input."""
-    import fcntl  # not on every system this module is imported on
+    """Request SIGCONT for the moment when standard input becomes readable."""
+    import fcntl  # missing on some systems on which this module is imported
 
     fcntl.fcntl(0, _F_SETOWN, os.getpid())
     fcntl.fcntl(0, _F_SETSIG, signal.SIGCONT)

@@ -1,1 +1,1 @@
-"""Canaries: things like those a bot must not touch, attacked by real bots, then looked at."""
+"""Canaries: stand-ins for what a bot must not touch. Real bots attack them; then they are examined."""

@@ -1,4 +1,4 @@
-"""Starts attackers as bots are started, and reads what they print."""
+"""Starts attackers the way bots are started, and reads what they print."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 INTERPRETER = tuple(own_python("-I", "-S", "-B"))
 RESOURCES = Resources(address_bytes=1 << 29, scratch_bytes=1 << 20)
-"""Small limits, which are quick to reach."""
+"""Small limits, so that they are reached quickly."""
 DEADLINE_S = 20.0
 _PROGRAM = str(Path(program.__file__))
 _BEAT_S = 0.01
 
 Reports = dict[str, dict[str, object]]
-"""What an attacker said of its attempts, by the key of the attack."""
+"""An attacker's reports about its attempts, by the key of the attack."""
 
 
 @contextmanager
 def attacker(
     tier: Tier, files: Iterable[str] = (), resources: Resources = RESOURCES, token: str = ""
 ) -> Generator[Process]:
-    """Start an attacker, which waits for its order; kill it in the end.
+    """Start an attacker that waits for its order; kill it at the end of the `with` block.
 
     Args:
-        tier: how it is kept apart.
-        files: what it may read beside its program.
+        tier: its isolation tier.
+        files: files it may read in addition to its program.
         resources: its limits.
-        token: on its command line, which its children have, too.
+        token: an argument on its command line, which its children inherit, to find them by.
 
     Raises:
         OSError, ConfigError: the tier cannot be set up at all.
@@ -64,13 +64,13 @@ def send_order(
     attacks: Sequence[tuple[str, str]],
     file: str | None = None,
 ) -> None:
-    """Let an attacker begin.
+    """Send an attacker its order, so that it begins.
 
     Args:
         process: the attacker.
-        targets: what it is told, see `arena.sandbox.attacks.targets`.
-        attacks: key and `module.function` of each attack, in this order.
-        file: a host's own file; then the functions are those of this name in it.
+        targets: its targets, see `arena.sandbox.attacks.targets`.
+        attacks: pairs of key and `module.function`, in the order of execution.
+        file: a host's own file; if given, the functions are looked up by name in it.
     """
     order = {"targets": targets, "attacks": attacks, "file": file}
     data = memoryview(json.dumps(order).encode() + b"\n")
@@ -79,7 +79,7 @@ def send_order(
         while data:
             data = data[os.write(process.stdin, data) :]
     except BrokenPipeError:
-        return  # it has ended, and will be found to have attacked nothing
+        return  # it has already ended, which shows in its missing reports
     finally:
         os.set_blocking(process.stdin, False)
 
@@ -91,13 +91,13 @@ def read_reports(
     *,
     last: str | None = None,
 ) -> Reports:
-    """Read what an attacker prints until it is done, has ended, or its time is up.
+    """Read an attacker's reports until it is done, has ended, or has used up its time.
 
     Args:
         process: the attacker.
-        pulse: what to do meanwhile, a hundred times a second.
-        deadline_s: its time.
-        last: the attack after which to read no further; None for all.
+        pulse: a function to call meanwhile, a hundred times a second.
+        deadline_s: its time, in seconds.
+        last: key of the attack after which to stop reading; None for all.
     """
     text, deadline = b"", time.monotonic() + deadline_s
     reports: Reports = {}
@@ -125,10 +125,10 @@ def read_reports(
 
 
 def last_words(process: Process) -> str:
-    """Return what an attacker that did not begin printed as its error."""
+    """Return the error output of an attacker that did not begin."""
     with suppress(BlockingIOError):
         text = os.read(process.stderr, 1 << 16).decode(errors="replace").strip()
-        return text.splitlines()[-1] if text else "a bot ends without a word"
+        return text.splitlines()[-1] if text else "a bot ended without any output"
     return "a bot does not answer"
 
 

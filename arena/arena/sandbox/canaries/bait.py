@@ -1,4 +1,4 @@
-"""Makes what is attacked: files, sockets, a process like the arena, an opponent."""
+"""Makes the targets of the attacks: files, sockets, a process that stands for the arena, an opponent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PASSWORDS = "/etc/passwd"
 DEVICE = "/dev/full"
-"""A device that hardly anybody else uses."""
+"""A device that hardly any other program uses."""
 SHARED = str(Path(program.__file__))
 NUM_LOCKS = 2_000
 HOARD_BYTES = 8 << 20
@@ -43,42 +43,42 @@ print(id(secret) + bytes.__basicsize__ - 1, flush=True)
 sys.stdin.read()
 """
 OWN_MODES = {"own_file": 0o644, "own_program": 0o755, "own_folder": 0o755}
-"""Modes of what belongs to the attacker's user."""
+"""Modes of the files that belong to the attacker's user."""
 
 
 class Canaries(NamedTuple):
-    """What is attacked, and what is known of it."""
+    """The targets, and what is needed to examine them."""
 
     targets: Targets
     secrets: dict[int, str]
-    """What the attacker is not told, by the number of the attack that could bring it."""
+    """Secrets that the attacker is not told, by the number of the attack that could obtain them."""
     sockets: dict[int, socket.socket]
-    """By the number of the attack on it."""
+    """The listening sockets, by the number of the attack on them."""
     victim: subprocess.Popen[bytes]
-    """The process like the arena."""
+    """The process that stands for the arena."""
     opponent: Process
     attacker: Process
 
     def pulse(self) -> None:
-        """Change a file in the folder that is watched."""
+        """Change a file in the folder that the attacker watches."""
         with suppress(OSError):
             Path(self.targets["folder"], self.secrets[28]).write_bytes(b"x")
 
 
 @contextmanager
 def set_out(tier: Tier, files: Iterable[str] = ()) -> Generator[Canaries]:
-    """Make what is attacked, and an attacker that waits for its order.
+    """Make the targets, and an attacker that waits for its order.
 
     Args:
-        tier: of the attacker, and of its opponent.
-        files: what the attacker may read beside its program.
+        tier: isolation tier of the attacker and of its opponent.
+        files: files that the attacker may read in addition to its program.
 
     Raises:
         OSError, ConfigError: the tier cannot be set up at all.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-canaries-")))
-        # As open as can be: what protects it is to be the sandbox alone.
+        # Permissions are as open as possible, so that only the sandbox can protect the files.
         folder.chmod(0o777)
         hidden = _draw_secrets()
         _fill(folder, hidden)
@@ -125,7 +125,7 @@ def _draw_secrets() -> dict[int, str]:
     found = {number: secrets.token_hex(16) for number in (1, 3, 10, 26, 27, 28, 34)}
     with Path(PASSWORDS).open(encoding="utf-8") as file:
         found[4] = file.readline()
-    # The same secret by other ways; ptrace reads one word.
+    # The same secret, reached in other ways; ptrace reads one word of eight bytes.
     return {**found, **dict.fromkeys((11, 12), found[10]), 13: found[10][:8]}
 
 
@@ -146,14 +146,14 @@ def _fill(folder: Path, hidden: dict[int, str]) -> None:
 
 
 def _give_to(folder: Path, user: int | None) -> None:
-    """Make some of the files the attacker's own, so that what protects them is not another owner."""
+    """Make the attacker the owner of some files, so that a different owner is not what protects them."""
     if user is not None:
         for name in OWN_MODES:
             os.chown(folder / name, user, user)
 
 
 def _listen(stack: ExitStack, folder: Path, name: str) -> dict[int, socket.socket]:
-    """Open the sockets that attacks aim at, by number of the attack; the stack closes them on errors, too."""
+    """Open the sockets that attacks aim at, by the attack's number; the stack closes them in all cases."""
     tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     udp.bind(("127.0.0.1", 0))
@@ -170,8 +170,8 @@ def _listen(stack: ExitStack, folder: Path, name: str) -> dict[int, socket.socke
 
 @contextmanager
 def _victim(secret: str) -> Generator[subprocess.Popen[bytes]]:
-    """Run a process that stands for the arena: outside the sandbox, of the arena's user, with a secret."""
-    with subprocess.Popen(  # noqa: S603 - this interpreter with a script of ours
+    """Run a process that stands for the arena: outside the sandbox, the arena's user, a secret in memory."""
+    with subprocess.Popen(  # noqa: S603 - runs this interpreter with our own script
         [*INTERPRETER, "-c", _VICTIM],
         env={"SECRET": secret},
         stdin=subprocess.PIPE,
@@ -194,7 +194,7 @@ def _leave_note(opponent: Process, targets: Targets, hidden: dict[int, str]) -> 
 
 @contextmanager
 def _on_core(index: int) -> Generator[None]:
-    """Start processes on one of the arena's processors, as for a match, where the system can."""
+    """Start processes on one of the arena's cores, as for a match, if the system supports it."""
     cores = sorted(cores_of(0))
     if not cores:
         yield
@@ -207,5 +207,5 @@ def _on_core(index: int) -> Generator[None]:
 
 
 def cores_of(pid: int) -> frozenset[int]:
-    """Return the processors a process may run on, 0 being this one; none where the system cannot tell."""
+    """Return the cores a process may run on (0 is this process); empty if the system cannot tell."""
     return frozenset(os.sched_getaffinity(pid)) if hasattr(os, "sched_getaffinity") else frozenset()

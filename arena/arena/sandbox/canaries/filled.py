@@ -1,4 +1,4 @@
-"""Lets attackers fill their scratch folder and hold memory, while the arena looks as it does in a match."""
+"""Attackers fill their scratch folder and hold memory while the arena watches them as in a match."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
 MEMORY_BYTES = 1 << 26
 _PART = 1.2
-"""Of the limit of memory, what attack 36 wants to hold."""
+"""Share of the memory limit that attack 36 tries to hold."""
 _WATCH_S = 0.05
-"""How often the arena looks at a bot that thinks."""
+"""Seconds between two looks of the arena at a thinking bot."""
 _OPEN = 0o755
 
 
 class Amounts(NamedTuple):
-    """How much attackers try to put into a scratch folder, and how long they swap what is in it."""
+    """Amounts that attackers try to put into a scratch folder, and how long they swap its content."""
 
-    folders: int = 300  # a container bounds the depth by the number of entries alone
+    folders: int = 300  # a container limits the depth only through the number of entries
     files: int = 600
     num_bytes: int = 3 << 20
     swap_s: float = 0.1
     resources: Resources = msgspec.structs.replace(RESOURCES, scratch_entries=256)
-    """Their limits."""
+    """Their resource limits."""
 
 
 QUICK_AMOUNTS = Amounts()
-"""For the doctor, with limits that are soon passed."""
+"""Amounts for `arena doctor`, with limits that are exceeded quickly."""
 
 
 class Watch:
-    """Looks at an attacker as the arena does while a bot thinks, and kills it if it passes a limit."""
+    """Watches an attacker like the arena watches a thinking bot; kills it when it exceeds a limit."""
 
     def __init__(self, process: Process, memory_bytes: int) -> None:
         self._process = process
@@ -53,7 +53,7 @@ class Watch:
         self.has_killed = False
 
     def __call__(self) -> None:
-        """Look, if it is time to."""
+        """Look if it is time to."""
         if self.has_killed or time.monotonic() < self._next:
             return
         if self._process.usage().memory_bytes > self._memory_bytes or self._process.scratch_excess():
@@ -62,16 +62,16 @@ class Watch:
         self._next = time.monotonic() + _WATCH_S
 
     def look(self) -> None:
-        """Look once more, whenever the last time was."""
+        """Look now, regardless of when the last look was."""
         self._next = 0.0
         self()
 
 
 def fills_scratch(tier: Tier, amounts: Amounts = QUICK_AMOUNTS) -> bool:
-    """Return whether an attacker fills its scratch folder against the promise of a tier (attack 24).
+    """Return whether an attacker breaks a tier's promise about the scratch folder (attack 24).
 
-    In every tier nothing of the folder may be left; from T2 on the attacker gets no more than its limits, or
-    is killed.
+    In every tier nothing of the folder may remain. From T2 on the attacker must also be stopped at its
+    limits, or be killed.
 
     Raises:
         OSError, ConfigError: the tier cannot be set up at all.
@@ -93,7 +93,7 @@ def _fills(tier: Tier, filling: Filling, resources: Resources) -> bool:
 
 
 def hides_memory(tier: Tier) -> bool:
-    """Return whether an attacker holds more memory than it may without being seen (attack 36).
+    """Return whether an attacker holds more memory than allowed without being noticed (attack 36).
 
     Raises:
         OSError, ConfigError: the tier cannot be set up at all.
@@ -106,16 +106,16 @@ def hides_memory(tier: Tier) -> bool:
         reports = read_reports(process, watch)
         watch.look()
         held = reports.get("36", {}).get("got")
-        # An attempt that ended in an error of its own shows nothing, and counts as one that worked.
+        # An attempt that failed with an error of its own proves nothing, so it counts as one that worked.
         return not watch.has_killed and (not isinstance(held, int) or held >= want)
 
 
 def misleads_removal(tier: Tier, seconds: float = QUICK_AMOUNTS.swap_s) -> bool:
-    """Return whether an attacker leads the arena to a foreign folder while that removes its own (attack 23).
+    """Return whether an attacker leads the arena to a foreign folder while its own is removed (attack 23).
 
     Args:
-        tier: how it is kept apart.
-        seconds: how long it swaps a folder and a link while the arena removes them.
+        tier: its isolation tier.
+        seconds: how long it swaps a folder and a link while the arena keeps removing them.
 
     Raises:
         OSError, ConfigError: the tier cannot be set up at all.
@@ -130,14 +130,14 @@ def misleads_removal(tier: Tier, seconds: float = QUICK_AMOUNTS.swap_s) -> bool:
         home = process.scratch.home
 
         def remove() -> None:
-            # Again and again, since it is over after the first time.
+            # The folder is made again, because `remove` is over after the first time.
             process.scratch.remove()
             home.mkdir(parents=True, exist_ok=True)
             process.scratch.root.chmod(_OPEN)
             home.chmod(0o777)
 
         send_order(process, swapping, [("begun", "filling.attack_nothing"), ("23", "filling.attack_swap")])
-        # A folder that is removed before the attacker has entered it would keep the attacker from starting.
+        # Wait until the attacker has begun: it could not start in a folder that is already removed.
         read_reports(process, last="begun")
         reports = read_reports(process, remove, seconds + DEADLINE_S)
         process.kill()

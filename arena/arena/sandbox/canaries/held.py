@@ -1,4 +1,4 @@
-"""Memory and queues of attackers: what processes hold, what outlives them, and its removal."""
+"""Memory and queues held by attackers: measuring them, finding what outlives a process, removing it."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ if TYPE_CHECKING:
 
 _SEGMENTS = Path("/proc/sysvipc/shm")
 _LOCKS = Path("/proc/locks")
-_SHARED_FILES = Path("/dev/shm")  # noqa: S108 - nothing is written there
+_SHARED_FILES = Path("/dev/shm")  # noqa: S108 - only read and cleaned up
 _IPC_REMOVE = 0
 _BLOCK = 512
 """Bytes in the unit of `st_blocks`."""
 
 
 def draw_key() -> int:
-    """Return a key of System V memory that is not 0, which would mean a private one."""
+    """Return a random System V key other than 0, which would mean a private segment."""
     return 1 + secrets.randbelow((1 << 31) - 2)
 
 
 def segment_bytes(key: int) -> int:
-    """Return the size of the System V memory of this key; 0 if there is none."""
+    """Return the size in bytes of the System V segment with this key; 0 if there is none."""
     return sum(size for _, size in _segments(key))
 
 
 def memory_file_bytes(pid: int) -> int:
-    """Return how much the memory files take that a process has open."""
+    """Return the number of bytes in the memory files that a process has open."""
     found = 0
     with suppress(OSError):
         for file in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError):
-                # The name in /proc; such a file has no other.
-                if os.readlink(file).startswith("/memfd:"):  # noqa: PTH115 - it is no path
+                # Memory files have no path, only this name in /proc.
+                if os.readlink(file).startswith("/memfd:"):  # noqa: PTH115 - the text is not a path
                     found += file.stat().st_blocks * _BLOCK
     return found
 
 
 def shared_map_bytes(pid: int) -> int:
-    """Return the size of the largest map of memory without a file that a process shares."""
+    """Return the size in bytes of the largest shared map of a process that has no file."""
     found = 0
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
-            # The name that the kernel gives memory that is shared without a file.
+            # The name under which the kernel lists memory that is shared without a file.
             if line.endswith("/dev/zero (deleted)"):
                 begin, end = (int(part, 16) for part in line.split(maxsplit=1)[0].split("-"))
                 found = max(found, end - begin)
@@ -56,19 +56,19 @@ def shared_map_bytes(pid: int) -> int:
 
 
 def num_locks(pid: int, path: str = "") -> int:
-    """Return how many locks of files a process holds, in all or of one file; 0 if that is not known."""
+    """Return the number of file locks a process holds, in total or on one file; 0 if unknown."""
     try:
         lines = _LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return 0
-    # Number, kind, "ADVISORY", "READ" or "WRITE", process, device and inode, first and last byte.
+    # Fields: number, kind, "ADVISORY", "READ" or "WRITE", process, device and inode, first byte, last byte.
     rows = [line.split() for line in lines if "->" not in line]
     number = f":{Path(path).stat().st_ino}" if path else ""
     return sum(row[4] == str(pid) and row[5].endswith(number) for row in rows)
 
 
 def peak_bytes(pid: int) -> int:
-    """Return the most address space a process has had; 0 where the system does not say."""
+    """Return the peak of a process's address space in bytes; 0 if the system does not report it."""
     with suppress(OSError, ValueError):
         lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
         return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmPeak:")), 0)
@@ -76,7 +76,7 @@ def peak_bytes(pid: int) -> int:
 
 
 def remove(targets: Targets) -> None:
-    """Remove what attackers may have left."""
+    """Remove everything that attackers may have left."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None)
@@ -89,7 +89,7 @@ def remove(targets: Targets) -> None:
 
 
 def _segments(key: int) -> list[tuple[int, int]]:
-    """Return number and size of the segments of a key."""
+    """Return (number, size) of the segments with a key."""
     try:
         lines = _SEGMENTS.read_text(encoding="ascii").splitlines()[1:]
     except OSError:

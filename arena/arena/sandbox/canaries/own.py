@@ -1,4 +1,4 @@
-"""A host's own attacks: functions of a file, each tried by another attacker, with other canaries."""
+"""A host's own attacks: functions in a file, each run by a new attacker against new canaries."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 _PREFIX = "attack_"
 _CONTROL = 0
 _MOST_TRIALS = 4
-"""An attack that changes what is shared does so each time; another program does not."""
+"""An attack on a shared target is repeated: the attack changes it every time, another program does not."""
 
 
 def names_in(file: Path) -> dict[str, str]:
-    """Return what the attacks of a file are called, by function; the file is read, never run here.
+    """Return the names of the attacks in a file, by function; the file is parsed, but not executed here.
 
-    An attack is a function `attack_*(targets)` of the module; the first line of its docstring is its name.
+    An attack is a module-level function `attack_*(targets)`; the first line of its docstring is its name.
 
     Raises:
-        ConfigError: the file cannot be read, is no Python, or has no attack.
+        ConfigError: the file cannot be read, is not valid Python, or contains no attack.
     """
     try:
         tree = ast.parse(file.read_bytes(), str(file))
     except OSError as error:
         raise ConfigError(f"cannot read the attacks of {file}: {error.strerror}") from error
     except (SyntaxError, ValueError) as error:
-        raise ConfigError(f"{file} is no Python file: {error}") from error
+        raise ConfigError(f"{file} is not a Python file: {error}") from error
     found = {
         node.name: (ast.get_docstring(node) or node.name).splitlines()[0]
         for node in tree.body
@@ -46,15 +46,15 @@ def names_in(file: Path) -> dict[str, str]:
 
 
 def try_own(tier: Tier, file: Path, names: dict[str, str]) -> dict[str, bool]:
-    """Try the attacks of a file in a tier.
+    """Run the attacks of a file in a tier.
 
-    An attack worked if the function returned something true, or if a canary was hurt: something changed, was
-    reached or killed, or what was returned holds a secret.
+    An attack worked if its function returned a true value, or if a canary was hurt: something was changed,
+    reached or killed, or the returned value contains a secret.
 
     Args:
-        tier: the tier.
-        file: a Python file; only the standard library can be imported in it.
-        names: of the attacks, by function.
+        tier: the isolation tier.
+        file: a Python file; it can import only the standard library.
+        names: the names of the attacks, by function.
 
     Returns:
         Whether each attack worked, by function; empty if the tier cannot be set up.
@@ -66,7 +66,7 @@ def try_own(tier: Tier, file: Path, names: dict[str, str]) -> dict[str, bool]:
 
 
 def _has_worked(tier: Tier, file: str, function: str) -> bool:
-    """Return whether an attack worked, in each of several trials if only a shared canary shows it."""
+    """Return whether an attack worked; if only a shared canary shows it, it must do so in every trial."""
     for _ in range(_MOST_TRIALS):
         word, hurt = _try_once(tier, file, function)
         if word or hurt - SHARED_CANARIES or not hurt:
@@ -75,7 +75,7 @@ def _has_worked(tier: Tier, file: str, function: str) -> bool:
 
 
 def _try_once(tier: Tier, file: str, function: str) -> tuple[bool, set[int]]:
-    """Return whether an attack says that it worked, and the numbers of the canaries that were hurt."""
+    """Run an attack once; return whether it claims success, and the numbers of the canaries it hurt."""
     with set_out(tier, [file]) as there:
         signs = Signs(there)
         send_order(there.attacker, there.targets, [(function, function)], file)

@@ -1,4 +1,4 @@
-"""Stops an attacker as a bot is stopped while its opponent thinks, and measures what it uses meanwhile."""
+"""Stops an attacker as bots are stopped in the opponent's turn, and measures the CPU time it still uses."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
     from arena.sandbox.tier import Tier
 
 PAUSE_S = 0.15
-"""How long the doctor stops an attacker."""
+"""Seconds for which `arena doctor` stops an attacker."""
 STOP = getattr(signal, "SIGSTOP", 0)
 ALLOWED_S = 0.02
-"""What may pass, in seconds of CPU."""
+"""CPU seconds that are tolerated."""
 _STOP_S = 0.05
-"""How long all threads of a process may take to stop."""
+"""Seconds that the threads of a process may take to stop."""
 _PROCESS_CLOCK = 2
 """CPUCLOCK_SCHED, as in `arena.referee.pause`."""
 
 
 def idle_cpu_s(tier: Tier, pause_s: float = PAUSE_S) -> float | None:
-    """Return the seconds of CPU that an attacker uses while it is stopped; None if it did not attack.
+    """Return the CPU seconds an attacker uses while it is stopped; None if it did not attack.
 
     Args:
-        tier: how it is kept apart.
+        tier: its isolation tier.
         pause_s: how long it is stopped, in seconds.
 
     Raises:
         OSError, ConfigError: the tier cannot be set up at all.
     """
-    # Each of its threads reserves address space.
+    # The default limits, because each of the attacker's threads reserves address space.
     with attacker(tier, resources=Resources()) as process:
         send_order(process, {}, [("29", "waking.attack_wake")])
         reports = read_reports(process)
         time.sleep(2 * BEGIN_S)
         os.killpg(process.pid, STOP)
-        # On a busy machine a process of many threads takes a while to stop; that is not what is measured.
+        # On a busy machine a process with many threads takes a while to stop, which is not to be measured.
         time.sleep(_STOP_S)
         before = _cpu_s(process)
         time.sleep(pause_s / 2)
-        # As in a match, where the question is sent before the process is resumed.
+        # As in a match, in which the question is sent before the process is resumed.
         with suppress(OSError):
             os.write(process.stdin, b"\n")
         time.sleep(pause_s / 2)

@@ -1,4 +1,4 @@
-"""Looks at what was attacked: which attacks worked, by what they left behind or got hold of."""
+"""Examines the targets after the attacks: what was left behind or obtained shows which attacks worked."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _EFFECTS = {
     2: "store", 5: "outside", 18: "others", 19: "own_file", 20: "own_program", 21: "own_folder",
     22: "attributes", 35: "cores", 37: "device",
 }  # fmt: skip
-"""What changes if an attack works, by its number."""
+"""For each attack with a lasting effect, the part of the state that it changes."""
 SHARED_CANARIES = frozenset({37})
-"""Attacks whose target belongs to the whole machine: another program may have changed it at the same time."""
+"""Attacks on targets shared by the whole machine, which another program may have changed meanwhile."""
 
 
 class Signs:
-    """What shows that an attack worked: made before the attacks, told when they are over, and asked."""
+    """The evidence of attacks: created before them, ended with `end`, then asked which ones worked."""
 
     def __init__(self, canaries: Canaries) -> None:
         self._canaries = canaries
@@ -41,7 +41,7 @@ class Signs:
         self._hoards = self._is_large = self._locks_shared = self._locks_many = False
 
     def end(self) -> None:
-        """Look at what can only be seen while the attacker lives, then kill it."""
+        """Collect the evidence that exists only while the attacker lives, then kill the attacker."""
         canaries = self._canaries
         pid = canaries.attacker.main_pid
         self._after = _state(canaries)
@@ -52,21 +52,21 @@ class Signs:
         canaries.attacker.kill()
 
     def of_attacks(self, reports: Reports) -> set[int]:
-        """Return the numbers of the attacks that worked, in what an attacker reported under its numbers."""
+        """Return the numbers of the attacks that worked, given an attacker's reports by number."""
         canaries, got = self._canaries, {key: str(report["got"]) for key, report in reports.items()}
         signs = {
             0: _left(canaries.attacker, "control") != canaries.targets["text"].encode(),
             **{number: text in got.get(str(number), "") for number, text in canaries.secrets.items()},
-            # The word counts where the system does not tell.
+            # If the system cannot tell, the attacker's word counts.
             15: self._is_large or got.get("15") == str(canaries.targets["address_bytes"]),
             33: self._is_clock(got.get("33", "")),
         }
-        # An attempt that was refused changed nothing: then somebody else did.
+        # An attempt that was refused cannot have changed a shared target; another program did.
         refused = {number for number in SHARED_CANARIES if reports.get(str(number), {}).get("error")}
         return {number for number, sign in signs.items() if sign} | self._effects() - refused
 
     def of_text(self, text: str) -> set[int]:
-        """Return the numbers of the attacks whose effects are there, or whose secret is in a text."""
+        """Return the numbers of the attacks whose effect is visible, or whose secret occurs in a text."""
         found = {number for number, secret in self._canaries.secrets.items() if secret in text}
         return found | self._effects()
 
@@ -89,13 +89,13 @@ class Signs:
         return {number for number, sign in signs.items() if sign}
 
     def _is_clock(self, text: str) -> bool:
-        """Return whether this is what the clock of the process like the arena showed meanwhile."""
+        """Return whether a text is a time that the CPU clock of the stand-in process showed meanwhile."""
         now = _cpu_ns(self._canaries.victim.pid)
         return text.isdecimal() and self._clock <= int(text) <= max(self._clock, now)
 
 
 def _state(canaries: Canaries) -> dict[str, object]:
-    """Return all that attacks could change, but for what a dead process cannot show."""
+    """Return the state that attacks could change, except what cannot be read from a dead process."""
     targets = canaries.targets
     file = Path(targets["own_file"])
     paths = {name: Path(targets["folder"], name) for name in OWN_MODES}
@@ -119,7 +119,7 @@ def _times(path: Path) -> int:
 
 
 def _descriptors(pid: int) -> tuple[int, int]:
-    """Return the limits on file descriptors of another process, where the system tells."""
+    """Return the file descriptor limits of another process, if the system reports them."""
     if sys.platform != "linux":
         return (0, 0)
     import resource
@@ -128,7 +128,7 @@ def _descriptors(pid: int) -> tuple[int, int]:
 
 
 def _cpu_ns(pid: int) -> int:
-    """Return the processor time of a process; 0 where the system does not say, or it is gone."""
+    """Return the CPU time of a process in ns; 0 if it has ended or the system does not report it."""
     if sys.platform == "linux":
         with suppress(OSError):
             return time.clock_gettime_ns(~pid << 3 | _PROCESS_CLOCK)
@@ -136,7 +136,7 @@ def _cpu_ns(pid: int) -> int:
 
 
 def _left(attacker: Process, name: str) -> bytes | None:
-    """Return the beginning of a file that the attacker left in its scratch folder; None without one."""
+    """Return the beginning of a file that the attacker left in its scratch folder, or None."""
     try:
         with os.fdopen(attacker.open_scratch(name), "rb") as file:
             return file.read(2 * RESOURCES.scratch_bytes)

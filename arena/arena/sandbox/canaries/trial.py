@@ -1,4 +1,4 @@
-"""One trial of a tier: all attacks are made in it, and each is judged."""
+"""One trial of a tier: runs all attacks in it and judges each of them."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from arena.sandbox.tier import Tier
 
 _LAST = 9
-"""It kills the opponent, which the other attacks need alive."""
+"""The attack that runs last, because it kills the opponent, which the others need alive."""
 _SLOW = {23: misleads_removal, 24: fills_scratch, 36: hides_memory}
 QUICK = frozenset(attack.number for attack in ATTACKS if attack.is_quick)
 ALL = frozenset(attack.number for attack in ATTACKS)
 
 
 class Outcomes(NamedTuple):
-    """What came of the attacks."""
+    """The results of a trial."""
 
     worked: frozenset[int]
     """The attacks whose canary was hurt, or that were not made; 0 if the control failed."""
     user: int | None
-    """The number of the user the attacker was made; None if it was the arena's."""
+    """The user id the attacker ran as; None if it was the arena's."""
     errors: dict[int, str]
-    """What the attacker was told, by attack; for people, not for judging."""
+    """The errors the attacker got, by attack; for display, not used to judge."""
     tried: frozenset[int] = QUICK
     """The attacks that were made, or should have been."""
 
 
 def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Outcomes:
-    """Run attacks in children of this tier.
+    """Run attacks in processes of this tier.
 
     Args:
-        tier: the tier.
-        numbers: which attacks, `QUICK` or `ALL`.
+        tier: the isolation tier.
+        numbers: the attacks to run, `QUICK` or `ALL`.
 
     Raises:
         OSError, ConfigError: the tier cannot be set up at all.
@@ -49,7 +49,7 @@ def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Outcomes:
         worked, errors, user = _try_quick(tier)
         return Outcomes(frozenset(worked), user, errors)
     with orphans(tier) as arena:
-        # The other arena starts meanwhile, and what is left of it has time to end.
+        # The other arena starts meanwhile, and its remaining processes have time to end.
         worked, errors, user = _try_quick(tier)
         arena.kill_arena()
         used = idle_cpu_s(tier)

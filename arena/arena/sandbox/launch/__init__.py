@@ -1,1 +1,1 @@
-"""What the launcher locks a process up with; standard library only, since nothing else can be imported."""
+"""The parts of the launcher that confine a process; they can import only the standard library."""

@@ -1,16 +1,16 @@
-"""The system calls that a bot may make from tier T2 on, with their numbers on each architecture, as data.
+"""The system calls that a bot may make from tier T2 on, with their numbers on each architecture.
 
 Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (AArch64) of Linux. The
-filter in `arena.sandbox.launch.seccomp` is built from these tables; a call in none of them is refused.
+filter in `arena.sandbox.launch.seccomp` is built from these tables; every other call is refused.
 """
 
 import errno
 
 Call = tuple[str, "int | None", "int | None"]
-"""Name, number on x86-64, number on AArch64; None where the architecture does not have the call."""
+"""Name, number on x86-64, number on AArch64; None if the architecture lacks the call."""
 
 NEWEST = 469
-"""The newest number that was judged (Linux 6.17, file_setattr); on both architectures."""
+"""The highest call number that was reviewed (Linux 6.17, file_setattr), the same on both architectures."""
 
 # fmt: off
 ALLOWED: dict[str, tuple[Call, ...]] = {
@@ -89,7 +89,7 @@ ALLOWED: dict[str, tuple[Call, ...]] = {
     ),
     "lowers its own limits": (("setrlimit", 160, 164),),
 }
-"""Calls that pass whatever their arguments, by the reason they are needed and safe."""
+"""Calls that are allowed with any arguments, grouped by why they are needed and safe."""
 
 RULED: dict[str, tuple[Call, ...]] = {
     "starts threads, never processes": (("clone", 56, 220),),
@@ -110,25 +110,26 @@ RULED: dict[str, tuple[Call, ...]] = {
         ("rt_sigqueueinfo", 129, 138), ("rt_tgsigqueueinfo", 297, 240),
     ),
 }
-"""Calls that pass if their arguments do; the rules are in `arena.sandbox.launch.seccomp`."""
+"""Calls that are allowed with certain arguments; the rules are in `arena.sandbox.launch.seccomp`."""
 
 ALLOWABLE: dict[str, tuple[Call, ...]] = {
     "chmod": (("chmod", 90, None), ("fchmod", 91, 52), ("fchmodat", 268, 53), ("fchmodat2", 452, 452)),
     "utime": (("utime", 132, None), ("utimes", 235, None), ("utimensat", 280, 88), ("futimesat", 261, None)),
 }
-"""Calls that can be added by name, a closed list. Landlock has no right for them, so in T2 they would change
-the mode or the times of any file of the same user."""
+"""Calls that can be added by name; the list is closed. Landlock has no right for them, so in T2 they could
+change the mode or the times of any file of the same user."""
 
 REFUSALS: dict[int, tuple[Call, ...]] = {
-    # The C library then makes a thread by clone, whose flags the filter can see.
+    # The C library then falls back to clone, whose flags the filter can inspect; clone3 takes a pointer.
     errno.ENOSYS: (("clone3", 435, 435),),
     errno.EAFNOSUPPORT: (("socket", 41, 198),),
     errno.ENOTTY: (("ioctl", 16, 29),),
-    # Programs that copy files go on without; by path they would read attributes of files Landlock hides.
+    # Programs that copy files continue without attributes. Called by path, they would reach files that
+    # Landlock hides.
     errno.ENOTSUP: (
         ("getxattr", 191, 8), ("lgetxattr", 192, 9), ("listxattr", 194, 11), ("llistxattr", 195, 12),
         ("fallocate", 285, 47),
     ),
 }
-"""Calls that are refused with another error than EPERM, by that error: programs know what to do about it."""
+"""Calls that are refused with an error other than EPERM, by error, because programs handle that error."""
 # fmt: on

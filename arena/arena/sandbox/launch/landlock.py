@@ -1,4 +1,4 @@
-"""Landlock: a process gives up every file, port, foreign signal and abstract socket it was not given.
+"""Landlock: a process gives up all files, ports, signals and abstract sockets that it was not granted.
 
 Numbers and layouts: linux/landlock.h; https://docs.kernel.org/userspace-api/landlock.html.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MIN_ABI = 6
-"""The first that keeps signals inside (Linux 6.12)."""
+"""The first version that restricts signals (Linux 6.12)."""
 
 _CREATE, _ADD_RULE, _RESTRICT = SYS_LANDLOCK, SYS_LANDLOCK + 1, SYS_LANDLOCK + 2
 _ASK_VERSION = 1
@@ -31,9 +31,9 @@ _DEVICE = _READ_FILE | _WRITE_FILE
 _NUM_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _ALL_FILE_RIGHTS = 16
 _NET = 0b11
-"""Bind and connect a TCP port."""
+"""Rights to bind and to connect a TCP port."""
 _SCOPES = 0b11
-"""Abstract sockets and signals."""
+"""Scopes: abstract sockets and signals."""
 _NET_ABI, _SCOPE_ABI = 4, 6
 _ATTRIBUTE_BYTES = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}
 _FULL_ATTRIBUTE_BYTES = 24
@@ -45,12 +45,12 @@ class _Ruleset(ctypes.Structure):
 
 class _Beneath(ctypes.Structure):
     _pack_ = 1
-    _layout_ = "ms"  # what `_pack_` means since Python 3.14, which asks for it to be said
+    _layout_ = "ms"  # the layout that `_pack_` implies; Python 3.14 and later want it stated
     _fields_ = (("allowed", ctypes.c_uint64), ("fd", ctypes.c_int32))
 
 
 def abi() -> int:
-    """Give the version of the kernel's Landlock; 0 if there is none."""
+    """Return the version of the kernel's Landlock; 0 without Landlock."""
     try:
         return syscall("landlock", _CREATE, None, 0, _ASK_VERSION)
     except OSError:
@@ -60,16 +60,16 @@ def abi() -> int:
 def restrict(
     readable: Iterable[str], names: Iterable[str], writable: Iterable[str], devices: Iterable[str]
 ) -> None:
-    """Leave this process, for good, only these files; what does not exist is passed over.
+    """Restrict this process irrevocably to these files; paths that do not exist are ignored.
 
     Args:
-        readable: files and folders to read and execute.
-        names: folders to list.
+        readable: files and folders that may be read and executed.
+        names: folders that may be listed.
         writable: folders with all rights.
-        devices: files to read and write.
+        devices: files that may be read and written.
 
     Raises:
-        OSError: the kernel refused.
+        OSError: the kernel refused the call.
     """
     version = abi()
     handled = (1 << _NUM_FILE_RIGHTS.get(version, _ALL_FILE_RIGHTS)) - 1
@@ -79,6 +79,7 @@ def restrict(
     for paths, rights in ((readable, _READ), (names, _READ_DIR), (writable, handled), (devices, _DEVICE)):
         for path in paths:
             _allow(ruleset, path, rights & handled)
+    # Without this flag the kernel accepts restrictions from root only.
     prctl("no new privileges", _PR_SET_NO_NEW_PRIVS, 1)
     syscall("landlock restriction", _RESTRICT, ruleset, 0)
     os.close(ruleset)
@@ -90,7 +91,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return
     if not stat.S_ISDIR(os.fstat(fd).st_mode):
-        rights &= _FILE_RIGHTS  # the kernel refuses a file's rule with a folder's rights
+        rights &= _FILE_RIGHTS  # the kernel rejects a rule for a file that contains rights of folders
     rule = _Beneath(rights, fd)
     syscall(f"landlock rule {path}", _ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
     os.close(fd)

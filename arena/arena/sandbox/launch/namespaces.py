@@ -1,4 +1,4 @@
-"""Namespaces of a container: no processes, networks, queues, mounts or host name but its own.
+"""Namespaces of a container: it has its own processes, network, queues, mounts and host name.
 
 Numbers: linux/sched.h.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import socket
 
 _PARENT = 0x00008000
-"""The child's parent is the caller's parent: the arena, which then waits for the bot itself."""
+"""CLONE_PARENT: the child becomes a child of the caller's parent, the arena, which can then wait for it."""
 _NEW_USER = 0x10000000
 _NEW_MOUNTS, _NEW_CGROUP, _NEW_UTS, _NEW_IPC, _NEW_PID, _NEW_NET = (
     0x00020000,
@@ -27,7 +27,7 @@ _STATUS_BYTES = 4
 
 
 def flags(mode: str) -> int:
-    """Return the flags of `clone` for a mode: `""` for none, `root`, or `user` with a user namespace."""
+    """Return the flags of `clone` for a mode: `""` (no namespaces), `root`, or `user` (a user namespace)."""
     if not mode:
         return _PARENT
     own = _NEW_MOUNTS | _NEW_CGROUP | _NEW_UTS | _NEW_IPC | _NEW_PID | _NEW_NET
@@ -35,23 +35,24 @@ def flags(mode: str) -> int:
 
 
 def keep_user(user: int, group: int) -> None:
-    """Map the one user and group of a new user namespace to themselves.
+    """Map the only user and group of a new user namespace to themselves.
 
     Raises:
-        OSError: the kernel refused.
+        OSError: the kernel refused the call.
     """
     Path("/proc/self/setgroups").write_bytes(b"deny")
+    # Since Linux 3.19 an unprivileged process may write gid_map only after it has denied setgroups.
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
 
 
 def collect(inside: int, control: socket.socket) -> None:
-    """Reap all processes of the namespace as its first; end with the bot, and send how that ended.
+    """Act as the namespace's first process: reap all others, exit when the bot ends, and send its status.
 
-    It sends four bytes: the status as `waitpid` returns it, little-endian. When this process ends the kernel
-    kills all others inside.
+    The status is sent as four bytes, little-endian, as `waitpid` returns it. When this process exits, the
+    kernel kills all other processes in the namespace.
     """
-    # The arena must see that the bot closed its pipes, so nobody else may hold them.
+    # Release the pipes: the arena must see when the bot closes them, so no other process may hold them.
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)

@@ -1,17 +1,17 @@
-"""Where things lie inside a container, and the words of a recipe; the arena needs to know them, too."""
+"""Paths inside a container and keywords of a recipe, shared by the launcher and the arena."""
 
 from __future__ import annotations
 
 SCRATCH = "/scratch"
-"""The one folder that can be written to: home, temporary files, shared memory and compiled code."""
+"""The only writable folder: home, temporary files, shared memory and compiled code."""
 COMPILED_NAME = ".numba"
 COMPILED = f"{SCRATCH}/{COMPILED_NAME}"
-"""Where numba keeps what it compiled."""
+"""The folder of numba's cache."""
 SHM = f"{SCRATCH}/.shm"
 CONTENT = "/bot"
 """The read-only content of the competitor."""
 
 OWN_PROCFS, WHOLE_PROCFS, NO_PROCFS = "own", "all", "none"
-"""What /proc shows: the processes inside, all that the kernel tells of itself too, or nothing."""
+"""What /proc shows: the processes inside, these and all of the kernel's information, or nothing."""
 FILL_SPACE, FILL_INODES = FILLS = ("space", "inodes")
-"""What of the scratch folder can be used up before the bot starts."""
+"""The resources of the scratch folder that can be exhausted before the bot starts."""

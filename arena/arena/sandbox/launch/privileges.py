@@ -1,4 +1,4 @@
-"""Gives up the user, the capabilities and the chance to outlive the arena.
+"""Drops the user, the capabilities and the possibility to outlive the arena.
 
 Numbers: linux/prctl.h, linux/capability.h, linux/securebits.h.
 """
@@ -17,7 +17,7 @@ _PR_CAPBSET_DROP = 24
 _PR_SET_SECUREBITS = 28
 _PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
 _SECUREBITS = 0b1110_1111
-"""Root is nobody special, whatever it executes; all of it is locked, and KEEP_CAPS is locked off."""
+"""Root gains no capabilities, whatever it executes; all bits are locked, and KEEP_CAPS is locked to off."""
 _CAPABILITY_VERSION = 0x20080522
 _MAX_CAPABILITY = 64
 _SIGKILL = 9
@@ -28,23 +28,23 @@ class _Header(ctypes.Structure):
 
 
 def become(user: int) -> None:
-    """Become the user and the group of this number.
+    """Change to the user and the group with this number.
 
     Raises:
-        OSError: only root may.
+        OSError: this process is not root.
     """
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
-    # The change made /proc/self root's, and a new namespace is set up through it.
+    # The change gave /proc/self to root; setting up a namespace needs it to belong to this user.
     prctl("dumpable", _PR_SET_DUMPABLE, 1)
 
 
 def drop_capabilities() -> None:
-    """Give up all capabilities, those of later programs too.
+    """Drop all capabilities, including those that later programs could gain.
 
     Raises:
-        OSError: the kernel refused.
+        OSError: the kernel refused the call.
     """
     try:
         prctl("ambient capabilities", _PR_CAP_AMBIENT, _CLEAR_ALL)
@@ -52,7 +52,7 @@ def drop_capabilities() -> None:
         for number in range(_MAX_CAPABILITY):
             prctl("capability bound", _PR_CAPBSET_DROP, number)
     except OSError as error:
-        # EPERM: a user without capabilities has no bound to lower; EINVAL: past the last one.
+        # EPERM: without capabilities there is no bounding set to lower. EINVAL: beyond the last capability.
         if error.errno not in {errno.EPERM, errno.EINVAL}:
             raise
     header, nothing = _Header(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
@@ -62,9 +62,9 @@ def drop_capabilities() -> None:
 
 
 def die_with_parent() -> None:
-    """Be killed when the thread ends that started this process; a later change of user would undo it.
+    """Request to be killed when the thread that started this process ends; a later change of user undoes it.
 
     Raises:
-        OSError: the kernel refused.
+        OSError: the kernel refused the call.
     """
     prctl("parent death signal", _PR_SET_PDEATHSIG, _SIGKILL)

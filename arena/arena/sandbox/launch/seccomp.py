@@ -1,7 +1,8 @@
-"""Seccomp: a filter that lets a bot make only the system calls of `arena.sandbox.launch.calls`.
+"""Seccomp: a filter that allows a bot only the system calls of `arena.sandbox.launch.calls`.
 
-Layouts: linux/seccomp.h, linux/filter.h. A number is found by a balanced tree of comparisons. For calls
-whose arguments do not matter Linux 5.11 and later compute the answer once, when the filter is installed.
+Layouts: linux/seccomp.h, linux/filter.h. The filter finds a call's number with a balanced tree of
+    comparisons.
+For calls without rules about arguments, Linux 5.11 and later evaluate the filter once, at installation.
 """
 
 from __future__ import annotations
@@ -20,28 +21,28 @@ if TYPE_CHECKING:
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _EQUAL, _AT_LEAST, _ANY_BIT = 0x15, 0x35, 0x45
-"""Instructions of classic BPF, each with its constant operand."""
+"""Instructions of classic BPF, each with a constant operand."""
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-"""Offsets in `struct seccomp_data`; the low half of an argument comes first on both architectures."""
+"""Offsets in `struct seccomp_data`; both architectures store the low half of an argument first."""
 _ALLOW, _KILL, _ERROR, _ASK = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
-"""What a filter returns; `_ASK` passes a refusal to the listener of a traced bot, which answers for it."""
+"""Return values of a filter; `_ASK` passes a refusal to the listener of a traced bot, which answers it."""
 _PR_SET_NO_NEW_PRIVS = 38
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 8
 _X32 = 0x40000000
-"""Set in each number of a program that was compiled for x32."""
+"""Bit that is set in every call number of a program compiled for x32."""
 
 _CLONE_THREAD, _CLONE_NAMESPACES = 0x00010000, 0x7E020000
 _MAP_SHARED, _MAP_ANONYMOUS = 1, 0x20
-"""MAP_SHARED_VALIDATE has the bit of MAP_SHARED, too; MAP_PRIVATE and MAP_DROPPABLE do not have it."""
+"""MAP_SHARED_VALIDATE includes the bit of MAP_SHARED; MAP_PRIVATE and MAP_DROPPABLE do not."""
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0x80800
 _SIGCONT = 18
 _FCNTL = (
     *range(8),  # DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW
-    *(36, 37, 38),  # the same three locks, owned by the open file
+    *(36, 37, 38),  # OFD_GETLK, OFD_SETLK, OFD_SETLKW: the same locks, owned by the open file
     *(1030, 1032),  # DUPFD_CLOEXEC, GETPIPE_SZ
 )
 _IOCTL = (
-    *(0x5401, 0x5413),  # TCGETS, TIOCGWINSZ: is it a terminal, and how large
+    *(0x5401, 0x5413),  # TCGETS, TIOCGWINSZ: whether it is a terminal, and its size
     *(0x541B, 0x5421, 0x5450, 0x5451),  # FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
 )
 _PRCTL = (
@@ -54,7 +55,7 @@ _PRCTL = (
 )
 
 _Line = tuple[int, int, int, int]
-"""Code, jump if true, jump if false, operand."""
+"""Code, jump if true, jump if false, operand. Jumps count the lines to skip."""
 
 
 def _load(argument: int) -> _Line:
@@ -80,6 +81,7 @@ def _no_continue(argument: int) -> tuple[_Line, ...]:
 
 _RULES: dict[str, tuple[_Line, ...]] = {
     "clone": (
+        # Allowed only with CLONE_THREAD and without any flag that makes a namespace.
         _load(0),
         *((_ANY_BIT, 1, 0, _CLONE_THREAD), _REFUSE),
         *((_ANY_BIT, 0, 1, _CLONE_NAMESPACES), _REFUSE),
@@ -98,22 +100,22 @@ _RULES: dict[str, tuple[_Line, ...]] = {
     **dict.fromkeys(("kill", "tkill", "rt_sigqueueinfo"), _no_continue(1)),
     **dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), _no_continue(2)),
 }
-"""Lines that refuse the call because of its arguments, and go on after them if it may pass."""
+"""Lines that refuse a call because of its arguments; execution continues after them if it is allowed."""
 
 
 class _Architecture(NamedTuple):
     audit: int
-    """Its AUDIT_ARCH."""
+    """The AUDIT_ARCH value of the architecture."""
     column: int
-    """Where its number is in a `Call`."""
+    """Index of the architecture's number in a `Call`."""
     seccomp: int
-    """The number of the call seccomp itself."""
+    """Number of the system call `seccomp` itself."""
 
 
 _X86_64 = _Architecture(0xC000003E, 1, 317)
 _AARCH64 = _Architecture(0xC00000B7, 2, 277)
 ARCHITECTURES = {"x86_64": _X86_64, "aarch64": _AARCH64, "arm64": _AARCH64}
-"""By `os.uname().machine`."""
+"""Architectures by `os.uname().machine`."""
 
 
 class _Instruction(ctypes.Structure):
@@ -130,24 +132,26 @@ class _Program(ctypes.Structure):
 
 
 def program(machine: str, extra: Iterable[str] = (), *, traced: bool = False) -> list[_Line]:
-    """Compute the filter for an architecture: code, jump if true, jump if false, operand of each line.
+    """Build the filter for an architecture as lines of code, jump if true, jump if false, operand.
 
     Args:
         machine: a key of `ARCHITECTURES`.
-        extra: names of `calls.ALLOWABLE` that are allowed too.
-        traced: whether the listener decides about each refusal.
+        extra: names in `calls.ALLOWABLE` that are also allowed.
+        traced: whether a listener decides about each refusal.
 
     Raises:
-        KeyError: `machine` is none of `ARCHITECTURES`, or a name of `extra` none of `calls.ALLOWABLE`.
+        KeyError: `machine` is not in `ARCHITECTURES`, or a name in `extra` not in `calls.ALLOWABLE`.
     """
     architecture = ARCHITECTURES[machine]
     lines: list[_Line] = [
+        # A program may switch to another architecture, whose call numbers mean other calls: kill it.
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, architecture.audit),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER),
     ]
     if architecture is _X86_64:
+        # x32 programs have the same architecture value, but other call numbers.
         lines += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
     lines += _tree(_segments(_answers(architecture, extra)))
     if traced:
@@ -156,32 +160,33 @@ def program(machine: str, extra: Iterable[str] = (), *, traced: bool = False) ->
 
 
 def refusal(machine: str, number: int) -> int:
-    """Return the error with which the filter refuses the call of this number, if it does."""
+    """Return the error number with which the filter refuses a call, for a call that it refuses."""
     return _refusals(ARCHITECTURES[machine].column).get(number, _unknown(number))
 
 
 def restrict(machine: str, extra: Iterable[str] = ()) -> None:
-    """Put this process under the filter for good; it gives up new privileges, too.
+    """Install the filter on this process irrevocably, and give up new privileges.
 
     Args:
         machine: a key of `ARCHITECTURES`.
-        extra: names of `calls.ALLOWABLE` that are allowed too.
+        extra: names in `calls.ALLOWABLE` that are also allowed.
 
     Raises:
-        KeyError: as `program`.
-        OSError: the kernel refused.
+        KeyError: an argument is unknown, as for `program`.
+        OSError: the kernel refused the call.
     """
     _install(machine, program(machine, extra), 0)
 
 
 def restrict_traced(machine: str, extra: Iterable[str] = ()) -> int:
-    """Do as `restrict`, but let a listener decide about each refusal; return the listener's descriptor.
+    """Install the filter and let a listener decide about each refusal; return the listener's descriptor.
 
-    Until the listener answers a refused call waits; once it is closed all refused calls fail with ENOSYS.
+    A refused call blocks until the listener answers. After the listener is closed, refused calls fail with
+    ENOSYS.
 
     Raises:
-        KeyError: as `program`.
-        OSError: the kernel refused.
+        KeyError: an argument is unknown, as for `program`.
+        OSError: the kernel refused the call.
     """
     return _install(machine, program(machine, extra, traced=True), _NEW_LISTENER)
 
@@ -189,7 +194,7 @@ def restrict_traced(machine: str, extra: Iterable[str] = ()) -> int:
 def _install(machine: str, lines: list[_Line], flags: int) -> int:
     block = (_Instruction * len(lines))(*(_Instruction(*line) for line in lines))
     filter_program = _Program(len(lines), block)
-    # Without it the kernel takes a filter from root alone.
+    # Without this flag the kernel accepts filters from root only.
     prctl("no new privileges", _PR_SET_NO_NEW_PRIVS, 1)
     number = ARCHITECTURES[machine].seccomp
     return syscall("seccomp", number, _SET_MODE_FILTER, flags, ctypes.byref(filter_program))
@@ -202,7 +207,7 @@ def _traced(line: _Line) -> _Line:
 
 
 def _answers(architecture: _Architecture, extra: Iterable[str]) -> dict[int, tuple[_Line, ...]]:
-    """Compute what is done for each number that is not simply refused."""
+    """Return the lines to execute for each call number that is not simply refused."""
     column = architecture.column
     refusals = _refusals(column)
     answers: dict[int, tuple[_Line, ...]] = {number: (_fail(error),) for number, error in refusals.items()}
@@ -225,7 +230,7 @@ def _numbers(groups: Iterable[Iterable[Call]], column: int) -> list[int]:
 
 
 def _segments(answers: dict[int, tuple[_Line, ...]]) -> list[tuple[int, tuple[_Line, ...]]]:
-    """Merge neighbouring numbers with the same answer; each segment reaches up to the next one's begin."""
+    """Merge neighbouring numbers with the same lines; a segment ends where the next one begins."""
     segments: list[tuple[int, tuple[_Line, ...]]] = []
     for number in range(NEWEST + 2):
         answer = answers.get(number, (_fail(_unknown(number)),))
@@ -235,15 +240,15 @@ def _segments(answers: dict[int, tuple[_Line, ...]]) -> list[tuple[int, tuple[_L
 
 
 def _tree(segments: list[tuple[int, tuple[_Line, ...]]]) -> list[_Line]:
-    """Compute the lines that find the segment of the loaded number and do what it says."""
+    """Return the lines that find the segment of the loaded number and execute its lines."""
     if len(segments) == 1:
         return list(segments[0][1])
     middle = len(segments) // 2
     pivot, below, above = segments[middle][0], _tree(segments[:middle]), _tree(segments[middle:])
-    # A jump has 8 bits, which half of the tree does not fill; the tests look.
+    # A jump offset has 8 bits; half of the tree is shorter than that, which a test checks.
     return [(_AT_LEAST, len(below), 0, pivot), *below, *above]
 
 
 def _unknown(number: int) -> int:
-    # A program that tries a call newer than this table falls back as it does on an older kernel.
+    # ENOSYS lets a program that tries a newer call fall back, as on an older kernel.
     return errno.ENOSYS if number > NEWEST else errno.EPERM

@@ -1,6 +1,6 @@
-"""The private root of a container: read-only views of some host files, one scratch folder, five devices.
+"""The private root of a container: read-only views of host files, one scratch folder, five devices.
 
-It is built in a mount namespace of its own. Numbers: linux/mount.h.
+It is built in its own mount namespace. Numbers: linux/mount.h.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _DEVICE_LINKS = {"shm": SHM, "fd": "/proc/self/fd"} | {
     name: f"/proc/self/fd/{number}" for number, name in enumerate(("stdin", "stdout", "stderr"))
 }
 _EMPTY_FOLDER, _EMPTY_FILE = "/.empty", "/.nothing"
-"""They are mounted over what is hidden inside a folder that is shown."""
+"""Mounted over the hidden paths inside a folder that is shown."""
 _RDONLY, _NOSUID, _NODEV, _NOEXEC = 1, 2, 4, 8
-"""The same for `mount` and `mount_setattr`."""
+"""Flags with the same values for `mount` and `mount_setattr`."""
 _BIND, _PRIVATE, _RECURSIVE = 1 << 12, 1 << 18, 1 << 14
 _ROOT_BYTES = 1 << 20
 
 
 def enter(recipe: Recipe, user: int) -> int:
-    """Make the root of the recipe this process's, and return an O_PATH descriptor of the scratch folder.
+    """Make the recipe's root the root of this process; return an O_PATH descriptor of the scratch folder.
 
     Args:
         recipe: `base`, an empty host folder that becomes the root; `from` and `to`, host paths and where they
-            are shown; `link` and `at`, links and where they are; `hide`, paths that look empty; `scratch` and
-            `inodes`, the bounds of the scratch folder; `compiled`, a host folder whose copy goes into it;
-            `fill`, which of the bounds is reached from the start; `procfs`, what /proc shows.
-        user: number of the owner of the scratch folder, and of its group.
+            appear; `link` and `at`, links and where they appear; `hide`, paths that appear empty; `scratch`
+            and `inodes`, the limits of the scratch folder; `compiled`, a host folder that is copied into it;
+            `fill`, the limits that are exhausted from the start; `procfs`, the content of /proc.
+        user: user and group id of the scratch folder's owner.
 
     Raises:
-        OSError: the kernel refused.
+        OSError: the kernel refused the call.
     """
     (base,) = recipe["base"]
     mount("none", "/", "", _PRIVATE | _RECURSIVE)
@@ -63,11 +63,11 @@ def enter(recipe: Recipe, user: int) -> int:
         os.symlink(target, base + place)
     for place in recipe.get("hide", ()):
         _hide(base, place)
-    # One call for the root and all that is bound below it; it can only take rights away.
+    # One call for the root and everything that is bound below it; it can only remove rights.
     restrict_mounts(base, _RDONLY | _NOSUID | _NODEV)
     for device in DEVICES:
         mount(device, base + device, "", _BIND)
-        # A device can be written to all the same, but its mode and its times cannot be changed.
+        # Read-only mounts allow writing to a device, but not changing its mode or times.
         restrict_mounts(base + device, _RDONLY | _NOSUID | _NOEXEC)
     scratch = _make_scratch(base, recipe, user)
     (procfs,) = recipe["procfs"]
@@ -93,7 +93,7 @@ def _touch(path: str) -> None:
 
 
 def _bind(source: str, target: str) -> None:
-    """Show a host file or folder; one that does not exist is passed over."""
+    """Show a host file or folder in the container; one that does not exist is ignored."""
     try:
         if stat.S_ISDIR(os.stat(source).st_mode):
             os.makedirs(target, exist_ok=True)
@@ -130,7 +130,7 @@ def _make_scratch(base: str, recipe: Recipe, user: int) -> int:
 
 
 def _use_up_space(file: str) -> None:
-    """Write to a file until nothing is left of the file system it is in."""
+    """Write to a file until its file system has no space left."""
     piece = bytes(1 << 20)
     descriptor = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
@@ -144,7 +144,7 @@ def _use_up_space(file: str) -> None:
 
 
 def _use_up_inodes(prefix: str) -> None:
-    """Make empty files until the file system has no entry left."""
+    """Create empty files until the file system has no inodes left."""
     try:
         for number in itertools.count():
             _touch(f"{prefix}-{number}")
@@ -159,7 +159,7 @@ def _make_folder(folder: str, user: int) -> None:
 
 
 def _copy_compiled(kept: str, target: str, user: int) -> None:
-    """Copy the files in the folders of a folder; what cannot be copied is compiled anew."""
+    """Copy files from the subfolders of a folder; whatever cannot be copied is compiled again."""
     try:
         for folder in os.listdir(kept):
             _make_folder(f"{target}/{folder}", user)
@@ -173,9 +173,10 @@ def _copy_compiled(kept: str, target: str, user: int) -> None:
 
 
 def _mount_processes(base: str, options: str) -> None:
-    """Show the processes inside, as far as the kernel allows a new procfs here."""
+    """Mount a procfs that shows the processes inside, if the kernel allows it."""
     try:
         mount("proc", f"{base}/proc", "proc", _NOSUID | _NODEV | _NOEXEC, options)
     except OSError:
-        # Where a procfs is partly covered, as in many containers, the kernel allows no other; bots need none.
+        # If the visible procfs is partly covered, as in many containers, the kernel refuses a new one. Bots
+        # do not need it.
         return

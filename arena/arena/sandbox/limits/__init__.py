@@ -1,1 +1,1 @@
-"""Limits of memory, tasks and processor time: exact ones by the kernel, or what the arena sees by polling."""
+"""Limits of memory, tasks and CPU time: exact ones enforced by the kernel, or approximate ones by polling."""

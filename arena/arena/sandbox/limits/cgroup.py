@@ -1,4 +1,4 @@
-"""Exact limits by cgroup v2: one control group per bot, below a group that the arena may divide.
+"""Exact limits with cgroup v2: one control group per bot, below a group that the arena may divide.
 
 Files and their meaning: Documentation/admin-guide/cgroup-v2.rst of the Linux kernel.
 """
@@ -20,55 +20,55 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 CONTROLLERS = ("memory", "pids")
-"""What exact limits need; freezer, `cgroup.kill` and `cpu.stat` belong to every group."""
+"""The controllers that exact limits need; every group has freezer, `cgroup.kill` and `cpu.stat`."""
 MAIN = "arena-main"
-"""The group of the arena and its workers: a group that is divided may hold no processes itself."""
+"""Group of the arena and its workers, because a group with subgroups may not contain processes itself."""
 _LEAF = "arena-bot-"
 _PROC = Path("/proc")
 _NUM_SWEPT = 64
-"""Groups of killed arenas that one start removes; each takes about 50 µs."""
+"""Maximum number of groups of killed arenas that one start removes; each takes about 50 µs."""
 _NUM_ROUNDS = 10
-"""How often processes are moved that were started while others were moved."""
+"""Number of passes over the processes to move, because new ones may start meanwhile."""
 _REMOVAL_S, _STEP_S = 0.1, 0.001
-"""Killed processes that nobody waits for are gone a little later than those that the arena waits for."""
+"""Seconds to wait, and between attempts: killed processes that the arena does not reap end a little later."""
 _SHORT = 256
-"""Bytes that hold the first line of `cpu.stat`."""
+"""Bytes that are enough for the first line of `cpu.stat`."""
 _MICROSECOND = 1e-6
 _START_FIELD = 19
-"""Of /proc/PID/stat, counted from the field after the name."""
+"""Field of /proc/PID/stat with the start time, counted from the field after the name."""
 
 _numbers = itertools.count()
 
 
 class NoSubtreeError(Exception):
-    """There is no cgroup that the arena may divide; the message says what is missing."""
+    """There is no cgroup that the arena may divide; the text says what is missing."""
 
     def __init__(self, why: str, *, is_delegable: bool = True) -> None:
         super().__init__(why)
         self.is_delegable = is_delegable
-        """Whether a cgroup of its own, as systemd-run makes one, would help."""
+        """Whether a delegated cgroup, such as systemd-run creates, would help."""
 
 
 class Toll(NamedTuple):
-    """What the kernel counted for a bot until its end."""
+    """The kernel's final counts for a bot."""
 
     peak_bytes: int
-    """The most memory it held at once: resident, file cache, scratch, pipes and sockets."""
+    """Peak memory in bytes: resident, file cache, scratch, pipes and sockets."""
     num_oom_kills: int
-    """Processes that the kernel killed because the memory limit was reached."""
+    """Number of processes that the kernel killed at the memory limit."""
 
 
 class Leaf:
-    """The control group of one bot; whatever the bot starts is in it too."""
+    """The control group of one bot; it includes everything that the bot starts."""
 
     def __init__(self, path: str) -> None:
         """Open an existing group.
 
         Raises:
-            OSError: there is none, or it cannot be frozen or measured.
+            OSError: it does not exist, or cannot be frozen or measured.
         """
         self.path = path
-        """Its folder."""
+        """The folder of the group."""
         self._cpu_s = 0.0
         self._seen_bytes = 0
         self._freezer = self._cpu = -1
@@ -80,36 +80,36 @@ class Leaf:
             raise
 
     def limit(self, memory_bytes: int, tasks: int, controllers: Collection[str] = CONTROLLERS) -> None:
-        """Set the limits; more memory ends all its processes, more tasks cannot be started.
+        """Set the limits: exceeding the memory kills all processes, exceeding the tasks makes fork fail.
 
         Args:
-            memory_bytes: the most memory of all processes together; they get no swap space.
-            tasks: the most threads and processes together.
-            controllers: those that the group has.
+            memory_bytes: maximum memory of all processes together; swap is not allowed.
+            tasks: maximum number of threads and processes together.
+            controllers: the controllers that the group has.
 
         Raises:
-            OSError: the kernel refused.
+            OSError: the kernel refused the call.
         """
         if "memory" in controllers:
             _write(f"{self.path}/memory.max", str(memory_bytes))
-            with suppress(FileNotFoundError):  # a kernel without swap accounting
+            with suppress(FileNotFoundError):  # the kernel has no swap accounting
                 _write(f"{self.path}/memory.swap.max", "0")
             _write(f"{self.path}/memory.oom.group", "1")
         if "pids" in controllers:
             _write(f"{self.path}/pids.max", str(tasks))
 
     def freeze(self) -> None:
-        """Stop all processes, now or within milliseconds; no signal but SIGKILL reaches them."""
+        """Stop all processes, at once or within milliseconds; then only SIGKILL reaches them."""
         self._set_frozen(b"1")
 
     def thaw(self) -> None:
-        """Let the processes run that `freeze` stopped."""
+        """Resume the processes that `freeze` stopped."""
         self._set_frozen(b"0")
 
     def cpu_s(self) -> float:
-        """Return the seconds of CPU of all its processes and threads, ended ones included.
+        """Return the CPU seconds of all processes and threads, including ended ones.
 
-        Once the group is removed it is what the last call returned.
+        After the group was removed, it returns the result of the last call.
         """
         if self._cpu >= 0:
             with suppress(OSError, ValueError):
@@ -118,25 +118,25 @@ class Leaf:
         return self._cpu_s
 
     def usage(self) -> Usage:
-        """Return the memory and the tasks that the kernel counts now."""
+        """Return the memory and the tasks that the kernel counts at present."""
         memory_bytes = _number(f"{self.path}/memory.current")
         self._seen_bytes = max(self._seen_bytes, memory_bytes)
         return Usage(memory_bytes, _number(f"{self.path}/pids.current"))
 
     def toll(self) -> Toll:
-        """Return what the kernel has counted so far."""
+        """Return the kernel's counts so far."""
         events = _entries(f"{self.path}/memory.events")
-        # A kernel before 5.19 counts no peak; then it is the most that `usage` has seen.
+        # Kernels before 5.19 do not count the peak; the maximum seen by `usage` stands in.
         peak_bytes = _number(f"{self.path}/memory.peak") or self._seen_bytes
         return Toll(peak_bytes, events.get("oom_kill", 0))
 
     def kill(self) -> None:
-        """Kill all its processes, frozen or not."""
+        """Kill all processes, frozen or not."""
         with suppress(OSError):
             _write(f"{self.path}/cgroup.kill", "1")
 
     def remove(self) -> bool:
-        """Remove the group; return False if processes are still in it after a tenth of a second."""
+        """Remove the group; return False if it still contains processes after `_REMOVAL_S` seconds."""
         self._close()
         deadline = time.monotonic() + _REMOVAL_S
         while not (removed := _remove(self.path)) and time.monotonic() < deadline:
@@ -157,23 +157,23 @@ class Leaf:
 
 
 class Subtree:
-    """A control group that the arena has divided: one part for itself, one for each bot."""
+    """A control group that the arena has divided: one subgroup for itself, one for each bot."""
 
     def __init__(self, root: Path, controllers: Sequence[str] = CONTROLLERS) -> None:
         self.root = root
-        """Its folder."""
+        """The folder of the group."""
         self._controllers = controllers
 
     def make_leaf(self, memory_bytes: int, tasks: int) -> Leaf:
-        """Make the group of a bot, with its limits.
+        """Create a bot's group and set its limits.
 
         Raises:
-            OSError: the kernel refused.
+            OSError: the kernel refused the call.
         """
-        # Its name says who removes it: no other arena does as long as this process lives.
+        # The name identifies the owner: other arenas leave the group alone while this process lives.
         name = f"{_LEAF}{os.getpid()}-{_start_time(os.getpid())}-{next(_numbers)}"
         path = str(self.root / name)
-        os.mkdir(path)  # noqa: PTH102 - pathlib's takes twice as long
+        os.mkdir(path)  # noqa: PTH102 - pathlib takes twice as long
         leaf = None
         try:
             leaf = Leaf(path)
@@ -187,7 +187,7 @@ class Subtree:
         return leaf
 
     def sweep(self) -> None:
-        """Remove groups of arenas that were killed, at most 64, and kill what is left in them."""
+        """Remove at most `_NUM_SWEPT` groups of killed arenas, and kill the processes left in them."""
         with suppress(OSError), os.scandir(self.root) as entries:
             abandoned = (entry.path for entry in entries if _is_abandoned(entry.name))
             for path in itertools.islice(abandoned, _NUM_SWEPT):
@@ -199,15 +199,16 @@ class Subtree:
 def enter(controllers: Sequence[str] = CONTROLLERS, proc: Path = _PROC) -> Subtree:
     """Divide the cgroup of this process, or find the one that a parent of this process has divided.
 
-    This process moves to a group `arena-main` below its own, with all others of its cgroup, which must be
-    its descendants. A first group for a bot is made, limited and removed, so that what is missing shows now.
+    This process moves to a group `arena-main` below its own, together with all other processes of its cgroup,
+    which must be its descendants. A trial group for a bot is created, limited and removed, so that missing
+    support is noticed now.
 
     Args:
-        controllers: what each bot's group must have.
-        proc: where the process file system is.
+        controllers: the controllers that each bot's group must have.
+        proc: the path of procfs.
 
     Raises:
-        NoSubtreeError: the cgroup cannot be divided; nothing has been moved, unless the kernel refused later.
+        NoSubtreeError: the cgroup cannot be divided. No process was moved, unless the kernel refused later.
     """
     mount, own = own_cgroup(proc)
     if own.name == MAIN:
@@ -251,7 +252,7 @@ def _check_dividable(mount: Path, own: Path, controllers: Sequence[str]) -> None
     for folder, is_delegable in ((mount, False), (own, True)):
         missing = [name for name in controllers if name not in _words(folder / "cgroup.controllers")]
         if missing:
-            # At the root of the machine cgroup v1 has them, or the kernel has none at all.
+            # In the root cgroup this means that cgroup v1 has the controllers, or that the kernel lacks them.
             raise NoSubtreeError(
                 f"{folder}/cgroup.controllers lacks {' and '.join(missing)}", is_delegable=is_delegable
             )
@@ -282,7 +283,7 @@ def _divide(own: Path, controllers: Sequence[str]) -> None:
 
 
 def _is_abandoned(name: str) -> bool:
-    """Return whether it is the name of a bot's group whose arena has ended."""
+    """Return whether a name is that of a bot's group whose arena has ended."""
     if not name.startswith(_LEAF):
         return False
     owner, _, start_time = name.removeprefix(_LEAF).rpartition("-")[0].partition("-")
@@ -295,7 +296,7 @@ def _start_time(pid: int) -> str:
 
 
 def _read_start_time(pid: int) -> str:
-    """Return when a process began, in clock ticks since the boot; empty if there is none."""
+    """Return the start time of a process in clock ticks since boot; empty if there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -304,9 +305,9 @@ def _read_start_time(pid: int) -> str:
 
 
 def _remove(path: str) -> bool:
-    """Remove a group; return False if something is still in it."""
+    """Remove a group; return False if it is not empty."""
     try:
-        os.rmdir(path)  # noqa: PTH106 - pathlib's takes twice as long
+        os.rmdir(path)  # noqa: PTH106 - pathlib takes twice as long
     except FileNotFoundError:
         return True
     except OSError:
@@ -350,6 +351,6 @@ def _name(pid: int) -> str:
 
 
 def _unescape(word: str) -> str:
-    """Return a path of mountinfo, in which blanks and backslashes are written as octal numbers."""
+    """Decode a path of mountinfo, in which blanks and backslashes are written as octal escapes."""
     parts = word.split("\\")
     return parts[0] + "".join(chr(int(part[:3], 8)) + part[3:] for part in parts[1:])

@@ -1,4 +1,4 @@
-"""Whether bots of this process get exact limits, and what to do where they do not."""
+"""Whether this process's bots get exact limits, and what to do if they do not."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Limits = Literal["kernel", "polled"]
-"""How memory and tasks are limited: exactly, by the kernel, or by a look every 50 ms."""
+"""How memory and tasks are limited: exactly, by the kernel, or by polling every 50 ms."""
 
 
 def own_subtree() -> Subtree | None:
-    """Return the control group below which bots of this process get theirs; None where limits are polled.
+    """Return the control group below which bots get theirs; None if limits are polled.
 
-    The first call divides the cgroup of this process, if that is possible. Call it before other processes of
-    the arena are started: they share the cgroup, and find it divided.
+    The first call divides the cgroup of this process, if possible. Call it before starting other processes of
+    the arena: they share the cgroup, and then find it divided.
     """
     found = _find(os.getpid())
     return found if isinstance(found, Subtree) else None
 
 
 def describe_limits() -> str:
-    """Return which limits bots get here, where the exact ones are, or what they lack and how to get them."""
+    """Describe the limits that bots get here; if they are not exact, what is missing and how to get it."""
     found = _find(os.getpid())
     if isinstance(found, Subtree):
         return f"kernel: each bot gets a cgroup of its own below {found.root}"
@@ -37,15 +37,15 @@ def describe_limits() -> str:
 
 
 def check_limits(required: Limits | None, tier: Tier) -> None:
-    """Check before a run that bots get the limits it requires, and divide the cgroup of this process.
+    """Check before a run that bots get the required limits, and divide the cgroup of this process.
 
     Args:
-        required: `kernel` for exact limits; anything else takes what is available.
-        tier: in which the bots run.
+        required: `kernel` to require exact limits; anything else accepts what is available.
+        tier: the isolation tier of the bots.
 
     Raises:
-        ConfigError: exact limits are required of bots without a process of their own.
-        ArenaError: exact limits are required and not available; says what is missing and what to do.
+        ConfigError: exact limits are required for bots that have no process of their own.
+        ArenaError: exact limits are required but not available; the text says what is missing and what to do.
     """
     if tier is Tier.T0:
         if required == "kernel":
@@ -76,7 +76,7 @@ def _scope_command() -> Sequence[str]:
 
 @cache
 def _find(pid: int) -> Subtree | NoSubtreeError:
-    del pid  # a fork looks again
+    del pid  # only a part of the cache key, so that a forked process looks again
     if sys.platform != "linux":
         return NoSubtreeError(f"{sys.platform} has no cgroups", is_delegable=False)
     try:

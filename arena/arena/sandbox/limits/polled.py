@@ -1,4 +1,4 @@
-"""Limits without the kernel's help: the arena looks at a bot's processes again and again."""
+"""Approximate limits without the kernel's help: the arena polls a bot's processes."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from arena.sandbox.family import walk
 
 
 class Usage(NamedTuple):
-    """What the processes of a bot hold; 0 where the system does not say."""
+    """What the processes of a bot use; 0 if the system does not report it."""
 
     memory_bytes: int
-    """Their memory: resident where it is polled, all that the kernel charges them for in a cgroup."""
+    """Memory in bytes: resident if it is polled, everything charged by the kernel in a cgroup."""
     tasks: int
-    """Their number, each thread counted."""
+    """Number of threads and processes."""
 
 
 class Polled:
-    """Memory and tasks of one bot as the arena sees them; between two looks a bot may hold more."""
+    """Memory and tasks of one bot as seen by polling; between two polls a bot may exceed its limits."""
 
     def __init__(self, pid: int, max_tasks: int) -> None:
         """Watch a process and its descendants.
 
         Args:
             pid: the process.
-            max_tasks: how many threads and processes are counted. A fork bomb has so many that to look at
-                each would take longer than to end it.
+            max_tasks: the number of threads and processes after which counting stops. A fork bomb has so many
+                that examining each of them would take longer than killing them.
         """
         self.peak_bytes = 0
-        """The most resident memory seen, in bytes."""
+        """Peak of the resident memory seen so far, in bytes."""
         self._pid = pid
         self._max_tasks = max_tasks
 
     def usage(self) -> Usage:
-        """Measure; if there are more tasks than `max_tasks`, both sums are too small."""
+        """Measure memory and tasks; with more than `max_tasks` tasks, both sums are too small."""
         resident = tasks = 0
         for member, num_threads in walk(self._pid):
             resident += _resident_bytes(member)
             tasks += num_threads
             if tasks > self._max_tasks:
                 return Usage(resident, tasks)
-        # What many processes share was counted for each, so the sum of a fork bomb would be no peak.
+        # Shared memory is counted once per process, so the sum over a fork bomb would not be a true peak.
         self.peak_bytes = max(self.peak_bytes, resident)
         return Usage(resident, tasks)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AlphaZeroTrainer:
-    """Teaches a net by matches against itself."""
+    """Trains a network by self-play."""
 
     bot = "alphazero"
 
@@ -24,11 +24,11 @@ class AlphaZeroTrainer:
         self._plan = plan
 
     def train(self, context: TrainingContext) -> Trained:
-        """Train.
+        """Run the training.
 
         Raises:
-            OptionError: the game is none of those the bot plays.
-            ArenaError: a player has failed.
+            OptionError: the bot does not play this game.
+            ArenaError: a self-play process has failed.
         """
         from arena.games.notation import spec_of
         from arena_bots.alphazero.games import GAMES
@@ -43,10 +43,10 @@ class AlphaZeroTrainer:
 
 @hookimpl
 def make_trainer(options: Mapping[str, str]) -> AlphaZeroTrainer:
-    """Make the trainer; docs/how-to/train-alphazero.md tells what its options mean.
+    """Make the trainer; docs/how-to/train-alphazero.md describes its options.
 
     Raises:
-        OptionError: an option is unknown, or has a value it cannot have.
+        OptionError: an option is unknown, or its value is not allowed.
         PluginError: the extra train-torch is not installed.
     """
     from arena_bots.alphazero.train.plan import Plan

@@ -1,4 +1,4 @@
-"""Positions to learn from: the newest ones, in a ring that grows with what there is."""
+"""The replay buffer: the newest positions, in a ring whose size grows with their number."""
 
 from __future__ import annotations
 
@@ -21,77 +21,77 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """Positions as a net learns them."""
+    """Positions in the form in which a network learns them."""
 
     planes: NDArray[np.float32]
-    """`[n, planes, rows, columns]`."""
+    """Input planes; `[n, planes, rows, columns]`."""
     legal: NDArray[np.bool_]
-    """Logits that count; `[n, logits]`."""
+    """Whether each logit belongs to a legal action; `[n, logits]`."""
     policies: NDArray[np.float32]
-    """`[n, logits]`."""
+    """Target policies; `[n, logits]`."""
     weights: NDArray[np.float32]
-    """`[n]`."""
+    """Weight of each policy in the loss; `[n]`."""
     chances: NDArray[np.float32]
-    """Of a win, a draw and a loss; `[n, 3]`."""
+    """Target chances of a win, a draw and a loss; `[n, 3]`."""
 
 
 class Window(NamedTuple):
-    """How many of the newest positions are learnt from."""
+    """The number of newest positions to learn from."""
 
     least: int
-    """Before so many there is no limit."""
+    """Minimum: up to this number, all positions are used."""
     share: float
-    """Of all positions so far."""
+    """Share of all positions so far that are used."""
     most: int
 
     def size(self, seen: int) -> int:
-        """Give the number after `seen` positions in all."""
+        """Return the number of positions to use after `seen` positions in total."""
         return min(seen, self.most, max(self.least, int(self.share * seen)))
 
 
 class Buffer:
-    """A ring of positions."""
+    """A ring buffer of positions."""
 
     def __init__(self, window: Window, num_actions: int) -> None:
         self._window = window
         self._store = no_samples(num_actions, room=window.most)
         self.seen = 0
-        """Positions that were put in so far."""
+        """Total number of positions added so far."""
 
     @property
     def size(self) -> int:
-        """Positions that are learnt from now."""
+        """Number of positions currently used."""
         return self._window.size(self.seen)
 
     def add(self, samples: Samples) -> None:
-        """Put positions in; the oldest fall out."""
+        """Add positions, which displace the oldest ones."""
         places = (self.seen + np.arange(len(samples.own))) % self._window.most
         for store, some in zip(self._store, samples, strict=True):
             store[places] = some
         self.seen += len(places)
 
     def draw(self, n: int, rng: np.random.Generator) -> Samples:
-        """Draw `n` positions, each as likely."""
+        """Draw `n` positions uniformly."""
         newest = self.seen - self.size
         places = (newest + rng.integers(self.size, size=n)) % self._window.most
         return Samples._make(array[places] for array in self._store)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Give all that `restore` needs, the oldest position first."""
+        """Return the arrays that `restore` needs, oldest position first."""
         places = (np.arange(self.seen - self.size, self.seen)) % self._window.most
         return {
             f"buffer.{name}": array[places] for name, array in zip(Samples._fields, self._store, strict=True)
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], seen: int) -> None:
-        """Become as it was when `seen` positions had been put in."""
+        """Restore a snapshot that was taken after `seen` positions had been added."""
         samples = Samples._make(arrays[f"buffer.{name}"] for name in Samples._fields)
         self.seen = seen - len(samples.own)
         self.add(samples)
 
 
 class Painter:
-    """Turns positions into what a net takes, each seen through one of the game's symmetries."""
+    """Turns positions into network input, each transformed by one of the game's symmetries."""
 
     def __init__(self, game: Game, layout: Layout, planes: int, *, by_cell: bool) -> None:
         rules = rules_of(game)
@@ -102,17 +102,17 @@ class Painter:
         self._cells = cells_of(rules.board.bits)
         self._bits = self._cells.bits.astype(np.uint64)
         self._by_cell = by_cell and layout.num_actions != len(self._bits)
-        # Where what is on each cell, and each action, comes from.
+        # For each cell and action of the image, the index of the cell or action that it comes from.
         self._cell_maps = np.array([np.argsort(symmetry.cells) for symmetry in game.symmetries])
         self._action_maps = np.array([np.argsort(symmetry.actions) for symmetry in game.symmetries])
 
     @property
     def num_symmetries(self) -> int:
-        """Of the game, the identity counted."""
+        """Number of the game's symmetries, identity included."""
         return len(self._cell_maps)
 
     def paint(self, samples: Samples, symmetries: NDArray[np.int64]) -> Batch:
-        """Give the batch; `symmetries` says which one for each position; `[n]`."""
+        """Return a batch; `symmetries` is the index of the symmetry for each position, `[n]`."""
         n, planes = len(samples.own), self._shape[0]
         boards = np.zeros((n, planes, len(self._bits)), np.float32)
         paint_all(boards, samples.own, samples.opp, samples.last, self._cells)
@@ -121,7 +121,7 @@ class Painter:
         landing = self._landing(samples)
         policies = samples.policies.astype(np.float32)
         if self._by_cell:
-            # A cell has at most one action that lands on it: its logit is that cell's.
+            # At most one action lands on a cell, so the cell's logit is that action's logit.
             columns = np.arange(len(self._bits)) % self._shape[2]
             policies = np.where(landing, policies[:, columns], 0)
             moved = maps
@@ -138,7 +138,7 @@ class Painter:
         )
 
     def _landing(self, samples: Samples) -> NDArray[np.bool_]:
-        """Tell where a stone can land; `[n, rows * columns]`."""
+        """Return the cells where a stone can land; `[n, rows * columns]`."""
         layout, occupied = self._layout, samples.own | samples.opp
         free = (occupied + layout.bottom) & layout.full if layout.gravity else layout.full & ~occupied
         return (free[:, None] >> self._bits & np.uint64(1)).astype(np.bool_)

@@ -1,4 +1,4 @@
-"""Many matches at once: stones, legal actions, ends, and what is learnt from them."""
+"""Many matches played at once: stones, legal actions, results, and the collected training data."""
 
 from __future__ import annotations
 
@@ -19,60 +19,60 @@ if TYPE_CHECKING:
     from arena_plugins.training import TrainingMatch
 
 GOING, WON, DRAWN = 0, 1, 2
-"""What an action made of a match: nothing, a win of who played it, a draw."""
+"""The effect of an action on a match: it goes on, its player has won, or it is drawn."""
 _ONE = np.uint64(1)
 
 
 class Lanes(NamedTuple):
-    """Matches in play, and what was found at each of their positions: all that is needed to go on."""
+    """The matches in progress and the search results at their positions; the complete state of self-play."""
 
     own: NDArray[np.uint64]
-    """Stones of the side to move; `[lanes]`, as the next four."""
+    """Stones of the side to move; the next four arrays have the same shape, `[lanes]`."""
     opp: NDArray[np.uint64]
     last: NDArray[np.uint64]
-    """The stone placed last; 0 at the start."""
+    """The stone placed last, 0 at the start."""
     ply: NDArray[np.int64]
     mixed: NDArray[np.int64]
-    """Ply after the last action that was drawn at random: results of positions before it say little."""
+    """Ply after the last random action; results say little about positions before it."""
     actions: NDArray[np.int16]
-    """`[lanes, max_length]`, as the next four."""
+    """Actions played; the next four arrays start with the same axes, `[lanes, max_length]`."""
     searched: NDArray[np.bool_]
-    """Whether there is something to learn from the position."""
+    """Whether the position was searched and is used for training."""
     weights: NDArray[np.float32]
-    """How much its policy counts: 0 after a small search."""
+    """Weight of its policy in the loss: 0 after a small search."""
     values: NDArray[np.float32]
-    """Worth by the search, for the side to move."""
+    """Value by the search, for the side to move."""
     policies: NDArray[np.float16]
-    """`[lanes, max_length, num_actions]`."""
+    """Policy by the search; `[lanes, max_length, num_actions]`."""
 
 
 class Samples(NamedTuple):
     """Positions to learn from."""
 
     own: NDArray[np.uint64]
-    """`[n]`, as the next two."""
+    """Stones of the side to move; the next two arrays have the same shape, `[n]`."""
     opp: NDArray[np.uint64]
     last: NDArray[np.uint64]
     policies: NDArray[np.float16]
-    """What to play; `[n, num_actions]`."""
+    """Target policies; `[n, num_actions]`."""
     weights: NDArray[np.float32]
-    """How much that counts; `[n]`."""
+    """Weight of each policy in the loss; `[n]`."""
     chances: NDArray[np.float32]
-    """Of a win, a draw and a loss for the side to move; `[n, 3]`."""
+    """Chances of a win, a draw and a loss for the side to move; `[n, 3]`."""
 
 
 class Harvest(NamedTuple):
-    """What a while of self-play gave."""
+    """The outcome of one period of self-play."""
 
     samples: Samples
     matches: Sequence[TrainingMatch]
-    """Those that came to their end."""
+    """The matches that ended."""
     asked: int
-    """Positions the net has judged."""
+    """Number of positions that the network evaluated."""
 
 
 def new_lanes(lanes: int, num_actions: int, max_length: int) -> Lanes:
-    """Give matches that have just begun."""
+    """Return newly begun matches."""
     wide = (lanes, max_length)
     return Lanes(
         own=np.zeros(lanes, np.uint64),
@@ -89,13 +89,13 @@ def new_lanes(lanes: int, num_actions: int, max_length: int) -> Lanes:
 
 
 def part_of(lanes: Lanes, number: int, count: int) -> Lanes:
-    """Give part `number` of `count` equal ones; arrays are shared."""
+    """Return part `number` of `count` equal parts, as views of the arrays."""
     size = len(lanes.own) // count
     return Lanes._make(array[number * size : (number + 1) * size] for array in lanes)
 
 
 def no_samples(num_actions: int, *, room: int = 0) -> Samples:
-    """Give samples of no meaning, `room` of them."""
+    """Return uninitialised samples with room for `room` positions."""
     return Samples(
         own=np.zeros(room, np.uint64),
         opp=np.zeros(room, np.uint64),
@@ -107,12 +107,12 @@ def no_samples(num_actions: int, *, room: int = 0) -> Samples:
 
 
 def gathered(parts: Sequence[Samples]) -> Samples:
-    """Put samples together; there must be at least one part."""
+    """Concatenate samples; there must be at least one part."""
     return Samples._make(np.concatenate(some) for some in zip(*parts, strict=True))
 
 
 def joined(parts: Sequence[Harvest]) -> Harvest:
-    """Put what several players gave together."""
+    """Combine the outcomes of several players."""
     samples = gathered([part.samples for part in parts])
     matches = [match for part in parts for match in part.matches]
     return Harvest(samples, matches, sum(part.asked for part in parts))
@@ -122,7 +122,7 @@ def joined(parts: Sequence[Harvest]) -> Harvest:
 def list_lasting(
     own: NDArray[np.uint64], opp: NDArray[np.uint64], layout: Layout, lasting: NDArray[np.bool_]
 ) -> None:
-    """Write which actions are legal and end no match; `[lanes, num_actions]`."""
+    """Write which actions are legal and do not end the match; `[lanes, num_actions]`."""
     for lane in range(len(own)):
         for action in range(layout.num_actions):
             lasting[lane, action] = False
@@ -136,7 +136,7 @@ def list_lasting(
 
 
 @kernel
-def place(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def place(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     own: NDArray[np.uint64],
     opp: NDArray[np.uint64],
     last: NDArray[np.uint64],
@@ -144,7 +144,7 @@ def place(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays
     actions: NDArray[np.int32],
     results: NDArray[np.int8],
 ) -> None:
-    """Play an action in each lane, none where it is negative; write GOING, WON or DRAWN to `results`."""
+    """Play one action per lane, or none if it is negative; write GOING, WON or DRAWN to `results`."""
     for lane in range(len(own)):
         results[lane] = GOING
         if actions[lane] < 0:
@@ -159,7 +159,7 @@ def place(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays
 
 
 @kernel
-def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     actions: NDArray[np.int16],
     lengths: NDArray[np.int64],
     layout: Layout,
@@ -167,7 +167,7 @@ def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its array
     opp: NDArray[np.uint64],
     last: NDArray[np.uint64],
 ) -> None:
-    """Write the positions before each action of matches; `[matches, plies]`, but `lengths` `[matches]`."""
+    """Write the position before each action of matches; `[matches, plies]`, with `lengths` `[matches]`."""
     for match in range(len(lengths)):
         mover, other = np.uint64(0), np.uint64(0)
         stone = np.uint64(0)

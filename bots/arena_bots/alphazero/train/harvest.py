@@ -1,4 +1,4 @@
-"""From matches that have ended to positions to learn from."""
+"""Turns finished matches into training positions."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from arena_bots.alphazero.train.games import Lanes
 
 _SPLIT = 0.5
-"""Part of a value that is no certain result: half goes to a win, half to a loss."""
+"""How the part of a value that is not a certain result is split: half to a win, half to a loss."""
 
 
 def reap(
     lanes: Lanes, results: NDArray[np.int8], layout: Layout, share: float
 ) -> tuple[Samples, list[TrainingMatch]]:
-    """Give what is to be learnt from the matches that have ended, and these; new ones begin in their lanes.
+    """Return training positions and records of the finished matches; new matches begin in their lanes.
 
     Args:
         lanes: the matches.
-        results: GOING, WON, by who played last, or DRAWN; `[lanes]`.
+        results: GOING, WON (by the side that moved last) or DRAWN; `[lanes]`.
         layout: the game.
-        share: of the result in what positions are said to be worth; the rest is what the search found.
+        share: weight of the result in the target value; the rest is the search's value.
     """
     ended = np.flatnonzero(results != GOING)
     lengths, actions = lanes.ply[ended], lanes.actions[ended]
@@ -37,7 +37,7 @@ def reap(
     replay(actions, lengths, layout, own, opp, last)
     taken = lanes.searched[ended]
     plies = np.arange(int(actions.shape[1]))
-    # After a random action the result says nothing of what was before it.
+    # The result says nothing about the positions before a random action.
     shares = np.where(plies < lanes.mixed[ended, None], 0.0, share)
     sides = outcomes[:, None] * (1 - 2 * (plies % 2))
     samples = Samples(
@@ -58,7 +58,7 @@ def reap(
 def _chances(
     results: NDArray[np.int64], values: NDArray[np.float32], shares: NDArray[np.float64]
 ) -> NDArray[np.float32]:
-    """Mix results, exactly, and values, as chances of the same mean; `[n]` each gives `[n, 3]`."""
+    """Convert results and search values, `[n]` each, into chances with the same mean, `[n, 3]`."""
     exact = np.stack([results == 1, results == 0, results == -1], axis=1)
     bounded = np.clip(values, -1, 1)
     found = np.stack([_SPLIT * (1 + bounded), np.zeros_like(bounded), _SPLIT * (1 - bounded)], axis=1)

@@ -1,6 +1,6 @@
-"""Makes a net compute in whole numbers of 8 bits: half the size, and quick where processors multiply such."""
+"""Quantises a network to 8-bit integers: half the size, faster on processors with integer dot products."""
 
-# onnx and ONNX Runtime know too little of their own types.
+# onnx and ONNX Runtime have incomplete type information.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 
 _BATCH = 128
 _PLAY = {"simulations": "16", "full_share": "1", "opening_plies": "24", "moves": "30"}
-"""How positions to calibrate by come about: some hundred short matches of the net against itself."""
+"""Settings of the self-play that provides calibration positions: some hundred short matches."""
 
 
 def quantised(model: bytes, seed: int = 1) -> bytes:
-    """Return the file of a net, as `to_onnx` makes it, in whole numbers.
+    """Quantise the file of a network made by `to_onnx`.
 
-    Activations have 8 bits and a range that is measured over positions of self-play. Weights have 7, and a
-    range for each filter: processors that lack the newest instructions add products in 16 bits, which
-    products of 8 and 8 bits overflow.
+    Activations have 8 bits and a range measured on positions of self-play. Weights have 7 bits and a range
+    per filter, because processors without the newest instructions add products in 16 bits, which products of
+    two 8-bit numbers would overflow.
 
     Raises:
-        PluginError: it is no such net, or in whole numbers already.
+        PluginError: the file is not such a network, or is already quantised.
     """
     plain = _widened(onnx.load_from_string(model))
     if any(node.op_type.startswith("QLinear") for node in plain.graph.node):
-        raise PluginError("this net is in whole numbers already")
+        raise PluginError("this network is already quantised")
     game = load_game({entry.key: entry.value for entry in plain.metadata_props}.get(GAME, ""))
     with TemporaryDirectory() as folder:
         before, after = Path(folder, "before.onnx"), Path(folder, "after.onnx")
@@ -75,7 +75,7 @@ def quantised(model: bytes, seed: int = 1) -> bytes:
 
 @contextmanager
 def _no_advice() -> Generator[None]:
-    """Keep ONNX Runtime from advising to optimise the model before: nothing in it could be left out."""
+    """Suppress ONNX Runtime's advice to optimise the model first; it contains nothing to remove."""
     logging.disable(logging.WARNING)
     try:
         yield
@@ -84,7 +84,7 @@ def _no_advice() -> Generator[None]:
 
 
 class _Positions(CalibrationDataReader):
-    """Positions in the batches in which the range of activations is measured."""
+    """Positions, in the batches used for measuring the range of activations."""
 
     def __init__(self, boards: NDArray[np.float32]) -> None:
         parts = np.array_split(boards, max(1, len(boards) // _BATCH))
@@ -96,7 +96,7 @@ class _Positions(CalibrationDataReader):
 
 
 def _positions(game: Game, net: OnnxNet, seed: int) -> NDArray[np.float32]:
-    """Play, and give the positions as the net takes them."""
+    """Play matches and return their positions as network input."""
     plan = Plan.read(OptionReader("quantise", _PLAY)).fitted(game)
     player = SelfPlay(game, net, plan.play, plan.lanes)
     samples = player.go_on(net, player.lanes, np.random.default_rng(seed)).samples
@@ -108,7 +108,7 @@ def _positions(game: Game, net: OnnxNet, seed: int) -> NDArray[np.float32]:
 
 
 def _widened(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Put weights in single precision in place of those in half, and of the nodes that widen them."""
+    """Replace half precision weights, and the nodes that widen them, by single precision weights."""
     graph = model.graph
     casts = {node.input[0]: node for node in graph.node if node.op_type == "Cast"}
     for weight in graph.initializer:

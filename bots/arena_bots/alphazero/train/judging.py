@@ -1,4 +1,4 @@
-"""Measures a net in matches while it learns, and keeps the best one by a test."""
+"""Measures a network by matches during training, and selects the best one by a statistical test."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from arena_plugins.training import Score, TrainingContext
 
 _Z = 1.96
-"""Of a normal interval of 95 %."""
+"""Quantile of the normal distribution for an interval of 95 %."""
 _LATEST = "latest.onnx"
 _BEST = "best.onnx"
 
 
 class Interval(NamedTuple):
-    """Where a share lies, with a probability of 95 %."""
+    """A 95 % confidence interval of a share."""
 
     low: float
     high: float
 
 
 def wilson(points: float, matches: int) -> Interval:
-    """Give the interval of a score of `points` of `matches`; Wilson (1927)."""
+    """Return the Wilson (1927) score interval for `points` out of `matches`."""
     share = points / matches
     centre = share + _Z**2 / (2 * matches)
     half = _Z * sqrt(share * (1 - share) / matches + _Z**2 / (4 * matches**2))
@@ -34,19 +34,19 @@ def wilson(points: float, matches: int) -> Interval:
 
 
 class Judge:
-    """Plays a run's nets against a given opponent and against the best of them."""
+    """Plays a run's networks against a fixed opponent and against the best of them so far."""
 
     def __init__(self, tests: Measuring, context: TrainingContext, best: bytes | None) -> None:
-        """Take the best net so far, where there was one."""
+        """Start with the best network so far, if there is one."""
         self._tests = tests
         self._context = context
         self.best = best
 
     def measure(self, model: bytes, step: int) -> None:
-        """Measure a net; it becomes the best one, unless the best so far beats it beyond chance.
+        """Measure a network; it becomes the best one unless the previous best beats it significantly.
 
-        A net that has learnt longer is as a rule better, and a hundred matches seldom show by how little; so
-        the burden of proof is on the older one.
+        A network that has learnt longer is usually stronger, and a hundred matches rarely show by how little.
+        Therefore the burden of proof is on the older network.
         """
         tests, context = self._tests, self._context
         latest = self._spec(_LATEST, model)

@@ -1,6 +1,6 @@
-"""Makes a net better: batches, losses, step sizes, the mean of its weights."""
+"""The learning step: losses, optimiser, learning rate schedules, and an average of the weights."""
 
-# PyTorch leaves parts of its types unknown.
+# PyTorch's type information is incomplete.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from arena_bots.alphazero.train.plan import LearnPlan
 
 _BARRED = -1e4
-"""Logit of what is not legal; half precision holds it."""
+"""Logit of illegal actions; representable in half precision."""
 _CLIP = 5.0
-"""Norm of a gradient at most."""
+"""Maximum norm of a gradient."""
 
 
 class Losses(NamedTuple):
-    """Means over a batch."""
+    """Mean values over a batch."""
 
     policy: float
-    """Cross entropy of the policy to what the search made of it."""
+    """Cross entropy between the network's policy and the search's policy."""
     value: float
-    """Cross entropy of the chances, or the squared error of the value."""
+    """Cross entropy of the chances, or squared error of the value."""
     entropy: float
-    """Of the net's policy, over the legal actions."""
+    """Entropy of the network's policy over the legal actions."""
 
 
 class Learner:
-    """A net that learns, the mean of its weights, and the state of its optimiser."""
+    """A network in training, the running average of its weights, and the state of its optimiser."""
 
     def __init__(self, plan: LearnPlan, design: Design, shape: Shape, seed: int, device: str) -> None:
         torch.set_num_threads(1)
@@ -64,22 +64,22 @@ class Learner:
 
     @property
     def player(self) -> PolicyValueNet:
-        """The net that plays: that of the mean of the weights, where one is kept."""
+        """The network for play: the average of the weights if one is kept, otherwise the network itself."""
         return self._mean if self._plan.average else self.net
 
     @property
     def rate(self) -> float:
-        """The step size."""
+        """The current learning rate."""
         return float(self._optimiser.param_groups[0]["lr"])
 
     @property
     def device(self) -> str:
-        """What computes, for the provenance."""
+        """Name of the computing device, for the provenance."""
         return "cpu" if self._queue is None else torch.cuda.get_device_name(self._device)
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """Learn in a queue of the device's own meanwhile: what players ask of it is not waited for."""
+        """Use a separate stream of the device in the `with` block, so learning does not wait for players."""
         if self._queue is None:
             yield
             return
@@ -88,7 +88,7 @@ class Learner:
         self._queue.synchronize()
 
     def learn(self, batch: Batch, progress: float) -> Losses:
-        """Make an update; `progress` is the share of the training that is done."""
+        """Make one update; `progress` is the finished share of the training, from 0 to 1."""
         plan = self._plan
         if plan.schedule == "kl":
             return self._adapt(batch)
@@ -99,7 +99,7 @@ class Learner:
         return losses
 
     def _adapt(self, batch: Batch) -> Losses:
-        """Make some steps on one batch, fewer where the policy moves far, and adapt the step size to that."""
+        """Make several steps on one batch, fewer if the policy moves far; adapt the learning rate to that."""
         plan, moved = self._plan, 0.0
         self._set_rate(plan.rate * self._multiplier)
         before, losses = None, Losses(0, 0, 0)
@@ -119,7 +119,7 @@ class Learner:
         return losses
 
     def _step(self, batch: Batch) -> tuple[Losses, torch.Tensor]:
-        """Make one step; give its losses and the logarithms of the policy before it, `[n, logits]`."""
+        """Make one step; return its losses, and the policy's log-probabilities before it, `[n, logits]`."""
         self.net.train()
         legal, policies = self._tensor(batch.legal), self._tensor(batch.policies)
         weights, chances = self._tensor(batch.weights), self._tensor(batch.chances)
@@ -148,7 +148,7 @@ class Learner:
         return functional.log_softmax(logits.masked_fill(~self._tensor(batch.legal), _BARRED), dim=1)
 
     def _follow(self) -> None:
-        """Let the mean of the weights follow, quickly in the beginning."""
+        """Update the average of the weights, which follows quickly at the beginning."""
         self._updates += 1
         kept = min(self._plan.average, self._updates / (self._updates + 10))
         with torch.no_grad():
@@ -167,7 +167,7 @@ class Learner:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Give all that `restore` needs."""
+        """Return the arrays that `restore` needs."""
         file = io.BytesIO()
         states = {
             "net": self.net.state_dict(),
@@ -181,7 +181,7 @@ class Learner:
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Become as it was."""
+        """Restore a snapshot."""
         file = io.BytesIO(arrays["learner"].tobytes())
         states = torch.load(file, map_location=self._device, weights_only=True)
         self.net.load_state_dict(states["net"])

@@ -1,6 +1,6 @@
-"""Policy-value nets in PyTorch: the paper's, and residual ones."""
+"""Policy-value networks in PyTorch: the paper's architecture, and residual networks."""
 
-# PyTorch leaves parts of its types unknown.
+# PyTorch's type information is incomplete.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HIDDEN = 64
-"""Units between the value's convolution and its result."""
+"""Number of units between the value head's convolution and its output."""
 
 
 class Shape(NamedTuple):
-    """What a net takes and gives."""
+    """The input and output sizes of a network."""
 
     planes: int
     rows: int
@@ -31,26 +31,26 @@ class Shape(NamedTuple):
 
 
 class Design(NamedTuple):
-    """How a net is built."""
+    """The architecture of a network."""
 
     trunk: str
-    """`article`: three convolutions of 32, 64 and 128 filters; `BxF`: B residual blocks of F filters."""
+    """`article`: three convolutions with 32, 64 and 128 filters; `BxF`: B residual blocks with F filters."""
     wdl: bool
-    """Whether the value is made of the chances of a win, a draw and a loss; else it is a number, by tanh."""
+    """Whether the value head predicts chances of a win, a draw and a loss; otherwise a number, by tanh."""
 
     @property
     def is_article(self) -> bool:
-        """Whether it is the paper's."""
+        """Whether it is the paper's architecture."""
         return self.trunk == "article"
 
     @property
     def width(self) -> int:
-        """Number of filters of a residual net; 0 of the paper's."""
+        """Number of filters of a residual network; 0 for the paper's."""
         return 0 if self.is_article else int(self.trunk.split("x")[1])
 
 
 class Unit(nn.Module):
-    """A convolution, normalised over the batch where it is asked for, and its activation."""
+    """A convolution with optional batch normalisation and activation."""
 
     def __init__(self, taken: int, given: int, size: int, *, norm: bool, relu: bool = True) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Unit(nn.Module):
         return torch.relu(out) if self.relu else out
 
     def folded(self) -> Unit:
-        """Give the same without normalisation, as it is outside of training: a convolution alone."""
+        """Return an equivalent unit without normalisation, folded into the convolution as for inference."""
         unit = Unit(
             self.conv.in_channels,
             self.conv.out_channels,
@@ -89,7 +89,7 @@ class Unit(nn.Module):
 
 
 class Block(nn.Module):
-    """Two convolutions and a way around them; He et al., Deep residual learning (2016)."""
+    """A residual block of two convolutions; He et al., Deep residual learning (2016)."""
 
     def __init__(self, first: Unit, second: Unit) -> None:
         super().__init__()
@@ -102,9 +102,9 @@ class Block(nn.Module):
 
 
 class PolicyValueNet(nn.Module):
-    """Judges boards `[n, planes, rows, columns]`: logits `[n, logits]`, and what it expects of the match.
+    """Evaluates boards `[n, planes, rows, columns]`; returns policy logits `[n, logits]` and a value output.
 
-    That is `[n, 3]`, logits of win, draw and loss for the side to move, or `[n, 1]` in [-1, 1].
+    The value output is `[n, 3]`, logits of win, draw and loss for the side to move, or `[n, 1]` in [-1, 1].
     """
 
     def __init__(self, design: Design, shape: Shape) -> None:
@@ -140,7 +140,7 @@ class PolicyValueNet(nn.Module):
 
 
 def expected(net: PolicyValueNet, value: torch.Tensor) -> torch.Tensor:
-    """Turn what a net says of the match into what it is worth; `[n, 3]` or `[n, 1]` gives `[n]`."""
+    """Convert a value output, `[n, 3]` or `[n, 1]`, to expected results in [-1, 1]; `[n]`."""
     if not net.design.wdl:
         return value[:, 0]
     chances = torch.softmax(value, dim=1)
@@ -148,14 +148,14 @@ def expected(net: PolicyValueNet, value: torch.Tensor) -> torch.Tensor:
 
 
 def new_net(design: Design, shape: Shape, seed: int) -> PolicyValueNet:
-    """Make a net; its first weights depend on `seed` alone."""
+    """Make a network; its initial weights depend only on `seed`."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return PolicyValueNet(design, shape)
 
 
 def deployed(net: PolicyValueNet) -> PolicyValueNet:
-    """Give the net as it plays: normalisation folded into convolutions, weights rounded to half precision."""
+    """Return the network for play: normalisation folded into convolutions, half precision weights."""
     plain = copy.deepcopy(net).cpu().float().eval()
     plain.policy_unit, plain.value_unit = plain.policy_unit.folded(), plain.value_unit.folded()
     plain.trunk = nn.Sequential(*(_folded(part) for part in plain.trunk))

@@ -1,10 +1,10 @@
-"""Writes a net as ONNX: weights in half precision, computed with in single, a few nodes of the oldest kind.
+"""Writes a network as ONNX with half precision weights and single precision arithmetic.
 
-PyTorch's own exporter takes seconds and another library for what is a dozen kinds of nodes here; self-play
+PyTorch's own exporter takes seconds and needs another library, for a dozen kinds of nodes here; self-play
 gets a new file after each step of training.
 """
 
-# onnx knows too little of its own types.
+# onnx has incomplete type information.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _OPSET = 17
 _IR = 8
-"""Of ONNX 1.12: what ONNX Runtime reads since 2022."""
+"""The IR version of ONNX 1.12, which ONNX Runtime reads since 2022."""
 
 
 def to_onnx(net: PolicyValueNet, game: str) -> bytes:
-    """Give the file of a net, with the game it is for."""
+    """Return the ONNX file of a network; `game` is the spec stored in its metadata."""
     plain, shape = deployed(net), net.shape
     graph = _Graph()
     seen = "boards"
@@ -66,20 +66,20 @@ def _unit(part: nn.Module) -> Unit:
 
 
 class _Graph:
-    """Nodes and weights, in the order in which they are asked for."""
+    """The nodes and weights of a graph, in order of creation."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.weights: list[Any] = []
 
-    def node(self, kind: str, *taken: str, name: str = "", **attributes: Any) -> str:  # noqa: ANN401 # as ONNX takes them
-        """Add a node; give the name of what it gives."""
+    def node(self, kind: str, *taken: str, name: str = "", **attributes: Any) -> str:  # noqa: ANN401 # as in ONNX
+        """Add a node; return the name of its output."""
         given = name or f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, taken, [given], **attributes))
         return given
 
     def weight(self, tensor: torch.Tensor) -> str:
-        """Add a weight in half precision, and the node that widens it, which is computed once when loaded."""
+        """Add a half precision weight and the node that widens it, which is evaluated once at loading."""
         name = f"w{len(self.weights)}"
         self.weights.append(numpy_helper.from_array(tensor.detach().numpy().astype(np.float16), name))
         return self.node("Cast", name, to=TensorProto.FLOAT)
@@ -106,7 +106,7 @@ class _Graph:
         )
 
     def result(self, out: str, *, wdl: bool) -> None:
-        """Add what turns the last layer into a value."""
+        """Add the nodes that turn the last layer into a value."""
         if wdl:
             worth = numpy_helper.from_array(np.array([1, 0, -1], np.float32), "worth")
             self.weights.append(worth)

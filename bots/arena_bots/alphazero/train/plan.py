@@ -1,4 +1,4 @@
-"""What a training run does, as its options say."""
+"""The settings of a training run, read from its options."""
 
 from __future__ import annotations
 
@@ -20,62 +20,62 @@ _MOST = 10**7
 
 
 class LearnPlan(NamedTuple):
-    """How a net learns."""
+    """How a network learns."""
 
     batch: int
-    """Positions of a batch."""
+    """Number of positions in a batch."""
     reuse: float
-    """How often a position is learnt from, on the average."""
+    """Average number of times that a position is learnt from."""
     epochs: int
-    """Steps on each batch; more than one only with `schedule` kl."""
+    """Number of steps on each batch; more than one only with the schedule `kl`."""
     schedule: str
-    """`cosine`: the step size falls to its end; `kl`: it follows how far the policy moves, as the paper's."""
+    """`cosine`: the learning rate decays; `kl`: it adapts to the policy's change, as in the paper."""
     rate: float
-    """Step size in the beginning."""
+    """Initial learning rate."""
     rate_end: float
     decay: float
-    """Of the weights; for the paper's Adam the L2 penalty."""
+    """Weight decay; for the paper's Adam the L2 penalty."""
     average: float
-    """Share of the old mean of the weights that each step keeps; 0 plays by the last weights."""
+    """Share of the old average of the weights that each step keeps; 0 plays with the latest weights."""
     kl: float
-    """How far the policy is to move in an update; schedule `kl` only."""
+    """Target KL divergence of the policy in an update; only with the schedule `kl`."""
 
 
 class Measuring(NamedTuple):
-    """How the net is measured while it learns."""
+    """How the network is measured during training."""
 
     every: int
-    """Steps between measurements; 0 makes none."""
+    """Number of steps between measurements; 0 for none."""
     matches: int
-    """Of each measurement against the opponent, half of them first."""
+    """Number of matches per measurement against the opponent; the network moves first in half of them."""
     opponent: str
-    """Spec of the bot to measure against."""
+    """Spec of the opponent."""
     simulations: int
-    """Of the net's search in these matches."""
+    """Number of simulations of the network's search in these matches."""
     rival_matches: int
-    """Against the best net so far; 0 keeps the last one."""
+    """Number of matches against the best network so far; 0 always keeps the latest one."""
 
 
 class Plan(NamedTuple):
-    """A training run."""
+    """All settings of a training run."""
 
     steps: int
-    """Each of them plays a while and learns from it."""
+    """Number of steps; each consists of a period of self-play and learning from it."""
     lanes: int
-    """Matches at once, over all players."""
+    """Number of simultaneous matches over all players."""
     processes: int
-    """Players, each in a process of its own; with 1 the process that learns plays, too."""
+    """Number of self-play processes; with 1 the learning process plays as well."""
     threads: int
-    """Players in that process, each in a thread of its own."""
+    """Number of players in that process, each in its own thread."""
     device: str
-    """`cpu`, or `cuda` to play and learn on a graphics processor."""
+    """`cpu`, or `cuda` to play and learn on a GPU."""
     overlap: bool
-    """Whether it learns while it plays, from what was played before; else in turns."""
+    """Whether it learns from earlier matches while it plays; otherwise it alternates."""
     trunk: str
     wdl: bool
     planes: int
     by_cell: bool
-    """Whether the net has a logit for each cell instead of each action."""
+    """Whether the network has one logit per cell instead of one per action."""
     play: PlayPlan
     window: Window
     learn: LearnPlan
@@ -83,11 +83,11 @@ class Plan(NamedTuple):
 
     @property
     def players(self) -> int:
-        """How many share the lanes."""
+        """Number of players that share the lanes."""
         return max(self.processes, self.threads)
 
     def fitted(self, game: Game) -> Plan:
-        """Give the plan without what is too much for a game: long endings, openings beyond half a match."""
+        """Return a copy limited to the game's size: number of endings' cells, openings up to half a match."""
         play = self.play._replace(
             ending_cells=min(self.play.ending_cells, most_endings(game)),
             opening_plies=min(self.play.opening_plies, game.max_length // 2),
@@ -99,7 +99,7 @@ class Plan(NamedTuple):
         """Read the options.
 
         Raises:
-            OptionError: one has a value it cannot have, or two do not go together.
+            OptionError: a value is not allowed, or options contradict each other.
         """
         plan = cls(
             steps=reader.integer("steps", 200, low=1, high=_MOST),

@@ -1,4 +1,4 @@
-"""Who plays: this process, or others that end when it does."""
+"""The self-play players: this process, or worker processes that end together with it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 class Player(Protocol):
-    """Plays matches by a net."""
+    """Plays matches with a network."""
 
     def go_on(self, net: Net, lanes: Lanes, rng: np.random.Generator) -> Harvest:
-        """Play a while from `lanes`, which change."""
+        """Continue the matches in `lanes`, which are modified, for one period."""
         ...
 
 
 def new_player(game: Game, net: Net, plan: Plan) -> Player:
-    """Make one of the players that a plan asks for, with its share of the lanes."""
+    """Make one of the players of a plan, with its share of the lanes."""
     lanes = plan.lanes // plan.players
     if plan.play.search == "table":
         return TablePlay(game, plan.play, lanes)
@@ -47,12 +47,12 @@ def new_player(game: Game, net: Net, plan: Plan) -> Player:
 
 
 def rng_of(seed: int, step: int, player: int) -> np.random.Generator:
-    """Give the chance of one player in one step: it does not depend on what was before."""
+    """Return the random generator of one player in one step; it does not depend on earlier steps."""
     return np.random.default_rng([seed, step, player])
 
 
 class Players:
-    """All that play for a run, and the matches they have in play."""
+    """All players of a run, and their matches in progress."""
 
     def __init__(self, game: Game, plan: Plan, seed: int) -> None:
         self._game = game
@@ -66,11 +66,11 @@ class Players:
             self._others = [_start(str(spec_of(game)), plan) for _ in range(plan.processes)]
 
     def go_on(self, net: Net | bytes, step: int) -> Harvest:
-        """Play a while by a net.
+        """Play one period with a network.
 
         Args:
-            net: the file of it, or, for players of this process, a net that any thread may ask.
-            step: of the training; it decides chance.
+            net: its file, or, for players in this process, a network that any thread may call.
+            step: the training step, which determines the random seed.
 
         Raises:
             ArenaError: a player has failed.
@@ -83,7 +83,7 @@ class Players:
         return joined([self._take(number) for number in range(len(self._others))])
 
     def _play(self, net: Net, step: int) -> Harvest:
-        """Play in this process, several players in threads: time goes to kernels and the net."""
+        """Play in this process, with several players in threads; kernels and network release the lock."""
         count = self._plan.threads
         self._own = self._own or [new_player(self._game, net, self._plan) for _ in range(count)]
 
@@ -91,7 +91,7 @@ class Players:
             own = part_of(self.lanes, number, count)
             return self._own[number].go_on(net, own, rng_of(self._seed, step, number))
 
-        # Alone it plays in this thread, which Ctrl-C interrupts at once.
+        # A single player runs in this thread, which Ctrl-C interrupts at once.
         return part(0) if count == 1 else joined(list(self._threads.map(part, range(count))))
 
     def _take(self, number: int) -> Harvest:
@@ -109,7 +109,7 @@ class Players:
         return harvest
 
     def close(self) -> None:
-        """End the processes and threads."""
+        """End the worker processes and threads."""
         self._threads.shutdown()
         for process, pipe in self._others:
             pipe.close()
@@ -118,16 +118,16 @@ class Players:
                 process.terminate()
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Give the matches in play."""
+        """Return the matches in progress."""
         return {f"lanes.{name}": array for name, array in zip(Lanes._fields, self.lanes, strict=True)}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Go on with matches in play."""
+        """Restore the matches in progress."""
         self.lanes = Lanes._make(arrays[f"lanes.{name}"].copy() for name in Lanes._fields)
 
 
 def _start(game: str, plan: Plan) -> tuple[SpawnProcess, Connection]:
-    # A fresh interpreter: a fork would copy the threads of PyTorch in whatever state they are.
+    # Spawn, because a fork would copy the threads of PyTorch in an undefined state.
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, game, plan), daemon=True)
@@ -137,8 +137,8 @@ def _start(game: str, plan: Plan) -> tuple[SpawnProcess, Connection]:
 
 
 def _serve(pipe: Connection, game_spec: str, plan: Plan) -> None:
-    """Play whenever asked to, until the other end of the pipe is closed, however the process there ended."""
-    # Ctrl-C goes to all processes of a terminal; what becomes of it is the learner's to say.
+    """Serve requests to play until the other end of the pipe closes, for whatever reason."""
+    # Ctrl-C reaches all processes of the terminal; the learner decides how to react.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     game = load_game(game_spec)
     player: Player | None = None
@@ -147,7 +147,7 @@ def _serve(pipe: Connection, game_spec: str, plan: Plan) -> None:
             model, lanes, seed, step, number = pipe.recv()
         except (EOFError, OSError):
             return
-        # What comes through a pipe may be read-only.
+        # Arrays received through a pipe may be read-only.
         own = Lanes._make(np.array(array) for array in lanes)
         net = OnnxNet(model, game)
         player = player or new_player(game, net, plan)

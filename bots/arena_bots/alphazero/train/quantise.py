@@ -1,8 +1,8 @@
-"""The command that makes a net compute in whole numbers of 8 bits.
+"""A command that quantises a network to 8-bit integers.
 
     python -m arena_bots.alphazero.train.quantise FILE OUT
 
-Whether it plays as well a match has to show.
+Play matches to find out whether the result is as strong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from arena_plugins.weights import load_onnx
 
 
 def main() -> None:
-    """Read one file, write the other."""
+    """Read one file and write the other."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("out", type=Path)

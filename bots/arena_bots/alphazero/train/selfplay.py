@@ -1,4 +1,4 @@
-"""Self-play in lockstep: one search for each match, all of them together, move by move."""
+"""Self-play in lockstep: the searches of all matches run together, move by move."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ if TYPE_CHECKING:
     from arena_plugins.training import TrainingMatch
 
 _ALPHA = 0.3
-"""Of the Dirichlet noise."""
+"""Concentration of the Dirichlet noise."""
 _LEAST_MEMORY_BITS, _LANE_MEMORY_BITS = 15, 4
-"""Logarithms of the positions whose judgement a player remembers until the net changes: at least, a lane."""
+"""Log2 of the number of cached evaluations per player, until the network changes: minimum, and per lane."""
 
 
 class PlayPlan(NamedTuple):
-    """How matches are played."""
+    """How self-play matches are played."""
 
     search: str
-    """`gumbel`: sequential halving and improved policies; `puct`: as the paper; `table`: see `table_play`."""
+    """`gumbel`: sequential halving, improved policies; `puct`: as in the paper; `table`: see `table_play`."""
     simulations: int
-    """Of a full search, or rollouts of a table's."""
+    """Simulations of a full search, or rollouts of a table search."""
     small: int
-    """Of a search whose policy is not learnt."""
+    """Simulations of a small search, whose policy is not learnt."""
     full_share: float
-    """Share of the moves with a full search."""
+    """Share of the moves that get a full search."""
     considered: int
-    """Actions that sequential halving begins with."""
+    """Number of actions with which sequential halving begins."""
     c_puct: float
     noise: float
-    """Share of Dirichlet noise in the draw of an action; PUCT only."""
+    """Share of Dirichlet noise when an action is drawn; PUCT only."""
     ending_cells: int
     opening_plies: int
-    """Longest random opening: each match draws its own length, shorter ones more often."""
+    """Maximum length of a random opening; each match draws its own length, shorter ones more often."""
     random_plies: int
-    """Plies in which an action may be drawn at random."""
+    """Number of plies in which an action may be drawn at random."""
     random_chance: float
-    """Largest chance of that; each match draws its own, down to half of it."""
+    """Maximum probability of such a random action; each match draws its own between half of it and it."""
     result_share: float
-    """Of the result in the values that are learnt."""
+    """Weight of the result in the target values."""
     moves: int
-    """Of each match in a step of training; a table plays whole matches."""
+    """Number of moves per match in a training step; table search plays whole matches."""
     scales: tuple[float, float, float, float] = (1.0, 2.0, 1.0, 0.5)
-    """Of value, prior, noise and age in the formula of a table."""
+    """Weights of value, prior, noise and age in the formula of the table search."""
     together: bool = False
-    """Whether all matches search fully in the same moves of a step, at least one, to fill batches."""
+    """Whether all matches search fully in the same moves (at least one per step), to fill batches."""
 
 
 class SelfPlay:
-    """Plays matches against itself, by a net."""
+    """Plays matches of a network against itself."""
 
     def __init__(self, game: Game, net: Net, plan: PlayPlan, lanes: int) -> None:
         layout = layout_of(game)
@@ -96,7 +96,7 @@ class SelfPlay:
         self.lanes = new_lanes(lanes, layout.num_actions, game.max_length)
 
     def go_on(self, net: Net, lanes: Lanes, rng: np.random.Generator) -> Harvest:
-        """Play on from `lanes`, which change, for the planned number of moves, judged by `net`."""
+        """Continue `lanes`, which are modified, for the planned number of moves, evaluated by `net`."""
         self._search.change_net(net)
         self.lanes = lanes
         asked = self._search.num_asked
@@ -113,10 +113,10 @@ class SelfPlay:
         return Harvest(gathered(samples), matches, self._search.num_asked - asked)
 
     def _stray(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw openings, and now and then an action in the first plies; tell where. No match ends by that."""
+        """Draw openings and occasional random actions, none of which ends a match; return where they are."""
         lanes, plan, count = self.lanes, self._plan, len(self.lanes.own)
         strayed = np.zeros(count, np.bool_)
-        # The square of a chance: half of the openings have a quarter of the longest length or less.
+        # Squaring a uniform number gives half of the openings a quarter of the maximum length or less.
         opening = np.where(lanes.ply == 0, plan.opening_plies * rng.random(count) ** 2, 0).round()
         lasting = np.zeros((count, self._layout.num_actions), np.bool_)
         results = np.zeros(count, np.int8)
@@ -143,7 +143,7 @@ class SelfPlay:
         return strayed
 
     def _shared_budgets(self, rng: np.random.Generator) -> list[bool] | None:
-        """Draw in which moves all matches search fully; None where each match draws for itself."""
+        """Draw the moves in which all matches search fully; None if each match draws for itself."""
         plan = self._plan
         if not plan.together:
             return None
@@ -151,7 +151,7 @@ class SelfPlay:
         return [bool(is_full) for is_full in drawn]
 
     def _think(self, rng: np.random.Generator, shared: bool | None) -> NDArray[np.int32]:  # noqa: FBT001 # no flag: a draw
-        """Search in all lanes, note what was found, and give the actions to play."""
+        """Search in all lanes, record the results, and return the actions to play."""
         lanes, rows = self.lanes, np.arange(len(self.lanes.own))
         is_full = np.full(len(rows), shared)
         if shared is None:
@@ -170,7 +170,7 @@ class SelfPlay:
     def _halved(
         self, rng: np.random.Generator, is_full: NDArray[np.bool_]
     ) -> tuple[Searched, NDArray[np.int32]]:
-        """Search by sequential halving; an action is the best of those visited most."""
+        """Search by sequential halving; the action is the best of the most visited ones."""
         search, plan = self._search, self._plan
         priors = search.forest.prior[:, 0]
         gumbel = rng.gumbel(size=priors.shape).astype(np.float32)
@@ -188,7 +188,7 @@ class SelfPlay:
         return found, self._decided(found, actions)
 
     def _visited(self, rng: np.random.Generator) -> tuple[Searched, NDArray[np.int32]]:
-        """Search by PUCT; an action is drawn by visits, mixed with noise."""
+        """Search by PUCT; the action is drawn in proportion to visits, mixed with noise."""
         search, plan = self._search, self._plan
         for _ in range(plan.simulations):
             active = search.is_open
@@ -208,14 +208,14 @@ class SelfPlay:
         return found, self._decided(found, drawn.astype(np.int32))
 
     def _decided(self, found: Searched, actions: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Take a win that is proven, whatever was chosen."""
+        """Replace an action by a proven win if there is one."""
         is_won = self._search.forest.proof[:, 0] == WIN
         return np.where(is_won | (actions == NOWHERE), found.policy.argmax(axis=1), actions).astype(np.int32)
 
     def _move(
         self, actions: NDArray[np.int32], samples: list[Samples], matches: list[TrainingMatch]
     ) -> NDArray[np.bool_]:
-        """Play the actions; where a match ends, keep it and begin another. Tell where."""
+        """Play the actions; store finished matches and begin new ones; return where matches ended."""
         lanes, rows = self.lanes, np.arange(len(actions))
         lanes.actions[rows, lanes.ply] = actions
         results = np.zeros(len(rows), np.int8)

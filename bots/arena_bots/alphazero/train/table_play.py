@@ -1,4 +1,4 @@
-"""Self-play by the tree of the fourth source: whole matches, rollouts to their end, the most visited move."""
+"""Self-play with the search of the fourth source: whole matches, full rollouts, the most visited move."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from arena_plugins.training import TrainingMatch
 
 _ENTRIES = 1 << 12
-"""Positions of a match with statistics: a few times as many as rollouts reach between two moves."""
+"""Number of positions per match with statistics: several times what rollouts reach between two moves."""
 _ALPHA = 0.5
 _MEMORY_BITS = 14
 
 
 class TablePlay:
-    """Plays one match in each lane, from the start to the end."""
+    """Plays one match per lane from start to end."""
 
     def __init__(self, game: Game, plan: PlayPlan, lanes: int) -> None:
         layout, rules = layout_of(game), rules_of(game)
@@ -44,7 +44,7 @@ class TablePlay:
         self._leaves = new_leaves(lanes, actions, game.max_length)
 
     def go_on(self, net: Net, lanes: Lanes, rng: np.random.Generator) -> Harvest:
-        """Play a match in each lane; `lanes` are empty before and after."""
+        """Play one match per lane; `lanes` are empty before and after."""
         self._forget(self._table)
         self._memory = new_memory(_MEMORY_BITS, self._layout.num_actions)
         is_going = np.ones(len(lanes.own), np.bool_)
@@ -59,7 +59,7 @@ class TablePlay:
         return Harvest(gathered(samples), matches, asked)
 
     def _search(self, net: Net, lanes: Lanes, is_going: NDArray[np.bool_], rng: np.random.Generator) -> int:
-        """Make the rollouts of one move; give how many positions the net has judged."""
+        """Run the rollouts for one move; return the number of positions the network evaluated."""
         rollouts, leaves, actions = self._rollouts, self._leaves, self._layout.num_actions
         rollouts.own[:], rollouts.opp[:] = lanes.own, lanes.opp
         rollouts.depth[:] = rollouts.known[:] = 0
@@ -96,7 +96,7 @@ class TablePlay:
         samples: list[Samples],
         matches: list[TrainingMatch],
     ) -> None:
-        """Play the most visited action in each lane that goes on; equals are drawn."""
+        """Play the most visited action in each unfinished lane; ties are broken at random."""
         actions = np.full(len(is_going), -1, np.int32)
         for lane in np.flatnonzero(is_going).tolist():
             entry = find(self._table, lane, lanes.own[lane], lanes.opp[lane])

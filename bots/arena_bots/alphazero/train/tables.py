@@ -1,4 +1,4 @@
-"""The self-play tree of the fourth source: statistics by position, and rollouts to the end by them."""
+"""The self-play search of the fourth source: statistics per position, which guide rollouts to the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena_bots.search.lockstep.forest import Leaves
 
 FULL = 0.75
-"""Share of a table's entries that may be taken; behind that rollouts go on by chance."""
+"""Share of a table's entries that may be used; after that, rollouts continue at random."""
 _NOTHING = np.uint64(2**64 - 1)
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _SHIFT = np.uint64(40)
@@ -28,44 +28,44 @@ _NONE = -1
 
 
 class SearchTables(NamedTuple):
-    """Statistics of the positions of each match, found by their stones."""
+    """Hash tables with statistics of each match's positions, keyed by their stones."""
 
     own: NDArray[np.uint64]
-    """Stones of the side to move, all bits where the entry is free; `[lanes, entries]`, a power of two."""
+    """Stones of the side to move, all bits set in a free entry; `[lanes, entries]`, a power of two."""
     opp: NDArray[np.uint64]
     prior: NDArray[np.float32]
-    """By the net; below 0 where an action is not legal; `[lanes, entries, num_actions]`, as the next two."""
+    """The network's priors, below 0 if illegal; this and the next two are `[lanes, entries, num_actions]`."""
     visits: NDArray[np.int32]
     total: NDArray[np.float32]
-    """Sum of results, for the side to move."""
+    """Sum of results for the side to move."""
     size: NDArray[np.int64]
-    """Entries that are taken; `[lanes]`."""
+    """Number of used entries; `[lanes]`."""
 
 
 class Rollouts(NamedTuple):
-    """The rollouts under way, one in each lane."""
+    """The rollouts in progress, one per lane."""
 
     own: NDArray[np.uint64]
-    """Stones of the side to move where it has come to; `[lanes]`, as the next four."""
+    """Stones of the side to move at the current position; with the next four, `[lanes]`."""
     opp: NDArray[np.uint64]
     depth: NDArray[np.int64]
-    """Plies from the root to there."""
+    """Plies from the root to the current position."""
     known: NDArray[np.int64]
-    """Of these, those whose positions have an entry."""
+    """Number of plies on the path whose positions have an entry."""
     done: NDArray[np.int64]
-    """Rollouts that were finished."""
+    """Number of finished rollouts."""
     entries: NDArray[np.int64]
-    """Entry of each position on the way; `[lanes, max_length + 1]`."""
+    """Entry of each position on the path; `[lanes, max_length + 1]`."""
     actions: NDArray[np.int64]
-    """Action from each of them."""
+    """Action taken in each position on the path; `[lanes, max_length + 1]`."""
     noise: NDArray[np.float32]
-    """Dirichlet noise, drawn once for each search; `[lanes, num_actions]`."""
+    """Dirichlet noise, drawn once per search; `[lanes, num_actions]`."""
     chance: NDArray[np.float32]
-    """Drawn for each rollout, decides among equals and where the table is full; `[lanes]`."""
+    """Random number per rollout that breaks ties, and selects actions when the table is full; `[lanes]`."""
 
 
 def new_table(lanes: int, entries: int, num_actions: int) -> SearchTables:
-    """Give empty tables."""
+    """Return empty tables."""
     wide = (lanes, entries, num_actions)
     return SearchTables(
         own=np.full((lanes, entries), _NOTHING, np.uint64),
@@ -78,7 +78,7 @@ def new_table(lanes: int, entries: int, num_actions: int) -> SearchTables:
 
 
 def new_rollouts(lanes: int, num_actions: int, max_length: int) -> Rollouts:
-    """Give room for rollouts."""
+    """Return rollouts that have not begun."""
     path = (lanes, max_length + 1)
     return Rollouts(
         own=np.zeros(lanes, np.uint64),
@@ -95,7 +95,7 @@ def new_rollouts(lanes: int, num_actions: int, max_length: int) -> Rollouts:
 
 @inline_kernel
 def find(table: SearchTables, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
-    """Give the entry of a position, or the free one where it belongs."""
+    """Return the entry of a position, or the free entry where it belongs; linear probing."""
     mask = np.uint64(table.own.shape[1] - 1)
     word = own * _MIX[0] ^ opp * _MIX[1]
     place = np.int64((word ^ (word >> _SHIFT)) & mask)
@@ -107,7 +107,7 @@ def find(table: SearchTables, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
 
 
 @kernel
-def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     table: SearchTables,
     rollouts: Rollouts,
     leaves: Leaves,
@@ -117,10 +117,10 @@ def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays 
     wanted: Int,
     scales: tuple[float, float, float, float],
 ) -> None:
-    """Go on in all lanes until each waits for the net at a new position, or has made `wanted` rollouts.
+    """Advance all lanes until each needs the network for a new position, or has made `wanted` rollouts.
 
-    Root: a Q + b P / (1 + N) + c D / (1 + N) + d sqrt(t) / N, an action without visits first of all; deeper:
-    a Q + b P / (1 + N). `scales` are a, b, c, d.
+    Selection at the root maximises a Q + b P / (1 + N) + c D / (1 + N) + d sqrt(t) / N, with unvisited
+    actions first; deeper it maximises a Q + b P / (1 + N). `scales` are a, b, c, d.
     """
     most = np.int64(FULL * table.own.shape[1])
     for lane in range(len(roots_own)):
@@ -155,19 +155,19 @@ def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays 
 
 @inline_kernel
 def _result(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
-    """Give 0 where who has just moved has won, 1 at a draw, else `_NONE`: the result for `own`, plus 1."""
+    """Return the result for `own` plus 1: 0 if the opponent has just won, 1 for a draw, else `_NONE`."""
     if has_line(opp, layout):
         return 0
     return _NONE if landings(own | opp, layout) else 1
 
 
 @inline_kernel
-def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     table: SearchTables,
     rollouts: Rollouts,
     lane: Int,
     place: Int,
-    is_root: bool,  # noqa: FBT001 # kernels take positions only
+    is_root: bool,  # noqa: FBT001 # kernels take only positional arguments
     scales: tuple[float, float, float, float],
 ) -> Int:
     best, chosen = _LEAST, 0
@@ -182,7 +182,7 @@ def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
             worth += np.float32(scales[0]) * table.total[lane, place, action] / count
         if is_root:
             worth += np.float32(scales[2]) * rollouts.noise[lane, action] / (1 + count)
-            # An action that was not tried comes before all others, by its prior.
+            # An unvisited action precedes all visited ones; among several, the prior decides.
             worth += np.float32(scales[3]) * rooted / count if count else np.float32(1e6)
         if worth > best:
             best, chosen = worth, action
@@ -191,7 +191,7 @@ def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
 
 @inline_kernel
 def _any_action(own: np.uint64, opp: np.uint64, rollouts: Rollouts, lane: Int, layout: Layout) -> Int:
-    """Give a legal action that depends on chance and position."""
+    """Return a legal action, selected by the lane's random number and the position."""
     word = (own ^ opp * _MIX[0]) * _MIX[1] ^ np.uint64(np.float32(16777216) * rollouts.chance[lane])
     start = np.int64((word >> _SHIFT) % np.uint64(layout.num_actions))
     while not land(own | opp, start, layout):
@@ -201,7 +201,7 @@ def _any_action(own: np.uint64, opp: np.uint64, rollouts: Rollouts, lane: Int, l
 
 @inline_kernel
 def _back_up(table: SearchTables, rollouts: Rollouts, lane: Int, result: np.float32) -> None:
-    """Count a result, for who would move at the end of the rollout, at all positions with an entry."""
+    """Add a result, for the side to move at the rollout's end, to all positions on the path with an entry."""
     depth = np.int64(rollouts.depth[lane])
     for index in range(np.int64(rollouts.known[lane])):
         place, action = rollouts.entries[lane, index], rollouts.actions[lane, index]
@@ -211,7 +211,7 @@ def _back_up(table: SearchTables, rollouts: Rollouts, lane: Int, result: np.floa
 
 @kernel
 def fill(table: SearchTables, leaves: Leaves, layout: Layout) -> None:
-    """Make entries for the positions that waited, with the priors the net gives their legal actions."""
+    """Create entries for the positions that waited, with the network's priors of their legal actions."""
     for lane in range(len(leaves.waits)):
         if not leaves.waits[lane]:
             continue
@@ -240,7 +240,7 @@ def fill(table: SearchTables, leaves: Leaves, layout: Layout) -> None:
 def prune(
     table: SearchTables, pruned: SearchTables, own: NDArray[np.uint64], opp: NDArray[np.uint64]
 ) -> None:
-    """Copy to `pruned` what can still be reached from the positions `own`, `opp`; `[lanes]`."""
+    """Copy the entries that can still be reached from the positions `own`, `opp` (`[lanes]`) to `pruned`."""
     for lane in range(len(own)):
         for place in range(pruned.own.shape[1]):
             pruned.own[lane, place] = _NOTHING

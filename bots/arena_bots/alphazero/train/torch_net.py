@@ -1,6 +1,6 @@
-"""The net of self-play in PyTorch: on a device that computes quickly in half precision."""
+"""The network for self-play in PyTorch, for devices that are fast in half precision."""
 
-# PyTorch leaves parts of its types unknown.
+# PyTorch's type information is incomplete.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 _IMAGE = 4
-"""Dimensions of what convolutions take."""
+"""Number of dimensions of a convolution's input."""
 
 
 def halves(device: str) -> bool:
-    """Tell whether a device computes faster in half precision than in single."""
+    """Return whether a device is faster in half precision than in single precision."""
     return device == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 
 def spread_channels(net: nn.Module) -> None:
-    """Lay the weights of convolutions out with channels last: they are fastest so."""
+    """Store convolution weights with channels last, which is the fastest layout."""
     for weight in net.parameters():
         if weight.dim() == _IMAGE:
             weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 
 
 class FusedUnit(nn.Module):
-    """A unit of a deployed net as one call of cuDNN; PyTorch makes three of it, and takes twice as long."""
+    """A unit of a deployed network as one cuDNN call; PyTorch makes three calls, which take twice as long."""
 
     def __init__(self, unit: Unit) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class FusedUnit(nn.Module):
 
 
 class FusedBlock(nn.Module):
-    """A residual block as two such calls."""
+    """A residual block as two fused cuDNN calls."""
 
     def __init__(self, block: Block) -> None:
         super().__init__()
@@ -69,14 +69,14 @@ class FusedBlock(nn.Module):
 
 
 def _fused(net: PolicyValueNet) -> PolicyValueNet:
-    """Give a deployed net with the units and blocks of its trunk as calls of cuDNN."""
+    """Return a deployed network whose trunk consists of fused cuDNN calls."""
     parts = [FusedBlock(part) if isinstance(part, Block) else part for part in net.trunk]
     net.trunk = nn.Sequential(*(FusedUnit(part) if isinstance(part, Unit) else part for part in parts))
     return net
 
 
 class _Judging(nn.Module):
-    """A net that gives `[n, logits + 1]`: logits, and last the value."""
+    """A network with one output `[n, logits + 1]`: the logits, then the value."""
 
     def __init__(self, net: PolicyValueNet) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class _Judging(nn.Module):
 
 
 def _traced(net: _Judging, device: torch.device, kind: torch.dtype) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Give the net as one call from Python, else players in threads wait for each other at each layer."""
+    """Trace the network into a single call, so that player threads need not wait for each other per layer."""
     shape = net.net.shape
     boards = torch.zeros(2, shape.planes, shape.rows, shape.columns, device=device, dtype=kind)
     with torch.inference_mode():
@@ -97,7 +97,7 @@ def _traced(net: _Judging, device: torch.device, kind: torch.dtype) -> Callable[
 
 
 class TorchNet:
-    """A net as it plays, on a device; see `arena_bots.search.lockstep.batches.Net`."""
+    """A network for play on a device; implements `arena_bots.search.lockstep.batches.Net`."""
 
     def __init__(self, net: PolicyValueNet, device: str, *, is_half: bool) -> None:
         self.planes = net.shape.planes
@@ -111,7 +111,7 @@ class TorchNet:
         self._judge = _traced(ready, self._device, self._type) if device == "cuda" else ready
 
     def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Judge boards; `[n, planes, rows, columns]` gives `[n, logits]` and `[n]`."""
+        """Evaluate boards `[n, planes, rows, columns]`; return logits `[n, logits]` and values `[n]`."""
         with torch.inference_mode():
             boards = torch.from_numpy(planes).to(self._device, self._type, memory_format=self._layout)
             answers = self._judge(boards).cpu().numpy()

@@ -1,4 +1,4 @@
-"""One training: play, keep, learn, measure; again and again."""
+"""The training loop: play, store, learn, measure."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from arena_plugins.training import Fact, TrainingContext
 
 _WIDE = 64
-"""From so many filters on PyTorch is quicker than ONNX Runtime, where it computes in half precision."""
+"""Number of filters from which PyTorch is faster than ONNX Runtime on devices with fast half precision."""
 _LEARNER = 1 << 20
-"""Number of the learner among those who draw chance: no player has it."""
+"""The learner's number among the random generators; no player has it."""
 
 
 class Training:
-    """A run, from its first step or from a checkpoint on."""
+    """A training run, from its first step or from a checkpoint."""
 
     def __init__(self, plan: Plan, context: TrainingContext) -> None:
         layout = layout_of(context.game)
@@ -57,7 +57,7 @@ class Training:
         self._judge = Judge(plan.tests, context, best)
 
     def run(self) -> Trained:
-        """Train; give the best weights."""
+        """Train; return the best weights."""
         try:
             return self._run()
         finally:
@@ -77,7 +77,7 @@ class Training:
         return Trained(self._final(), ".onnx", self._facts())
 
     def _play_and_learn(self) -> tuple[Harvest, list[Losses]]:
-        """Play a while and learn from it, or do both at once, and learn from what was played before."""
+        """Play one period and learn from it, or do both at once and learn from earlier matches."""
         net, step = self._quickest_net(), self._numbers["step"]
         if not self._plan.overlap:
             harvest = self._players.go_on(net, step)
@@ -92,7 +92,7 @@ class Training:
         return harvest, losses
 
     def _quickest_net(self) -> TorchNet | bytes:
-        """Give the net in the form that plays fastest here, which may be its file."""
+        """Return the network in the form that plays fastest on this machine, which may be its file."""
         design, device = self._learner.net.design, self._plan.device
         is_half = halves(device)
         if device != "cpu" or (design.width >= _WIDE and is_half and self._plan.processes == 1):
@@ -100,7 +100,7 @@ class Training:
         return self._model()
 
     def _take(self, harvest: Harvest) -> None:
-        """Keep what was played; so much is owed to learning now."""
+        """Store played positions and add them to the backlog of learning."""
         self._buffer.add(harvest.samples)
         self._context.store(harvest.matches)
         self._numbers["matches"] += len(harvest.matches)
@@ -108,7 +108,7 @@ class Training:
         self._numbers["owed"] += round(len(harvest.samples.own) * self._plan.learn.reuse)
 
     def _learn(self) -> list[Losses]:
-        """Learn as often as the new positions ask for; what is less than a batch is owed to the next step."""
+        """Learn in proportion to the new positions; a remainder smaller than a batch is carried over."""
         plan, numbers = self._plan.learn, self._numbers
         rng = rng_of(self._context.seed, numbers["step"], _LEARNER)
         progress = numbers["step"] / self._plan.steps
@@ -141,7 +141,7 @@ class Training:
         return to_onnx(self._learner.player, self._game)
 
     def _final(self) -> bytes:
-        """Give the weights that were measured best, or the last ones where nothing was measured."""
+        """Return the weights with the best measurement, or the latest ones if nothing was measured."""
         measured = self._judge.best if self._plan.tests.every and self._plan.tests.rival_matches else None
         return measured or self._model()
 
@@ -167,7 +167,7 @@ class Training:
         return Checkpoint(self._numbers["step"], arrays, {**self._numbers, "seen": self._buffer.seen})
 
     def _restore(self, kept: Checkpoint) -> bytes | None:
-        """Become as it was; give the best net so far."""
+        """Restore a checkpoint; return the best network so far."""
         arrays = dict(kept.arrays)
         self._learner.restore(arrays)
         self._players.restore(arrays)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class KerasTrainer:
-    """Learns to tell lost, drawn and won positions apart, from random games and from its own."""
+    """Trains a classifier of lost, drawn and won positions, from random games and from its own games."""
 
     bot = "keras"
 
@@ -24,10 +24,10 @@ class KerasTrainer:
         self._options = options
 
     def train(self, context: TrainingContext) -> Trained:
-        """Train.
+        """Run the training.
 
         Raises:
-            OptionError: the game is none it can learn, or there are no games to learn from.
+            OptionError: the game cannot be learnt, or there are no games to learn from.
         """
         from arena_bots.keras_wdl.train.training import Training
 
@@ -36,10 +36,10 @@ class KerasTrainer:
 
 @hookimpl
 def make_trainer(options: Mapping[str, str]) -> KerasTrainer:
-    """Make the trainer; `arena_bots.keras_wdl.train.options` lists its options.
+    """Make the trainer; its options are defined in `arena_bots.keras_wdl.train.options`.
 
     Raises:
-        OptionError: an option is unknown, or has a value it cannot have.
+        OptionError: an option is unknown, or its value is not allowed.
         PluginError: the extra train-keras is not installed.
     """
     from arena_bots.keras_wdl.train.options import Options

@@ -1,4 +1,4 @@
-"""Labelled positions: from games, merged where they are the same, kept in a window."""
+"""Labelled positions: extracted from games, merged if equal, kept in a window."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ _CLASSES = 3
 
 
 class Examples(NamedTuple):
-    """Positions for who has just moved, and how the games with them went."""
+    """Positions, from the view of the player who has just moved, and the results of the games with them."""
 
     mine: NDArray[np.uint64]
-    """Stones of who has just moved; `[n]`."""
+    """Stones of the player who has just moved; `[n]`."""
     other: NDArray[np.uint64]
     chances: NDArray[np.float32]
     """Share of each class among the games; `[n, 3]`, rows sum to 1."""
     weights: NDArray[np.float32]
-    """How many games there were; `[n]`."""
+    """Number of games with the position; `[n]`."""
 
     def take(self, rows: NDArray[np.intp] | slice) -> Examples:
-        """Give some of them."""
+        """Return the examples in some rows."""
         return Examples(self.mine[rows], self.other[rows], self.chances[rows], self.weights[rows])
 
 
 def no_examples() -> Examples:
-    """Give none."""
+    """Return an empty set of examples."""
     words = np.zeros(0, np.uint64)
     return Examples(words, words, np.zeros((0, _CLASSES), np.float32), np.zeros(0, np.float32))
 
 
 def joined(parts: Sequence[Examples]) -> Examples:
-    """Put examples together, one after the other."""
+    """Concatenate examples."""
     return Examples(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def from_games(  # noqa: PLR0913 - games, and which of their positions
+def from_games(  # noqa: PLR0913 - describes games and a selection of their positions
     rules: Rules,
     actions: NDArray[np.integer],
     lengths: NDArray[np.integer],
@@ -55,15 +55,16 @@ def from_games(  # noqa: PLR0913 - games, and which of their positions
     kept: NDArray[np.bool_] | None = None,
     with_ends: bool = False,
 ) -> Examples:
-    """Label the positions of games with their outcomes.
+    """Label the positions of games with the games' outcomes.
 
     Args:
-        rules: of the game.
-        actions: from the initial state; `[n, max_length]`.
-        lengths: how many there are; `[n]`.
-        outcomes: 1, 0, -1 for the first player; `[n]`.
-        kept: which positions are wanted, the one after the first action first; `[n, max_length]`. None: all.
-        with_ends: whether the position in which a game is over is one of them.
+        rules: the rules of the game.
+        actions: the actions from the initial state; `[n, max_length]`.
+        lengths: number of actions; `[n]`.
+        outcomes: 1, 0 or -1 for the first player; `[n]`.
+        kept: which positions to use, starting with the one after the first action; `[n, max_length]`; None
+            for all.
+        with_ends: whether to include the final position of each game.
     """
     layout = rules.layout
     own, opp = np.zeros(len(lengths), np.uint64), np.zeros(len(lengths), np.uint64)
@@ -91,7 +92,7 @@ def from_proofs(proofs: Proofs) -> Examples:
 
 
 def merged(rules: Rules, examples: Examples) -> Examples:
-    """Make one example of all that show the same position, also mirrored or turned."""
+    """Merge examples whose positions are equal or symmetric."""
     mine, other = rules.canonical(examples.mine, examples.other)
     order = np.lexsort((other, mine))
     mine, other = mine[order], other[order]
@@ -108,7 +109,7 @@ def merged(rules: Rules, examples: Examples) -> Examples:
 
 
 def drawn(examples: Examples, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw `count` rows, each as likely as its weight says."""
+    """Draw `count` rows with probabilities proportional to their weights."""
     ends = np.cumsum(examples.weights, dtype=np.float64)
     found: NDArray[np.intp] = np.searchsorted(ends, rng.random(count) * float(ends[-1]), side="right")
     return np.minimum(found, len(ends) - 1)

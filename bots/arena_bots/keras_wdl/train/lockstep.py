@@ -1,4 +1,4 @@
-"""Self-play of many games at once: one call of the network for all of them, a ply at a time."""
+"""Self-play of many games at once: one network call per ply for all of them."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
     from arena_bots.keras_wdl.train.rules import Look, Rules
 
     Judge = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.float32]]
-    """Gives the expected points, 0 to 1, of who has just moved in each position."""
+    """Returns the expected points, 0 to 1, of the player who has just moved in each position."""
 
 _WORTH = {WON: 2.0, DRAWN: 0.5}
-"""Of ends; a win comes before whatever the network thinks."""
+"""Scores of results; an immediate win precedes any estimate of the network."""
 _PROVEN = {LOST: -1.0, SURE: 1.5}
-"""Where endings are looked up: what loses at once comes last, what wins in two comes right after a win."""
+"""Scores of proven positions: an immediate loss comes last, a forced win right after an immediate one."""
 _NOISE = 1e-6
-"""Breaks ties."""
+"""Magnitude of the random numbers that break ties."""
 
 
 class Plan(NamedTuple):
     """How games are to be played."""
 
     openings: NDArray[np.int64]
-    """Plies of each game's opening, the last one at random; `[n]`."""
+    """Number of plies in each game's opening, whose last action is random; `[n]`."""
     epsilons: NDArray[np.float64]
-    """Chance of a random action in each game's opening; `[n]`."""
+    """Probability of a random action within each game's opening; `[n]`."""
     rivals: NDArray[np.int64]
-    """Which player slips, -1 for neither; `[n]`."""
+    """The player that makes random slips, -1 for neither; `[n]`."""
     slips: NDArray[np.float64]
-    """Chance that who slips in a game acts at random, each time anew; else by the network; `[n]`."""
+    """Probability that this player acts at random instead of by the network, drawn for each move; `[n]`."""
     is_exact: bool
-    """Whether losses and sure wins within two plies are looked up; the bot itself only sees wins."""
+    """Whether losses and forced wins within two plies are looked up; the bot itself sees only wins."""
 
 
 class Proofs(NamedTuple):
-    """Positions beside the games whose outcome the rules prove, for who has just moved."""
+    """Positions beside the games whose result the rules prove, for the player who has just moved."""
 
     mine: NDArray[np.uint64]
     other: NDArray[np.uint64]
@@ -50,18 +50,18 @@ class Proofs(NamedTuple):
 
 
 class Games(NamedTuple):
-    """Games that were played, in the order of the plan."""
+    """Played games, in the order of the plan."""
 
     actions: NDArray[np.int16]
-    """0 after the end; `[n, max_length]`."""
+    """The actions, 0 after the end; `[n, max_length]`."""
     lengths: NDArray[np.int64]
     outcomes: NDArray[np.int8]
-    """1 where the first player won, -1 where the second did."""
+    """1 if the first player won, -1 if the second player won, 0 for a draw; `[n]`."""
     proofs: Proofs
 
 
 def plain_plan(count: int, *, rivals: NDArray[np.int64] | None = None) -> Plan:
-    """Plan games without openings, as the bot plays."""
+    """Return a plan for games without openings, played as the bot plays."""
     none = np.full(count, -1, np.int64)
     return Plan(
         np.zeros(count, np.int64),
@@ -73,7 +73,7 @@ def plain_plan(count: int, *, rivals: NDArray[np.int64] | None = None) -> Plan:
 
 
 def play(rules: Rules, judge: Judge, plan: Plan, rng: np.random.Generator, *, proofs: float = 0.0) -> Games:
-    """Play games to their ends; keep `proofs` of the proven positions that were looked at."""
+    """Play games to their ends; `proofs` is the share of the proven positions seen on the way to keep."""
     count, length = len(plan.openings), rules.layout.max_length
     actions, lengths = np.zeros((count, length), np.int16), np.zeros(count, np.int64)
     outcomes = np.zeros(count, np.int8)
@@ -103,9 +103,10 @@ def play(rules: Rules, judge: Judge, plan: Plan, rng: np.random.Generator, *, pr
 def against_random(
     rules: Rules, judge: Judge, count: int, rng: np.random.Generator
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Let the network, wins first, meet random play: wins, draws, losses moving first, then second.
+    """Play the network (which takes immediate wins) against uniformly random play, `count` games per side.
 
-    `count` games of each.
+    Returns:
+        Wins, draws and losses of the network moving first, then moving second.
     """
     rivals = np.repeat(np.array([1, 0]), count)
     outcomes = play(rules, judge, plain_plan(2 * count, rivals=rivals), rng).outcomes
@@ -117,7 +118,7 @@ def _tally(results: NDArray[np.int8]) -> tuple[int, int, int]:
     return int((results == 1).sum()), int((results == 0).sum()), int((results == -1).sum())
 
 
-def _choose(  # noqa: PLR0913, PLR0917 - where the games are, who judges, and by what rules
+def _choose(  # noqa: PLR0913, PLR0917 - positions, evaluator and rules as separate arrays
     look: Look,
     own: NDArray[np.uint64],
     opp: NDArray[np.uint64],
@@ -127,7 +128,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - where the games are, who judges, and by
     ply: int,
     rng: np.random.Generator,
 ) -> NDArray[np.intp]:
-    """Give the action of each game."""
+    """Return the action for each game."""
     openings = plan.openings[running]
     at_random = (ply < openings) & (rng.random(len(running)) < plan.epsilons[running])
     slips = (plan.rivals[running] == ply % 2) & (rng.random(len(running)) < plan.slips[running])
@@ -148,7 +149,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - where the games are, who judges, and by
 def _proofs(
     look: Look, own: NDArray[np.uint64], opp: NDArray[np.uint64], rng: np.random.Generator, share: float
 ) -> Proofs:
-    """Keep a share of the positions that are proven, at most one of each game and kind of proof."""
+    """Sample a share of the proven positions, at most one per game and kind of proof."""
     rows: list[NDArray[np.intp]] = []
     columns: list[NDArray[np.intp]] = []
     for kind in (LOST, SURE):

@@ -1,6 +1,6 @@
-"""The classifier in Keras: made from layers, trained in steps, asked in large batches."""
+"""The classifier in Keras: built from layers, trained in steps, evaluated in large batches."""
 
-# ruff: noqa: ANN401 - TensorFlow and Keras have no types of their own that a strict checker could follow
+# ruff: noqa: ANN401 - TensorFlow and Keras have no type information that a strict checker could use
 # pyright: basic, reportMissingTypeStubs=false, reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 _CLASSES = 3
 _SOON = 9
-"""Steps until the running mean of weights reaches back over several."""
+"""Number of steps until the running average of the weights covers several steps."""
 _ASKED = 16_384
-"""Positions the network is asked at once: more only take memory."""
+"""Maximum positions per evaluation; larger batches only take more memory."""
 
 
 @lru_cache
 def _frameworks() -> tuple[Any, Any]:
-    """Load TensorFlow and Keras, on one thread: beside a busy neighbour a second one only costs."""
+    """Import TensorFlow and Keras, limited to one thread: beside a busy process a second one only costs."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -41,7 +41,7 @@ def _frameworks() -> tuple[Any, Any]:
         import keras
         import tensorflow as tf
 
-        # In a process that has used TensorFlow before, its number of threads can no longer change.
+        # If TensorFlow has already run in this process, its number of threads can no longer be changed.
         with suppress(RuntimeError):
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -52,7 +52,7 @@ def _frameworks() -> tuple[Any, Any]:
 
 @contextmanager
 def _silence() -> Generator[None]:
-    """Keep native code from the error output: TensorFlow tells of GPUs before it can be asked not to."""
+    """Redirect native stderr: TensorFlow reports GPUs before its logging can be configured."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
@@ -65,10 +65,10 @@ def _silence() -> Generator[None]:
 
 
 class Classifier:
-    """A network of loss, draw and win, its optimiser, and the average of its weights."""
+    """A network for loss, draw and win, its optimiser, and the running average of its weights."""
 
     def __init__(self, options: Options, rules: Rules, seed: int) -> None:
-        """Make a network with weights drawn from `seed`.
+        """Make a network with initial weights drawn from `seed`.
 
         Raises:
             PluginError: TensorFlow or Keras is not installed.
@@ -92,7 +92,7 @@ class Classifier:
     def fit(
         self, examples: Examples, rows: NDArray[np.intp], batch: int, symmetries: NDArray[np.intp]
     ) -> float:
-        """Learn from rows of examples, whole batches, each seen under its symmetry; give the mean loss."""
+        """Train on rows of examples in whole batches, each row under its symmetry; return the mean loss."""
         total = 0.0
         together = max(_ASKED // batch, 1) * batch
         for start in range(0, len(rows), together):
@@ -105,7 +105,7 @@ class Classifier:
         return total * batch / len(rows)
 
     def loss(self, examples: Examples) -> tuple[float, float]:
-        """Give the mean cross-entropy, and in percent how often the likeliest class is right."""
+        """Return the mean cross entropy, and the percentage of examples whose likeliest class is correct."""
         loss = right = 0.0
         for start in range(0, len(examples.mine), _ASKED):
             part = examples.take(slice(start, start + _ASKED))
@@ -116,7 +116,7 @@ class Classifier:
         return loss / total, 100 * right / total
 
     def judge(self, mine: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float32]:
-        """Give the expected points of who has just moved; `[n]`."""
+        """Return the expected points of the player who has just moved; `[n]`."""
         worth = np.empty(len(mine), np.float32)
         for start in range(0, len(mine), _ASKED):
             part = slice(start, start + _ASKED)
@@ -124,17 +124,17 @@ class Classifier:
         return worth
 
     def set_rate(self, rate: float) -> None:
-        """Set the step size of the optimiser."""
+        """Set the optimiser's learning rate."""
         self._optimizer.learning_rate.assign(rate)
 
     def weights(self) -> list[NDArray[np.float32]]:
-        """Give what is to be played: the averages where there are any."""
+        """Return the weights for play: the running averages, if they are kept."""
         if self._has_average:
             return [value.numpy() for value in self._averages]
         return self.model.get_weights()
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Give all that training changes, by name."""
+        """Return every array that training changes, by name."""
         named = {
             "weights": self.model.weights,
             "averages": self._averages,
@@ -147,10 +147,10 @@ class Classifier:
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take a snapshot back.
+        """Restore a snapshot.
 
         Raises:
-            KeyError: it is of another network.
+            KeyError: it belongs to another network.
         """
         for name, values in (
             ("weights", self.model.weights),
@@ -186,7 +186,7 @@ def _model(keras: Any, layers: Sequence[Layer], shape: tuple[int, int]) -> Any:
 
 
 def _steps_function(tf: Any, classifier: Classifier) -> Any:
-    model, optimizer, averages = classifier.model, classifier._optimizer, classifier._averages  # noqa: SLF001 - its own step
+    model, optimizer, averages = classifier.model, classifier._optimizer, classifier._averages  # noqa: SLF001 - same module
     keep, has_average = classifier._keep, classifier._has_average  # noqa: SLF001 - as above
 
     def step(planes: Any, chances: Any) -> Any:
@@ -196,15 +196,15 @@ def _steps_function(tf: Any, classifier: Classifier) -> Any:
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         if has_average:
-            # Short in the beginning, else the mean would long remember weights that were drawn by chance.
+            # A short memory at first, or the average would long contain the random initial weights.
             done = tf.cast(optimizer.iterations.value, tf.float32)
             kept = tf.minimum(keep, done / (done + _SOON))
             for average, value in zip(averages, model.trainable_variables, strict=True):
                 average.assign(kept * average + (1 - kept) * value)
         return loss
 
-    # A call from Python, and one for each operation, cost more than a step of a small network: one call for
-    # many steps, compiled to machine code unless there are convolutions, which XLA does more slowly on a CPU.
+    # A Python call, and one per operation, would cost more than a step of a small network. So one call makes
+    # many steps, compiled with XLA unless there are convolutions, which XLA executes more slowly on a CPU.
     @tf.function(jit_compile=not classifier.has_convolutions, autograph=False)
     def steps(planes: Any, chances: Any) -> Any:
         def one_more(number: Any, total: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Writes a trained classifier as an ONNX model: a node for each layer, weights of two bytes."""
+"""Writes a trained classifier as an ONNX model with half precision weights."""
 
-# onnx builds its messages at run time, where no checker can follow.
+# onnx creates its message classes at run time, which no checker can follow.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
@@ -24,16 +24,22 @@ if TYPE_CHECKING:
 
 _OPSET = 17
 _IR = 8
-"""What goes with that opset: every ONNX Runtime we allow reads it."""
+"""The IR version that belongs to the opset; every supported ONNX Runtime reads it."""
 
 
 def onnx_bytes(
     layers: Sequence[Layer], weights: Sequence[NDArray[np.float32]], game: Game, *, is_averaged: bool
 ) -> bytes:
-    """Write a classifier whose `weights` are those of Keras, layer by layer, kernel before bias.
+    """Return the ONNX file of a classifier.
 
-    `planes`, `[batch, 2, rows, columns]`, give `chances`, `[batch, 3]`; weights are stored in two bytes and
-    computed with in four. With `is_averaged` the bot asks for all images of a position.
+    The model maps `planes`, `[batch, 2, rows, columns]`, to `chances`, `[batch, 3]`. Weights are stored in
+    two bytes and computed with in four.
+
+    Args:
+        layers: the hidden layers.
+        weights: Keras's weights, layer by layer, kernel before bias.
+        game: the game.
+        is_averaged: whether the bot is to average over all symmetric images of a position.
     """
     rows, columns = game.shape
     nodes: list[NodeProto] = []
@@ -77,14 +83,14 @@ def onnx_bytes(
 
 
 def rounded(weights: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-    """Give weights as they come out of the file."""
+    """Return weights rounded as they are in the file."""
     return [array.astype(np.float16).astype(np.float32) for array in weights]
 
 
 def _by_layer(
     layers: Sequence[Layer], weights: Sequence[NDArray[np.float32]], shape: tuple[int, int]
 ) -> Iterator[tuple[Layer | None, NDArray[np.float32], NDArray[np.float32]]]:
-    """Give each layer, None for the last one, with its weights as ONNX lays them out, channels first."""
+    """Yield each layer (None for the last one) with its weights in ONNX's layout, channels first."""
     depth = PLANES
     has_map = True
     for number, layer in enumerate((*layers, None)):
@@ -94,7 +100,7 @@ def _by_layer(
             depth = layer.units
             continue
         if has_map:
-            # Keras flattens channels last.
+            # Keras flattens with channels last.
             kernel = (
                 kernel.reshape(*map_shape(layers, shape), depth, -1)
                 .transpose(2, 0, 1, 3)

@@ -1,4 +1,4 @@
-"""What the trainer can be told, and what it does untold."""
+"""The options of the trainer and their defaults."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _MANY = 10**9
 
 
 class Layer(NamedTuple):
-    """A hidden layer, with ReLU behind it."""
+    """A hidden layer, followed by ReLU."""
 
     units: int
-    """Units of a dense layer, filters of a convolution."""
+    """Number of units of a dense layer, or of filters of a convolution."""
     kernel: int = 0
-    """Cells along each side of a convolution's window; 0 for a dense layer."""
+    """Side of a convolution's window in cells; 0 for a dense layer."""
     is_padded: bool = True
-    """Whether windows reach over the edges, so that there is one for each cell."""
+    """Whether windows extend beyond the edges, so that there is one for each cell."""
 
 
 class Options(NamedTuple):
-    """What is trained, and how. The reference lists the options with their meaning."""
+    """The settings of a training run; docs/reference/keras.md lists the options with their meaning."""
 
     layers: tuple[Layer, ...]
     source: str
@@ -61,7 +61,7 @@ class Options(NamedTuple):
         """Read the options.
 
         Raises:
-            OptionError: a value cannot be used.
+            OptionError: a value is not allowed.
         """
         return cls(
             layers=layers_of(reader.text("layers", "64c4 128 64")),
@@ -93,19 +93,20 @@ class Options(NamedTuple):
 
 
 def layers_of(text: str) -> tuple[Layer, ...]:
-    """Read layers: `64c4 128` is 64 filters of 4 by 4 cells, then 128 dense units.
+    """Parse a list of layers: `64c4 128` is 64 filters of 4 by 4 cells, then 128 dense units.
 
-    The windows of `64v4` do not reach over the edges.
+    The windows of `64v4` do not extend beyond the edges.
 
     Raises:
-        OptionError: it is no such list, or a convolution follows a dense layer.
+        OptionError: the list is malformed, or a convolution follows a dense layer.
     """
     layers: list[Layer] = []
     for word in text.split():
         found = _LAYER.fullmatch(word)
         if found is None:
             raise OptionError(
-                f'the trainer keras: "{word}" in layers is none of 128 (dense), 64c4 and 64v4 (filters)'
+                f'the trainer keras: "{word}" in layers is not of the form 128 (dense), 64c4 or 64v4 '
+                "(filters)"
             )
         units, kind, kernel = found.groups()
         layer = Layer(int(units), int(kernel), kind == "c") if kernel else Layer(int(units))
@@ -116,10 +117,10 @@ def layers_of(text: str) -> tuple[Layer, ...]:
 
 
 def map_shape(layers: Sequence[Layer], shape: tuple[int, int]) -> tuple[int, int]:
-    """Give the rows and columns that the convolutions leave of a board.
+    """Return the rows and columns of the feature map after the convolutions.
 
     Raises:
-        OptionError: a window is larger than what is left.
+        OptionError: a window is larger than the remaining map.
     """
     for layer in layers:
         if layer.kernel > min(shape):

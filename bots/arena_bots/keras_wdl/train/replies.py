@@ -1,4 +1,4 @@
-"""Plays a small game out against every reply: exact results of a bot against uniformly random play."""
+"""Exact results of a bot against uniformly random play, by enumerating every reply in a small game."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def exact_chances(bot: Bot, game: Game, player: int) -> Chances:
-    """Give the chances that `bot`, playing `player`, wins, draws and loses against random play.
+    """Return the chances that `bot`, playing `player`, wins, draws and loses against random play.
 
-    Of actions between which the bot draws lots, those its policy names, each is followed. No loss can be
-    reached where the chance of one is exactly 0.
+    If the bot draws between several actions, all that its policy names are followed. If the chance of a loss
+    is exactly 0, no loss can be reached.
     """
     known: dict[tuple[tuple[int, ...], int], Chances] = {}
 

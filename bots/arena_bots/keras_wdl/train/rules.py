@@ -1,4 +1,4 @@
-"""Many positions at once: stones in words of 64 bits, what actions lead to, symmetric images."""
+"""Many positions at once: stones in 64-bit words, the effects of actions, symmetric images."""
 
 from __future__ import annotations
 
@@ -19,51 +19,53 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 ILLEGAL, OPEN, WON, DRAWN, LOST, SURE = range(6)
-"""What an action leads to: nothing can be said, the game is won or drawn, the opponent wins at once, or the
-opponent cannot and faces two wins at once."""
+"""The effect of an action: it is illegal, the result is open, the game is won or drawn, the opponent wins at
+once, or the opponent cannot win at once and faces two immediate wins."""
 _ONE = np.uint64(1)
 _BYTES = 8
 _BITS = 64
 
 
 class Look(NamedTuple):
-    """What all actions of some positions lead to."""
+    """The effects of all actions in some positions."""
 
     stones: NDArray[np.uint64]
-    """The stone each action would place; `[n, num_actions]`."""
+    """The stone that each action places; `[n, num_actions]`."""
     kinds: NDArray[np.uint8]
     """`ILLEGAL` to `SURE`; `[n, num_actions]`."""
 
 
 class Rules:
-    """A game as arrays; positions are pairs of words, of who has just moved and of the other."""
+    """A game in arrays; a position is a pair of words: the last mover's stones and the other player's."""
 
     def __init__(self, game: Game) -> None:
-        """Take a k-in-a-row game of less than 64 cells.
+        """Use a k-in-a-row game with fewer than 64 cells.
 
         Raises:
-            OptionError: it is another one.
+            OptionError: it is another game.
         """
         layout = layout_of(game)
         if layout is None:
-            raise OptionError(f"the trainer keras learns k in a row of less than 64 cells, not {game.name}")
+            raise OptionError(
+                f"the trainer keras learns k in a row with fewer than 64 cells, not {game.name}"
+            )
         self.game = game
         self.layout: Layout = layout
         self.shape = game.shape
         board = _board_of(game)
         self.bits = np.array(board, np.int64)
-        """The bit of each cell, row 0 on top; `[cells]`."""
+        """The bit number of each cell, row 0 on top; `[cells]`."""
         self._images = _image_tables(game, board)
 
     def look(self, own: NDArray[np.uint64], opp: NDArray[np.uint64]) -> Look:
-        """Look at all actions of positions; `own` are the stones of the side to move. `[n]` each."""
+        """Determine the effects of all actions; `own` are the stones of the side to move; `[n]` each."""
         size = (len(own), self.layout.num_actions)
         found = Look(np.zeros(size, np.uint64), np.zeros(size, np.uint8))
         _look(self.layout, own, opp, found.stones, found.kinds)
         return found
 
     def planes(self, mine: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float32]:
-        """Give what the network sees, planes last, as Keras wants them on a CPU; `[n, rows, columns, 2]`."""
+        """Return the network's input, channels last as Keras needs on a CPU; `[n, rows, columns, 2]`."""
         words = np.stack([mine, other], axis=1).astype("<u8")
         bits = np.unpackbits(words.view(np.uint8).reshape(len(mine), 2, _BYTES), axis=2, bitorder="little")
         cells = bits[:, :, self.bits].astype(np.float32)
@@ -71,11 +73,11 @@ class Rules:
 
     @property
     def num_images(self) -> int:
-        """How many symmetries there are, the identity included."""
+        """Number of symmetries, identity included."""
         return len(self._images)
 
     def image(self, words: NDArray[np.uint64], symmetry: int) -> NDArray[np.uint64]:
-        """Give the words under a symmetry."""
+        """Return the images of words under a symmetry."""
         table = self._images[symmetry]
         turned = np.zeros_like(words)
         for number in range(_BYTES):
@@ -86,7 +88,7 @@ class Rules:
     def canonical(
         self, mine: NDArray[np.uint64], other: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Give of each position the image that comes first."""
+        """Return the smallest symmetric image of each position."""
         first, second = mine.copy(), other.copy()
         for symmetry in range(1, self.num_images):
             a, b = self.image(mine, symmetry), self.image(other, symmetry)
@@ -96,13 +98,13 @@ class Rules:
 
 
 def _board_of(game: Game) -> tuple[int, ...]:
-    """Give the bit of each cell of a game that has a layout."""
+    """Return the bit number of each cell, for a game that has a layout."""
     rules: KInARow = game  # pyright: ignore[reportAssignmentType] # only k in a row has a layout
     return rules.board.bits
 
 
 def _image_tables(game: Game, bits: tuple[int, ...]) -> NDArray[np.uint64]:
-    """Tabulate where the bits of each byte of a word go; `[symmetries, 8, 256]`."""
+    """Return a table of where the bits of each byte of a word move; `[symmetries, 8, 256]`."""
     tables = np.zeros((len(game.symmetries), _BYTES, 256), np.uint64)
     values = np.arange(256)
     for number, symmetry in enumerate(game.symmetries):

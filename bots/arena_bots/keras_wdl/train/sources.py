@@ -1,4 +1,4 @@
-"""What a training begins with: positions of random games, of stored matches, or of an export."""
+"""The initial training data: positions of random games, of stored matches, or of an export."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from arena_plugins.training import TrainingContext
 
 _DIGITS = 15
-"""Hex digits of a hash that fit a signed word."""
+"""Number of hex digits of a hash that fit into a signed 64-bit word."""
 _HELD = 20
-"""One match of so many is held back, to check with."""
+"""One in this many matches is held back for validation."""
 
 
 class Start(NamedTuple):
-    """Examples to begin with; no match, nor its mirror image, has a part in both."""
+    """Initial examples; no match, nor a symmetric image of it, occurs in both sets."""
 
     learnt: Examples
     held: Examples
-    """For validation."""
+    """Examples for validation."""
     num_matches: int
     source: str
-    """In a word or two."""
+    """A short description of the source."""
 
 
 def start_of(context: TrainingContext, rules: Rules, options: Options) -> Start:
-    """Give what a training begins with: an export where one was given.
+    """Return the initial data of a training run; an export takes precedence if one was given.
 
     Raises:
-        OptionError: it is of another game, or there are no matches.
+        OptionError: it is for another game, or there are no matches.
         ExportError: it cannot be read.
     """
     if context.data is not None:
@@ -64,7 +64,7 @@ def start_of(context: TrainingContext, rules: Rules, options: Options) -> Start:
 
 
 def _stored(context: TrainingContext, rules: Rules, options: Options) -> Start:
-    """Give the newest stored matches."""
+    """Return positions of the newest stored matches."""
     count = options.games
     actions = np.zeros((count, rules.layout.max_length), np.int16)
     lengths, outcomes = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -82,7 +82,7 @@ def _stored(context: TrainingContext, rules: Rules, options: Options) -> Start:
     return _split(rules, actions[there], lengths[there], outcomes[there], marks, options, "store")
 
 
-def _split(  # noqa: PLR0913, PLR0917 - matches in arrays, and what is wanted of them
+def _split(  # noqa: PLR0913, PLR0917 - matches as arrays, and the settings
     rules: Rules,
     actions: NDArray[np.integer],
     lengths: NDArray[np.int64],
@@ -103,12 +103,12 @@ def _split(  # noqa: PLR0913, PLR0917 - matches in arrays, and what is wanted of
 
 
 def _mark(game: Game, actions: Sequence[int]) -> int:
-    """Give what is equal for equal matches, also mirrored or turned."""
+    """Return a number that is equal for equal matches and their symmetric images."""
     return int(match_hash(game, actions)[:_DIGITS], 16)
 
 
 def _exported(folder: Path, rules: Rules) -> Start:
-    """Give the positions of an export, shared out as it says, else by their matches."""
+    """Return the positions of an export, split as it specifies, otherwise by match."""
     data = Dataset.open(folder)
     if (theirs := full_spec(load_game(data.game))) != full_spec(rules.game):
         raise OptionError(
@@ -125,7 +125,7 @@ def _exported(folder: Path, rules: Rules) -> Start:
 
 
 def _rows(data: Dataset, split: str, rules: Rules) -> tuple[Examples, list[str]]:
-    """Give the positions of a split for who has just moved, and the hash of each one's match."""
+    """Return the positions of a split for the player who has just moved, and the hash of each one's match."""
     if not data.num_rows(split):
         return no_examples(), []
     found = data.arrays(split)
@@ -135,7 +135,8 @@ def _rows(data: Dataset, split: str, rules: Rules) -> tuple[Examples, list[str]]
     own, other = (
         (planes[moved, side] << rules.bits.astype(np.uint64)).sum(axis=1, dtype=np.uint64) for side in (0, 1)
     )
-    # The outcome is told for the side to move; means lie between, and keep their expected points.
+    # Outcomes are stored for the side to move. Means of several lie in between and keep their expected
+    # points.
     value = -found["value"][moved]
     chances = np.stack([np.maximum(-value, 0), 1 - np.abs(value), np.maximum(value, 0)], axis=1)
     examples = Examples(other, own, chances.astype(np.float32), found["count"][moved].astype(np.float32))

@@ -1,4 +1,4 @@
-"""A training: epochs on games that are there, then rounds of the network's own games."""
+"""The training loop: epochs on existing games, then rounds of self-play."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Training:
-    """One training, from its first epoch or from a checkpoint on."""
+    """One training run, from its first epoch or from a checkpoint."""
 
     def __init__(self, options: Options, context: TrainingContext) -> None:
         self._options = options
@@ -53,7 +53,7 @@ class Training:
             self._examples, self._held = self._restore(context.resumed)
 
     def run(self) -> Trained:
-        """Train; give the weights."""
+        """Train; return the weights."""
         goes_on = self._step < self._total
         while goes_on:
             rng = np.random.default_rng([self._context.seed, self._step])
@@ -70,7 +70,7 @@ class Training:
         return Trained(content, ".onnx", facts)
 
     def _start(self) -> tuple[Examples, Examples]:
-        """Give the examples to begin with: for training, and for validation."""
+        """Return the initial examples: for training, and for validation."""
         start = start_of(self._context, self._rules, self._options)
         self._facts |= {
             "source": start.source,
@@ -84,7 +84,7 @@ class Training:
         return start.learnt, start.held
 
     def _rate(self) -> float:
-        """Give the step size: as it begins through the epochs, then falling along a cosine."""
+        """Return the learning rate: constant during the epochs, then decaying along a cosine."""
         options = self._options
         done = (self._step - options.epochs) / max(options.rounds, 1)
         share = (1 + math.cos(math.pi * min(max(done, 0.0), 1.0))) / 2
@@ -95,12 +95,12 @@ class Training:
         return self._fit(count, rng)
 
     def _round(self, rng: np.random.Generator) -> float:
-        """Play own games, put them into the window, learn from it."""
+        """Play games, add them to the window, and learn from it."""
         games, plan = self._play(rng)
         kept = _labelled(plan, games.actions.shape[1])
         new = from_games(self._rules, games.actions, games.lengths, games.outcomes, kept=kept)
         new = joined([merged(self._rules, new), merged(self._rules, from_proofs(games.proofs))])
-        # A position that many games have in common is worth more than one, but not as much as all of them.
+        # A position shared by many games counts more than once, but less than once for each of them.
         new = new._replace(weights=np.sqrt(new.weights))
         self._examples = joined([self._examples, new]).take(slice(-self._options.window, None))
         self._context.store(_matches(games))
@@ -112,8 +112,8 @@ class Training:
         done = (self._step - options.epochs) / max(options.rounds, 1)
         epsilon = options.epsilon + (options.epsilon_end - options.epsilon) * done
         rivals = np.where(rng.random(count) < options.rivals, rng.integers(2, size=count), -1)
-        # A rival that is random throughout shows which of the safe actions win most; one that does as the
-        # network says shows which are safe.
+        # A rival that always plays at random shows which of the safe actions win most often; one that mostly
+        # follows the network shows which actions are safe.
         slips = np.where(rng.random(count) < options.random_rivals, 1.0, options.slips)
         plan = Plan(
             rng.integers(options.opening + 1, size=count),
@@ -125,7 +125,7 @@ class Training:
         return play(self._rules, self._classifier.judge, plan, rng, proofs=options.proofs), plan
 
     def _fit(self, count: int, rng: np.random.Generator) -> float:
-        """Learn from about `count` examples, drawn by their weights, each under a symmetry of its own."""
+        """Learn from about `count` examples, drawn by weight, each under its own random symmetry."""
         batch = self._options.batch
         count = max(round(count / batch), 1) * batch
         rows = drawn(self._examples, count, rng)
@@ -155,10 +155,10 @@ class Training:
         return Checkpoint(self._step, arrays, {**self._facts, "game": full_spec(self._context.game)})
 
     def _restore(self, checkpoint: Checkpoint) -> tuple[Examples, Examples]:
-        """Take up a training where a checkpoint left it; give its examples.
+        """Restore a checkpoint; return its examples.
 
         Raises:
-            OptionError: it is of another game or network.
+            OptionError: it belongs to another game or network.
         """
         facts = dict(checkpoint.facts)
         wanted = full_spec(self._context.game)
@@ -180,10 +180,10 @@ class Training:
 
 
 def _labelled(plan: Plan, length: int) -> NDArray[np.bool_]:
-    """Tell which positions the outcomes of games speak of: those that nothing at random comes after.
+    """Return which positions the outcomes describe: those that no random action follows.
 
-    In games where one side slips, those after the actions of the other. `[n, length]`, the position after the
-    first action first.
+    In games with a slipping side these are the positions after the other side's actions. `[n, length]`,
+    starting with the position after the first action.
     """
     plies: NDArray[np.int64] = np.arange(length)
     return (plies >= plan.openings[:, None] - 1) & (plan.rivals[:, None] != plies % 2)

@@ -1,1 +1,1 @@
-"""Tree search guided by a net, in many games at once: one call of the net for the leaves of all of them."""
+"""Tree search guided by a network in many games at once: one call evaluates the leaves of all games."""

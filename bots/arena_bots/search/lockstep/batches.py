@@ -1,4 +1,4 @@
-"""What goes to the net and comes back from it: planes, logits, and a table of positions it has seen."""
+"""Input and output of the network: planes, logits, and a cache of evaluated positions."""
 
 from __future__ import annotations
 
@@ -18,60 +18,61 @@ if TYPE_CHECKING:
     from arena_bots.search.lockstep.forest import Leaves
 
 PLANES = STONES, WITH_SIDE, WITH_LAST = 2, 3, 4
-"""Planes of a net that sees stones only, whether the first player moves, and the last stone, too."""
+"""Numbers of planes: stones only; with a plane for the side to move; also with one for the last stone."""
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _NOTHING = np.uint64(2**64 - 1)
-"""Key of an empty entry: no position has a stone on every bit."""
+"""Key of an empty entry; no position has a stone on every bit."""
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0xD6E8FEB86659FD93))
 _SHIFT = np.uint64(40)
 
 
 class Net(Protocol):
-    """Judges positions."""
+    """Evaluates positions."""
 
     planes: int
-    """One of PLANES."""
+    """Number of planes, one of PLANES."""
 
     def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Judge boards `[n, planes, rows, columns]`, from the view of the side to move.
+        """Evaluate boards `[n, planes, rows, columns]` from the view of the side to move.
 
-        Gives logits of the actions, `[n, num_actions]` or, where stones drop, of the cells they land on,
-        `[n, rows * columns]`; and values in [-1, 1], `[n]`.
+        Returns:
+            Policy logits, either of actions, `[n, num_actions]`, or, in games with gravity, of the cells
+            where stones land, `[n, rows * columns]`; and values in [-1, 1], `[n]`.
         """
         ...
 
 
 class Cells(NamedTuple):
-    """Where the cells of a board lie in words."""
+    """The location of a board's cells in 64-bit words."""
 
     bits: NDArray[np.int64]
-    """Bit of each cell; `[rows * columns]`."""
+    """Bit number of each cell; `[rows * columns]`."""
     places: NDArray[np.int64]
-    """Cell of each bit, 0 where none is; `[64]`."""
+    """Cell of each bit, 0 for bits that are no cell; `[64]`."""
 
 
 class Memory(NamedTuple):
-    """Positions and what the net says of them; a new one takes the place of an old one."""
+    """A cache of the network's evaluations; a new position replaces an old one in its entry."""
 
     own: NDArray[np.uint64]
-    """`[entries]`, as the next three; their number is a power of two."""
+    """Stones of the side to move; the next three arrays have the same shape, `[entries]`, a power of two."""
     opp: NDArray[np.uint64]
     last: NDArray[np.uint64]
     worth: NDArray[np.float32]
     logits: NDArray[np.float32]
-    """`[entries, num_actions]`."""
+    """Policy logits; `[entries, num_actions]`."""
 
 
 def cells_of(bits: tuple[int, ...]) -> Cells:
-    """Give where cells lie, by the bit of each."""
+    """Return the location of cells, given the bit number of each."""
     places = np.zeros(64, np.int64)
     places[list(bits)] = np.arange(len(bits))
     return Cells(np.array(bits, np.int64), places)
 
 
 def new_memory(bits: int, num_actions: int) -> Memory:
-    """Give an empty table with `2**bits` entries."""
+    """Return an empty cache with `2**bits` entries."""
     size = 1 << bits
     return Memory(
         own=np.full(size, _NOTHING, np.uint64),
@@ -83,7 +84,7 @@ def new_memory(bits: int, num_actions: int) -> Memory:
 
 
 def forget(memory: Memory) -> None:
-    """Empty the table: the net has changed."""
+    """Clear the cache, because the network has changed."""
     memory.own.fill(_NOTHING)
 
 
@@ -94,7 +95,7 @@ def _entry(own: np.uint64, opp: np.uint64, last: np.uint64, memory: Memory) -> I
 
 
 @inline_kernel
-def paint(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def paint(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     planes: NDArray[np.float32],
     row: Int,
     own: np.uint64,
@@ -102,7 +103,7 @@ def paint(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays
     last: np.uint64,
     cells: Cells,
 ) -> None:
-    """Write a position into `planes[row]`; `planes` is `[n, planes, rows * columns]`."""
+    """Write one position into `planes[row]`; `planes` is `[n, planes, rows * columns]`."""
     side = np.float32(num_bits(own) == num_bits(opp))
     count = planes.shape[1]
     for cell in range(len(cells.bits)):
@@ -123,16 +124,16 @@ def paint_all(
     last: NDArray[np.uint64],
     cells: Cells,
 ) -> None:
-    """Write positions `[n]` into `planes`, as the net takes them."""
+    """Write positions, `[n]`, into `planes` as network input."""
     for row in range(len(own)):
         paint(planes, row, own[row], opp[row], last[row], cells)
 
 
 @kernel
-def gather(leaves: Leaves, memory: Memory, cells: Cells, planes: NDArray[np.float32], sees_last: bool) -> Int:  # noqa: FBT001 # kernels take positions only
-    """Answer leaves from the table, and write the others into `planes`; give how many those are.
+def gather(leaves: Leaves, memory: Memory, cells: Cells, planes: NDArray[np.float32], sees_last: bool) -> Int:  # noqa: FBT001 # kernels take only positional arguments
+    """Evaluate leaves from the cache, and write the others into `planes`; return the number of the others.
 
-    `leaves.places` says which row answers.
+    `leaves.places` is set to the row of the batch that evaluates each of them.
     """
     count = 0
     for lane in range(len(leaves.waits)):
@@ -154,16 +155,16 @@ def gather(leaves: Leaves, memory: Memory, cells: Cells, planes: NDArray[np.floa
 
 
 @kernel
-def scatter(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def scatter(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     leaves: Leaves,
     memory: Memory,
     layout: Layout,
     cells: Cells,
     logits: NDArray[np.float32],
     worth: NDArray[np.float32],
-    sees_last: bool,  # noqa: FBT001 # kernels take positions only
+    sees_last: bool,  # noqa: FBT001 # kernels take only positional arguments
 ) -> None:
-    """Hand the net's answers to the leaves that asked, and keep them in the table."""
+    """Copy the network's evaluations to the leaves that waited for them, and into the cache."""
     by_cell = logits.shape[1] != layout.num_actions
     for lane in range(len(leaves.waits)):
         row = np.int64(leaves.places[lane])

@@ -1,4 +1,4 @@
-"""What is known of a position without a net: ends, wins and losses at hand, and the last empty cells."""
+"""Exact knowledge without a network: terminal positions, immediate wins and losses, and solved endings."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _SPENT, _OPEN = 9, 8
-"""No results: the budget is used up, and there is none yet."""
+"""Values that are not results: the budget is exhausted, and no result yet."""
 _OWN, _OPP, _CELLS, _BEST = range(4)
-"""Of a frame: the position, what is yet to be tried, and the best result so far, plus 1."""
+"""Columns of a frame: the position (two words), the cells to try, and the best result so far plus 1."""
 FRAMES = 64
-"""No match has more plies."""
+"""Number of frames; no match has more plies, because a board has at most 63 cells."""
 ENDING_NODES = 20_000
-"""Positions the solver looks at for one node: a few milliseconds at worst; most take a hundredth of it."""
+"""Maximum positions the solver visits per node: a few milliseconds at worst, usually a hundredth of that."""
 
 
 @inline_kernel
 def sensible(own: np.uint64, opp: np.uint64, layout: Layout) -> np.uint64:
-    """Give the cells to consider, where `own` cannot win at once: parries, and none that hands over a win.
+    """Return the cells worth considering if `own` cannot win at once: parries, and no cell that allows a win.
 
-    None where all lose to the opponent's next stone.
+    The result is 0 if every move loses to the opponent's next stone.
     """
     cells, dangers = landings(own | opp, layout), completing(opp, layout)
     forced = cells & dangers
@@ -45,7 +45,7 @@ def sensible(own: np.uint64, opp: np.uint64, layout: Layout) -> np.uint64:
 
 @inline_kernel
 def known(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
-    """Give what is seen at once, for `own`, who is to move."""
+    """Return the result that is immediately visible, for `own`, who is to move; else UNKNOWN."""
     cells = landings(own | opp, layout)
     if has_line(opp, layout):
         return LOSS
@@ -58,9 +58,10 @@ def known(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
 
 @kernel
 def ending(own: np.uint64, opp: np.uint64, layout: Layout, frames: NDArray[np.uint64]) -> Int:
-    """Give 1, 0 or -1 for `own` by playing on to the end, where nothing is known at once; _SPENT if too long.
+    """Solve a position without an immediate result by playing to the end; return 1, 0 or -1 for `own`.
 
-    Alpha-beta, with a frame for each ply in place of a call: `frames` is room for `[FRAMES, 4]`.
+    Returns _SPENT if it takes too long. Alpha-beta with one frame per ply instead of recursion; `frames` is
+    scratch space `[FRAMES, 4]`.
     """
     depth, value = -1, _OPEN
     for _ in range(ENDING_NODES):
@@ -73,7 +74,7 @@ def ending(own: np.uint64, opp: np.uint64, layout: Layout, frames: NDArray[np.ui
             depth += 1
             frames[depth, _OWN], frames[depth, _OPP] = own, opp
             frames[depth, _CELLS] = sensible(own, opp, layout)
-            # What the mover has for certain elsewhere, two plies before, it need not look for here.
+            # The mover has this result for certain two plies earlier, so only a better one matters here.
             frames[depth, _BEST] = frames[depth - 2, _BEST] if depth > 1 else _ZERO
         while True:
             if value != _OPEN:
@@ -95,9 +96,9 @@ def ending(own: np.uint64, opp: np.uint64, layout: Layout, frames: NDArray[np.ui
 
 @inline_kernel
 def solved(own: np.uint64, opp: np.uint64, layout: Layout, most: Int, frames: NDArray[np.uint64]) -> Int:
-    """Give what `known` does, and where at most `most` cells are empty what play to the end gives.
+    """Return the result by `known`, or, with at most `most` empty cells, by playing to the end.
 
-    UNKNOWN where that takes more than `ENDING_NODES`; `frames` is room for `[FRAMES, 4]`.
+    Returns UNKNOWN if that takes more than `ENDING_NODES`; `frames` is scratch space `[FRAMES, 4]`.
     """
     proof = known(own, opp, layout)
     if proof != UNKNOWN or layout.max_length - num_bits(own | opp) > most:

@@ -1,4 +1,4 @@
-"""The trees of many games as arrays, and how a step of a search goes on in them."""
+"""The search trees of many games as arrays, and the data of one search step in them."""
 
 from __future__ import annotations
 
@@ -14,80 +14,80 @@ if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int
 
 UNKNOWN, WIN, DRAW, LOSS = 0, 1, 2, 3
-"""What is proven of a node, for the side to move there; a result is DRAW less the number."""
+"""What is proven of a node, for the side to move there; a result is DRAW minus the number."""
 BARRED = np.float32(-1)
-"""Prior of an action that is not legal, or loses at once while another does not."""
+"""Prior of an action that is illegal, or that loses at once while another action does not."""
 NOWHERE = -1
-"""No node, no action."""
+"""Stands for no node, or no action."""
 
 
 class Forest(NamedTuple):
-    """One tree for each of `lanes` games; node 0 is its root, and a child has a larger number."""
+    """One tree for each of `lanes` games; node 0 is the root, children have larger numbers than parents."""
 
     own: NDArray[np.uint64]
-    """Stones of the side to move; `[lanes, nodes]`, as the next five."""
+    """Stones of the side to move; the next five arrays have the same shape, `[lanes, nodes]`."""
     opp: NDArray[np.uint64]
     """Stones of the other side."""
     last: NDArray[np.uint64]
-    """The stone placed last, one bit; 0 where it is not known."""
+    """The stone placed last, as a word with one bit; 0 if unknown."""
     parent: NDArray[np.int32]
     worth: NDArray[np.float32]
-    """What the net says of the node for the side to move, in [-1, 1]."""
+    """The network's value of the node for the side to move, in [-1, 1]."""
     proof: NDArray[np.int8]
     """UNKNOWN, WIN, DRAW or LOSS."""
     child: NDArray[np.int32]
-    """Node after each action; 0 where there is none; `[lanes, nodes, num_actions]`, as the next three."""
+    """Node after each action, 0 if there is none; with the next three, `[lanes, nodes, num_actions]`."""
     visits: NDArray[np.int32]
     total: NDArray[np.float32]
-    """Sum of the values that came back through each action, for who plays it."""
+    """Sum of the values backed up through each action, for the player of the action."""
     prior: NDArray[np.float32]
-    """Probability by the net; BARRED for actions that are not searched."""
+    """Probability by the network; BARRED for actions that are not searched."""
     size: NDArray[np.int32]
-    """Nodes of each tree; `[lanes]`."""
+    """Number of nodes in each tree; `[lanes]`."""
 
 
 class Leaves(NamedTuple):
     """Where one step of the search ended in each game."""
 
     node: NDArray[np.int32]
-    """The new node; NOWHERE where there was no room for one, or the end is a proven node; `[lanes]`."""
+    """The new node; NOWHERE if the tree is full or the step ended at a proven node; `[lanes]`."""
     own: NDArray[np.uint64]
-    """Stones of the side to move there; `[lanes]`, as the next seven."""
+    """Stones of the side to move at the leaf; with the next seven arrays, `[lanes]`."""
     opp: NDArray[np.uint64]
     last: NDArray[np.uint64]
     depth: NDArray[np.int32]
-    """Actions from the root to there; 0 where no step was made."""
+    """Number of actions from the root to the leaf; 0 if no step was made."""
     proof: NDArray[np.int8]
-    """What is known of it."""
+    """What is proven of the leaf."""
     waits: NDArray[np.bool_]
-    """Whether the net is to be asked."""
+    """Whether the network must evaluate the leaf."""
     worth: NDArray[np.float32]
-    """What it is worth for the side to move there."""
+    """Value of the leaf for the side to move there."""
     places: NDArray[np.int32]
-    """Row of the batch that answers."""
+    """Row of the batch that evaluates the leaf."""
     logits: NDArray[np.float32]
-    """What the net says of each action; `[lanes, num_actions]`."""
+    """The network's policy logits; `[lanes, num_actions]`."""
     nodes: NDArray[np.int32]
-    """The nodes on the way; `[lanes, max_length + 1]`."""
+    """Nodes on the path; `[lanes, max_length + 1]`."""
     actions: NDArray[np.int32]
-    """The actions between them; as long."""
+    """Actions on the path, between its nodes; `[lanes, max_length + 1]`."""
 
 
 class Rule(NamedTuple):
-    """How an action is selected below the root, and at it where nothing else is said."""
+    """How actions are selected below the root, and at the root unless the caller chooses."""
 
     is_gumbel: bool
-    """Whether by the improved policy (see `selecting`), else by PUCT."""
+    """Whether to select by the improved policy (see `selecting`) instead of PUCT."""
     c_puct: float
-    """Exploration of PUCT."""
+    """Exploration constant of PUCT."""
     cautious: bool
-    """Whether PUCT takes an untried action to be worth 0, as the paper's code does, else as its node."""
+    """Whether PUCT values an untried action as 0, like the paper's code, instead of as its node."""
     c_visit: float = 50.0
     """Weight of values against priors before any visit, for the improved policy; Danihelka et al. (2022)."""
 
 
 def new_forest(lanes: int, nodes: int, num_actions: int) -> Forest:
-    """Give trees without a node, with room for `nodes` each."""
+    """Return trees without nodes, with space for `nodes` in each."""
     flat, wide = (lanes, nodes), (lanes, nodes, num_actions)
     return Forest(
         own=np.zeros(flat, np.uint64),
@@ -105,7 +105,7 @@ def new_forest(lanes: int, nodes: int, num_actions: int) -> Forest:
 
 
 def new_leaves(lanes: int, num_actions: int, max_length: int) -> Leaves:
-    """Give room for the ends of one step."""
+    """Return space for the leaves of one step."""
     path = (lanes, max_length + 1)
     return Leaves(
         node=np.zeros(lanes, np.int32),
@@ -124,10 +124,10 @@ def new_leaves(lanes: int, num_actions: int, max_length: int) -> Leaves:
 
 
 @inline_kernel
-def add_node(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def add_node(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     forest: Forest, lane: Int, own: np.uint64, opp: np.uint64, last: np.uint64, parent: Int
 ) -> Int:
-    """Add a node without statistics; there must be room. Give its number."""
+    """Add a node without statistics, for which there must be space; return its number."""
     node = np.int64(forest.size[lane])
     forest.size[lane] = node + 1
     forest.own[lane, node] = own
@@ -146,7 +146,7 @@ def add_node(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arr
 
 @inline_kernel
 def mean(forest: Forest, lane: Int, node: Int, action: Int) -> np.float32:
-    """Give what an action that was tried is worth for who plays it: exactly where that is proven."""
+    """Return the mean value of a tried action for its player; the exact result if it is proven."""
     child = np.int64(forest.child[lane, node, action])
     if child and forest.proof[lane, child] != UNKNOWN:
         return np.float32(np.int64(forest.proof[lane, child]) - DRAW)

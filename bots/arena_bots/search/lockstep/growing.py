@@ -1,4 +1,4 @@
-"""One step of a search in many trees: down to a leaf, what is known there, and back up."""
+"""One search step in many trees: down to a leaf, what is known there, and back up."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def plant(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def plant(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     forest: Forest,
     leaves: Leaves,
     layout: Layout,
@@ -41,9 +41,9 @@ def plant(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays
     last: NDArray[np.uint64],
     chosen: NDArray[np.bool_],
 ) -> None:
-    """Begin the trees of the `chosen` lanes anew, at these positions, none of them over.
+    """Start new trees in the `chosen` lanes at these positions, none of which is terminal.
 
-    Roots wait for the net even where a win is at hand: their priors are shown, and learnt from.
+    Roots are evaluated by the network even if a win is available, because their priors are shown and learnt.
     """
     for lane in range(len(chosen)):
         leaves.waits[lane] = False
@@ -60,7 +60,7 @@ def plant(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays
 
 
 @kernel
-def descend(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def descend(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     forest: Forest,
     leaves: Leaves,
     layout: Layout,
@@ -70,17 +70,17 @@ def descend(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
     ending_cells: Int,
     scratch: NDArray[np.uint64],
 ) -> None:
-    """Go down the trees of the active lanes, up to a new leaf or one that is proven.
+    """Descend the trees of the active lanes to a new leaf or a proven node.
 
     Args:
-        forest: the trees; leaves are added where there is room.
-        leaves: where it ended.
+        forest: the trees; leaves are added while there is space.
+        leaves: receives where each descent ended.
         layout: the game.
         rule: how actions are selected.
-        firsts: the action to begin with; NOWHERE selects one by the rule; `[lanes]`.
-        active: lanes to do; `[lanes]`.
-        ending_cells: with so many empty cells or fewer a leaf is solved.
-        scratch: room for the solver; `[FRAMES, 4]`.
+        firsts: the first action; NOWHERE selects one by the rule; `[lanes]`.
+        active: the lanes to process; `[lanes]`.
+        ending_cells: a leaf with at most this many empty cells is solved.
+        scratch: scratch space of the solver; `[FRAMES, 4]`.
     """
     room = forest.own.shape[1]
     for lane in range(len(active)):
@@ -109,7 +109,7 @@ def descend(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
 
 
 @inline_kernel
-def _arrive(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def _arrive(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     forest: Forest,
     leaves: Leaves,
     layout: Layout,
@@ -120,7 +120,7 @@ def _arrive(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
     scratch: NDArray[np.uint64],
     room: Int,
 ) -> None:
-    """Note the position after an action that has no node, and give it one where there is room."""
+    """Record the position after an action without a node, and add a node for it if there is space."""
     own, opp = forest.own[lane, node], forest.opp[lane, node]
     stone = land(own | opp, action, layout)
     leaves.own[lane], leaves.opp[lane], leaves.last[lane] = opp, own | stone, stone
@@ -136,7 +136,7 @@ def _arrive(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arra
 
 @kernel
 def grow(forest: Forest, leaves: Leaves, layout: Layout) -> None:
-    """Give leaves their priors, and take what they are worth up to the roots."""
+    """Set the priors of new leaves, and back their values up to the roots."""
     for lane in range(len(leaves.node)):
         node = np.int64(leaves.node[lane])
         if leaves.waits[lane] and node != NOWHERE:
@@ -158,7 +158,7 @@ def grow(forest: Forest, leaves: Leaves, layout: Layout) -> None:
 
 @inline_kernel
 def _spread(forest: Forest, leaves: Leaves, layout: Layout, lane: Int, node: Int) -> None:
-    """Turn logits into priors of the actions that are worth a search."""
+    """Turn logits into priors of the actions that are worth searching."""
     own, opp = forest.own[lane, node], forest.opp[lane, node]
     cells = _candidates(own, opp, layout)
     top, rest = np.float32(-3e38), cells
@@ -177,7 +177,7 @@ def _spread(forest: Forest, leaves: Leaves, layout: Layout, lane: Int, node: Int
 
 @inline_kernel
 def _candidates(own: np.uint64, opp: np.uint64, layout: Layout) -> np.uint64:
-    """Give the cells to search; a root that is decided at once has those that win, or that parry once."""
+    """Return the cells to search; at a root that is decided at once, those that win or parry one threat."""
     legal = landings(own | opp, layout)
     wins = completing(own, layout) & legal
     if wins:
@@ -193,7 +193,7 @@ def _candidates(own: np.uint64, opp: np.uint64, layout: Layout) -> np.uint64:
 
 @inline_kernel
 def _prove(forest: Forest, leaves: Leaves, lane: Int, depth: Int) -> None:
-    """Take what is proven of a new leaf up as far as it proves more.
+    """Propagate the proof of a new leaf upwards as far as it proves more.
 
     Source: Winands, Bjornsson, Saito, Monte-Carlo tree search solver (2008), section 3, here with draws.
     """
@@ -219,20 +219,20 @@ def _prove(forest: Forest, leaves: Leaves, lane: Int, depth: Int) -> None:
 
 @kernel
 def keep(forest: Forest, moves: NDArray[np.int32], moved: NDArray[np.int32], kept: NDArray[np.bool_]) -> None:
-    """Make the node after each lane's move its root, where there is one that can be searched on.
+    """Make the node after each lane's move its root, if that node can be searched further.
 
     Args:
-        forest: the trees; what is not below the new roots is dropped.
-        moves: the action of each lane, NOWHERE leaves a lane as it is; `[lanes]`.
-        moved: room for `[nodes]`.
-        kept: where it is told whether the tree was kept; `[lanes]`.
+        forest: the trees; everything outside of the new roots' subtrees is dropped.
+        moves: the action of each lane, NOWHERE to leave a lane unchanged; `[lanes]`.
+        moved: scratch space `[nodes]`.
+        kept: receives whether each tree was kept; `[lanes]`.
     """
     for lane in range(len(moves)):
         kept[lane] = moves[lane] == NOWHERE
         if kept[lane] or not forest.size[lane]:
             continue
         root = np.int64(forest.child[lane, 0, moves[lane]])
-        # What is proven of a leaf does not say by which action.
+        # The proof of a leaf does not tell which action achieves it, so such a root is started anew.
         if not root or forest.proof[lane, root] != UNKNOWN:
             continue
         kept[lane] = True
@@ -252,7 +252,7 @@ def keep(forest: Forest, moves: NDArray[np.int32], moved: NDArray[np.int32], kep
 
 @inline_kernel
 def _move_node(forest: Forest, lane: Int, old: Int, new: Int, moved: NDArray[np.int32]) -> None:
-    """Copy a node to a smaller number; a child's number is larger than its parent's, so none is lost."""
+    """Copy a node to a smaller number; children have larger numbers than parents, so none is overwritten."""
     forest.own[lane, new], forest.opp[lane, new] = forest.own[lane, old], forest.opp[lane, old]
     forest.last[lane, new] = forest.last[lane, old]
     above = np.int64(forest.parent[lane, old])

@@ -1,4 +1,4 @@
-"""Sequential halving: how many visits the actions to look at next have."""
+"""Sequential halving: the number of visits of the action that each simulation begins with."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ DONE = -1
 
 @lru_cache(maxsize=1024)
 def schedule(considered: int, simulations: int) -> tuple[int, ...]:
-    """Give for each simulation how many visits the action it begins with has; `[simulations]`.
+    """Return, for each simulation, the current visits of the action to begin with; `[simulations]`.
 
-    The `considered` most promising actions are visited equally often, then the better half of them, and so
-    on down to two; each phase takes about the same share. Source: Danihelka et al. (2022), figure 1.
+    The `considered` most promising actions are visited equally often, then the better half of them, and so on
+    down to two; each phase gets about the same number of simulations. Source: Danihelka et al. (2022),
+    figure 1.
     """
     if considered <= 1:
         return tuple(range(simulations))
@@ -36,7 +37,7 @@ def schedule(considered: int, simulations: int) -> tuple[int, ...]:
 
 
 def schedules(considered: NDArray[np.int64], budgets: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Give the schedules of many lanes, DONE behind the end; `[lanes, largest budget]`."""
+    """Return the schedules of many lanes, padded with DONE; `[lanes, largest budget]`."""
     wanted = np.full((len(budgets), int(budgets.max(initial=0))), DONE, np.int32)
     for lane, (number, budget) in enumerate(zip(considered.tolist(), budgets.tolist(), strict=True)):
         wanted[lane, :budget] = schedule(number, budget)

@@ -1,4 +1,4 @@
-"""A search in many games at once, step by step: all leaves of a step go to the net together."""
+"""A search in many games at once, step by step: the network evaluates all leaves of a step together."""
 
 from __future__ import annotations
 
@@ -26,49 +26,49 @@ if TYPE_CHECKING:
 
 
 PLAIN_ENDINGS = 12
-"""Up to so many empty cells a leaf is solved without a table, beyond by the solver that keeps one."""
+"""Maximum empty cells for solving a leaf without a table; with more, a solver with a table is used."""
 MOST_ENDINGS = 24
-"""With so many the solver takes as long as a net; there is one with a table for Connect Four only."""
+"""Maximum empty cells for the solver with a table, when it takes as long as a network; Connect Four only."""
 
 
 def most_endings(game: Game) -> int:
-    """Give the largest number of empty cells that leaves can be solved with."""
+    """Return the largest number of empty cells at which leaves of the game can be solved."""
     return MOST_ENDINGS if str(spec_of(game)) == "connect-four" else PLAIN_ENDINGS
 
 
 class Settings(NamedTuple):
-    """How large a search is, and by what rule it goes."""
+    """The size of a search, and its selection rule."""
 
     rule: Rule
     lanes: int = 1
-    """Games at once."""
+    """Number of simultaneous games."""
     nodes: int = 1024
-    """Room of each tree; a full one grows no more, but its leaves are still judged."""
+    """Space for nodes in each tree; a full tree stops growing, but its leaves are still evaluated."""
     ending_cells: int = 0
-    """With so many empty cells or fewer a leaf is solved to the end; see `most_endings`."""
+    """A leaf with at most this many empty cells is solved exactly; see `most_endings`."""
     memory_bits: int = 12
-    """Logarithm of the number of positions whose judgement is remembered."""
+    """Log2 of the number of positions in the cache of evaluations."""
 
 
 class Searched(NamedTuple):
-    """What a search makes of its roots."""
+    """The results of a search at its roots."""
 
     policy: NDArray[np.float32]
-    """The improved policy; `[lanes, num_actions]`."""
+    """The improved policies; `[lanes, num_actions]`."""
     values: NDArray[np.float32]
-    """Worth for the side to move; `[lanes]`."""
+    """Values for the side to move; `[lanes]`."""
     visits: NDArray[np.int32]
-    """Of the actions; `[lanes, num_actions]`."""
+    """Visits of the actions; `[lanes, num_actions]`."""
 
 
 class LockstepSearch:
-    """The trees of many games of one kind, and the net that guides them."""
+    """The trees of many matches of one game, and the network that guides the search."""
 
     def __init__(self, game: Game, net: Net, settings: Settings) -> None:
         """Make trees without roots.
 
         Raises:
-            ValueError: kernels cannot play `game`, or not solve endings as long.
+            ValueError: kernels do not support `game`, or cannot solve endings of that length.
         """
         layout, rules = layout_of(game), rules_of(game)
         if layout is None or rules is None:
@@ -87,20 +87,20 @@ class LockstepSearch:
         self._scratch = np.zeros((FRAMES, 4), np.uint64)
         self._moved = np.zeros(settings.nodes, np.int32)
         self.num_asked = 0
-        """Positions the net has judged."""
+        """Number of positions that the network has evaluated."""
 
     @property
     def is_open(self) -> NDArray[np.bool_]:
-        """Whether the result of each root is not proven; `[lanes]`."""
+        """Whether each root's result is still unproven; `[lanes]`."""
         return self.forest.proof[:, 0] == UNKNOWN
 
     def change_net(self, net: Net) -> None:
-        """Let another net with as many planes judge from now on."""
+        """Use another network with the same planes from now on."""
         self._net = net
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was found outside of the trees: what follows is as in a new search."""
+        """Clear the caches outside of the trees, so that results equal those of a new search."""
         forget(self._memory)
         if self._solver is not None:
             self._solver.clear()
@@ -112,7 +112,7 @@ class LockstepSearch:
         last: NDArray[np.uint64],
         chosen: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Begin the trees of the chosen lanes, by default all, at positions that are not over; `[lanes]`."""
+        """Start new trees in the chosen lanes (default: all) at non-terminal positions; `[lanes]`."""
         if chosen is None:
             chosen = np.ones(len(own), np.bool_)
         plant(self.forest, self._leaves, self._layout, own, opp, last, chosen)
@@ -120,15 +120,15 @@ class LockstepSearch:
         grow(self.forest, self._leaves, self._layout)
 
     def advance(self, moves: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Keep what lies below each lane's move; tell where there was something to keep. `[lanes]`."""
+        """Keep the subtree below each lane's move; return which lanes had one to keep; `[lanes]`."""
         kept = np.zeros(len(moves), np.bool_)
         keep(self.forest, moves, self._moved, kept)
         return kept
 
     def step(self, active: NDArray[np.bool_], firsts: NDArray[np.int32] | None = None) -> None:
-        """Make one simulation in each active lane, whose root is not proven.
+        """Make one simulation in each active lane, whose root must not be proven.
 
-        It begins with the action of `firsts`, where that is not NOWHERE.
+        It begins with the action in `firsts`, unless that is NOWHERE.
         """
         if firsts is None:
             firsts = np.full(len(active), NOWHERE, np.int32)
@@ -143,21 +143,21 @@ class LockstepSearch:
         return actions
 
     def judged(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give what the net said of the positions planted last: `[lanes, num_actions]` and `[lanes]`.
+        """Return the network's logits `[lanes, num_actions]` and values `[lanes]` of the roots planted last.
 
-        The first are logits. Of meaning before the next step only.
+        Valid only until the next step.
         """
         return self._leaves.logits, self._leaves.worth
 
     def results(self) -> Searched:
-        """Give what is made of the roots so far."""
+        """Return the current results at the roots."""
         visits = self.forest.visits[:, 0].copy()
         policy, values = np.zeros(visits.shape, np.float32), np.zeros(len(visits), np.float32)
         improve(self.forest, self._settings.rule, policy, values)
         return Searched(policy, values, visits)
 
     def mix_priors(self, noise: NDArray[np.float32], share: float) -> None:
-        """Mix noise `[lanes, num_actions]` into the priors of the roots, among what is searched."""
+        """Mix noise `[lanes, num_actions]` into the priors of the roots' searched actions."""
         priors = self.forest.prior[:, 0]
         is_searched = priors >= 0
         drawn = np.where(is_searched, noise, 0)
@@ -180,7 +180,7 @@ class LockstepSearch:
             self._solve(self._solver)
 
     def _solve(self, solver: ConnectFourSolver) -> None:
-        """Solve the leaves with few empty cells, as far as the budget goes."""
+        """Solve the leaves with few empty cells, within the solver's budget."""
         leaves = self._leaves
         left = self._layout.max_length - np.bitwise_count(leaves.own | leaves.opp).astype(np.int64)
         lanes = np.flatnonzero(leaves.waits & (left <= self._settings.ending_cells))
@@ -192,7 +192,7 @@ class LockstepSearch:
         self.forest.proof[lanes, leaves.node[lanes]] = leaves.proof[lanes]
 
     def _judge(self) -> None:
-        """Answer the leaves that wait, from memory or by the net."""
+        """Evaluate the waiting leaves, from the cache or by the network."""
         sees_last = self._net.planes == WITH_LAST
         count = int(gather(self._leaves, self._memory, self._cells, self._planes, sees_last))
         if not count:
@@ -204,10 +204,10 @@ class LockstepSearch:
 
 
 def _table_solver(game: Game, cells: int) -> ConnectFourSolver | None:
-    """Make the solver of long endings, where they are asked for.
+    """Make the solver for long endings, if they are asked for.
 
     Raises:
-        ValueError: there is none for the game.
+        ValueError: there is no such solver for the game.
     """
     if cells <= PLAIN_ENDINGS:
         return None

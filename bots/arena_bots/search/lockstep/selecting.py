@@ -1,6 +1,6 @@
-"""Which action a search looks at next, and what it makes of what it has seen: PUCT and the improved policy.
+"""Selecting actions and evaluating roots: PUCT and the improved policy.
 
-PUCT: Q + c P sqrt(N) / (1 + n), with N the visits of the node, its own evaluation counted; Silver et al.,
+PUCT: Q + c P sqrt(N) / (1 + n), with N the visits of the node, its own evaluation included; Silver et al.,
 Mastering the game of Go without human knowledge (2017). The improved policy: Danihelka, Guez, Schrittwieser,
 Silver, Policy improvement by planning with Gumbel (ICLR 2022), sections 3 to 5 and appendix D.
 """
@@ -28,14 +28,14 @@ _ONE = np.float32(1)
 
 @inline_kernel
 def _is_lost(forest: Forest, lane: Int, node: Int, action: Int) -> bool:
-    """Tell whether the opponent is proven to win after an action."""
+    """Return whether an action is proven to let the opponent win."""
     child = np.int64(forest.child[lane, node, action])
     return bool(child and forest.proof[lane, child] == WIN)
 
 
 @inline_kernel
 def node_value(forest: Forest, lane: Int, node: Int) -> np.float32:
-    """Estimate a node from the net and what was searched: v_mix of appendix D, for the side to move."""
+    """Estimate a node's value from the network and the search: v_mix of appendix D, for the side to move."""
     seen, weighted, visits = np.float32(0), np.float32(0), 0
     for action in range(forest.prior.shape[2]):
         count = np.int64(forest.visits[lane, node, action])
@@ -52,7 +52,7 @@ def node_value(forest: Forest, lane: Int, node: Int) -> np.float32:
 
 @inline_kernel
 def _scale(forest: Forest, lane: Int, node: Int, rule: Rule) -> np.float32:
-    """Give what a value from 0 to 1 weighs beside a logit: (c_visit + the largest number of visits)."""
+    """Return the weight of a value in [0, 1] relative to a logit: c_visit + the largest number of visits."""
     most = 0
     for action in range(forest.prior.shape[2]):
         most = max(most, np.int64(forest.visits[lane, node, action]))
@@ -60,10 +60,10 @@ def _scale(forest: Forest, lane: Int, node: Int, rule: Rule) -> np.float32:
 
 
 @inline_kernel
-def _score(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def _score(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     forest: Forest, lane: Int, node: Int, action: Int, value: np.float32, scale: np.float32
 ) -> np.float32:
-    """Give logit and completed value of an action together; `value` stands for what was not tried."""
+    """Return logit plus scaled completed value of an action; `value` stands in for an untried action."""
     if forest.visits[lane, node, action]:
         value = mean(forest, lane, node, action)
     logit = np.log(max(forest.prior[lane, node, action], _TINY))
@@ -72,7 +72,7 @@ def _score(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its array
 
 @inline_kernel
 def select(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
-    """Give the action to go on with from a node with priors; one that is proven lost only if all are."""
+    """Return the action to follow from a node with priors; one that is proven lost only if all are."""
     if rule.is_gumbel:
         return _select_improved(forest, lane, node, rule)
     return _select_puct(forest, lane, node, rule)
@@ -104,7 +104,7 @@ def _select_puct(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
 
 @inline_kernel
 def _select_improved(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
-    """Give the action whose share of the visits lies furthest below its improved probability (section 5)."""
+    """Return the action whose share of visits is furthest below its improved probability (section 5)."""
     value, scale = node_value(forest, lane, node), _scale(forest, lane, node, rule)
     top, visits = _LEAST, 0
     for action in range(forest.prior.shape[2]):
@@ -137,10 +137,11 @@ def halve(
     wanted: NDArray[np.int32],
     actions: NDArray[np.int32],
 ) -> None:
-    """Choose actions of the roots by sequential halving: of those with `wanted` visits the most promising.
+    """Choose root actions by sequential halving: the most promising action with `wanted` visits.
 
-    `gumbel` `[lanes, num_actions]` is added to logit and value; of no meaning where `wanted` `[lanes]` is
-    negative. The answer goes to `actions` `[lanes]`; NOWHERE where no action has as many visits.
+    `gumbel`, `[lanes, num_actions]`, is added to logit and value. `wanted`, `[lanes]`, may be negative, and
+    the lane is then without a choice. Results are written to `actions`, `[lanes]`, NOWHERE if no action has
+    that number of visits.
     """
     for lane in range(len(actions)):
         actions[lane] = NOWHERE
@@ -159,9 +160,9 @@ def halve(
 
 @kernel
 def improve(forest: Forest, rule: Rule, policy: NDArray[np.float32], values: NDArray[np.float32]) -> None:
-    """Write the improved policies of the roots, and what the roots are worth for the side to move.
+    """Write the improved policies of the roots, and the roots' values for the side to move.
 
-    softmax(logits + scale of the completed values), equation 11; `policy` is `[lanes, num_actions]`.
+    Equation 11: softmax(logits + scaled completed values); `policy` is `[lanes, num_actions]`.
     """
     for lane in range(len(values)):
         value, scale = node_value(forest, lane, 0), _scale(forest, lane, 0, rule)
@@ -183,7 +184,7 @@ def improve(forest: Forest, rule: Rule, policy: NDArray[np.float32], values: NDA
 
 @kernel
 def edge_proofs(forest: Forest, lane: Int, proofs: NDArray[np.int8]) -> None:
-    """Write what is proven of the root's actions for who plays them, as for nodes; `[num_actions]`."""
+    """Write what is proven of the root's actions, for their player, encoded as for nodes; `[num_actions]`."""
     for action in range(len(proofs)):
         child = np.int64(forest.child[lane, 0, action])
         known = np.int64(forest.proof[lane, child]) if child else UNKNOWN

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TdLambdaTrainer:
-    """Learns Connect Four by temporal differences: n-tuples, or a linear value."""
+    """Learns Connect Four by temporal differences, with n-tuples or a linear value function."""
 
     bot = "td-lambda"
 
@@ -24,10 +24,10 @@ class TdLambdaTrainer:
         self._plan = plan
 
     def train(self, context: TrainingContext) -> Trained:
-        """Train.
+        """Run the training.
 
         Raises:
-            OptionError: another game is asked for.
+            OptionError: the game is not supported.
         """
         from arena.games.connect_four import ConnectFour
         from arena_bots.td_lambda.train.linear_training import LinearPlan, LinearTraining
@@ -45,10 +45,10 @@ class TdLambdaTrainer:
 
 @hookimpl
 def make_trainer(options: Mapping[str, str]) -> TdLambdaTrainer:
-    """Make the trainer; option `value` says what is learnt, each kind has options of its own.
+    """Make the trainer; the option `value` selects what is learnt, and each kind has its own options.
 
     Raises:
-        OptionError: an option is unknown, or has a value it cannot have.
+        OptionError: an option is unknown, or its value is not allowed.
     """
     from arena_bots.td_lambda.train.linear_training import LinearPlan
     from arena_bots.td_lambda.train.tuple_training import TuplePlan

@@ -1,9 +1,9 @@
-"""Compiled TD(lambda) with a linear value of after-states, against itself and a shallow opponent.
+"""Compiled TD(lambda) with a linear value of after-states, by self-play and against a shallow opponent.
 
 For each player: delta = r + gamma V(own next after-state) - V(own last one), e = gamma lambda e + dV/dw,
 w = w + alpha delta e, with r = 1 for a win, -1 for a loss, and V = 0 at the end (Sutton and Barto,
-Reinforcement learning, 2018, section 12.2). Traces begin anew with each game and after each exploratory
-action.
+Reinforcement learning, 2018, section 12.2). Traces are reset at the start of each game and after each
+exploratory action.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ _BELOW = np.float64(-1e18)
 _MIDDLE_COLUMN = COLUMNS // 2
 
 ALPHA, EPSILON, LAMBDA, GAMMA, OPENING, RIVAL, SQUASHED, RULES = range(8)
-"""What `numbers` hold: step size, chance of exploration, trace, discount, chances of a random opening and of
-the shallow opponent, and whether the value is bounded by tanh and wins are blocked in training."""
+"""Indices of `numbers`: step size, exploration probability, trace, discount, probability of a random opening
+and of the shallow opponent, and whether the value is bounded by tanh and wins are blocked in training."""
 
 
 class Learner(NamedTuple):
-    """What is learnt and what it takes."""
+    """The learnt weights and the scratch space of learning."""
 
     weights: NDArray[np.float64]
-    """`[87]`."""
+    """The weights; `[87]`."""
     traces: NDArray[np.float64]
-    """Of each player; `[2, 87]`."""
+    """The eligibility traces of each player; `[2, 87]`."""
     last: NDArray[np.float64]
-    """Features of the last after-state of each player; `[2, 87]`."""
+    """Features of each player's last after-state; `[2, 87]`."""
     trial: NDArray[np.float64]
-    """Features of an after-state that is looked at; `[87]`."""
+    """Features of the after-state being evaluated; `[87]`."""
     cells: NDArray[np.int64]
     """The feature of each bit of the board; `[64]`."""
 
 
 def new_learner(weights: NDArray[np.float64] | None = None) -> Learner:
-    """Give a learner with weights of 0, or with these."""
+    """Return a learner with the given weights, by default zeros."""
     cells = np.zeros(64, np.int64)
     cells[BITS.astype(np.intp)] = np.arange(CELLS)
     start = np.zeros(NUM_FEATURES) if weights is None else weights.copy()
@@ -70,7 +70,7 @@ def new_learner(weights: NDArray[np.float64] | None = None) -> Learner:
 
 
 @kernel
-def learn_linear(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def learn_linear(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     layout: Layout,
     windows: NDArray[np.uint64],
     learner: Learner,
@@ -79,9 +79,10 @@ def learn_linear(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its
     num_games: Int,
     results: NDArray[np.float64],
 ) -> None:
-    """Play and learn from games.
+    """Play games and learn from them.
 
-    Adds to `results`: wins, draws, losses against the opponent; games; absolute errors, and how many.
+    Adds to `results`: wins, draws and losses against the opponent; games; sum of absolute errors; their
+    number.
     """
     state = chance[0]
     for _ in range(num_games):
@@ -107,7 +108,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
     rival: Int,
     results: NDArray[np.float64],
 ) -> tuple[np.uint64, Int]:
-    """Play a game, in which the shallow opponent is player `rival`, -1 for none; give the outcome."""
+    """Play a game in which the shallow opponent is player `rival` (-1 for none); return the outcome."""
     own = opp = _ZERO
     learner.traces[:] = 0
     state, start = opening_length(state, numbers[OPENING])
@@ -151,14 +152,14 @@ def _move(  # noqa: PLR0913, PLR0917 # as above
     is_begun: Int,
     results: NDArray[np.float64],
 ) -> tuple[np.uint64, Int]:
-    """Learn from what the position promises, and choose an action."""
+    """Learn from the position's value, and choose an action."""
     free = landings(own | opp, layout)
     wins = completing(own, layout) & free
     blocks = completing(opp, layout) & free
     allowed = blocks if blocks and numbers[RULES] > 0 else free
     state, explores = happens(state, numbers[EPSILON])
     if wins and not explores:
-        # Nothing is learnt here: the end of the game tells what the last after-state was worth.
+        # No learning here: the end of the game supplies the target of the last after-state.
         return state, layout.actions[bit_number(wins)]
     state, best, most = _best(layout, windows, learner, numbers, state, own, opp, allowed)
     if is_begun:
@@ -186,7 +187,7 @@ def _best(  # noqa: PLR0913, PLR0917 # as above
     opp: np.uint64,
     allowed: np.uint64,
 ) -> tuple[np.uint64, Int, np.float64]:
-    """Give the allowed action of the greatest value, ties by chance, and that value."""
+    """Return the allowed action with the highest value, ties broken at random, and that value."""
     best, most, count = layout.actions[bit_number(allowed)], _BELOW, 0
     for action in range(COLUMNS):
         stone = land(own | opp, action, layout)
@@ -213,7 +214,7 @@ def _update(
     target: np.float64,
     results: NDArray[np.float64],
 ) -> None:
-    """Move the weights so that the value of a player's last after-state comes nearer to `target`."""
+    """Move the weights so that the value of a player's last after-state approaches `target`."""
     total = np.float64(0)
     for feature in range(NUM_FEATURES):
         total += learner.weights[feature] * learner.last[player, feature]
@@ -234,7 +235,7 @@ def _value(  # noqa: PLR0913, PLR0917 # as above
     opp: np.uint64,
     features: NDArray[np.float64],
 ) -> np.float64:
-    """Write the features of an after-state of `own`, and give its value."""
+    """Write the features of an after-state of `own`, and return its value."""
     features[:] = 0
     stones = own
     while stones:

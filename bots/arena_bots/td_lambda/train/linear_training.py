@@ -1,4 +1,4 @@
-"""Trains the linear value: games in batches, figures, checkpoints, and the weights in the end."""
+"""Trains the linear value function: games in batches, measurements, checkpoints, and the final weights."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ if TYPE_CHECKING:
     from arena_plugins.training import TrainingContext
 
 _FIGURES = 10
-"""Batches between figures."""
+"""Number of batches between two measurements."""
 _AVERAGED = 0.5
-"""The weights of this last part of the training are averaged, where the recipe asks for it."""
+"""The last share of the training over which weights are averaged, if the recipe asks for it."""
 
 
 class LinearPlan(NamedTuple):
-    """What is trained, and how."""
+    """The settings of a training run."""
 
     games: int
     batch: int
-    """Games of a step."""
+    """Number of games in a step."""
     alpha: float
-    """Step size in the beginning."""
+    """Initial step size."""
     alpha_end: float
     trace: float
-    """Lambda."""
+    """The trace parameter lambda."""
     gamma: float
-    """Discount of each own action."""
+    """Discount per own action."""
     epsilon: float
-    """Chance of an exploratory action in the beginning."""
+    """Initial probability of an exploratory action."""
     epsilon_end: float
     epsilon_until: float
-    """Share of the games after which it has come down to its end."""
+    """Share of the games after which the exploration probability has reached its final value."""
     rival: float
-    """Share of the games against the shallow opponent, half of them first."""
+    """Share of the games that are played against the shallow opponent, which moves first in half of them."""
     opening: float
-    """Chance that the first 1 to 8 plies of a game are random."""
+    """Probability that the first 1 to 8 plies of a game are random."""
     squashed: bool
     """Whether the value is bounded by tanh."""
     rules: bool
-    """Whether wins are blocked in training."""
+    """Whether wins of the opponent are blocked in training."""
     averaged: bool
-    """Whether the weights are the mean over the second half of the steps."""
+    """Whether the final weights are the mean over the second half of the steps."""
 
     @classmethod
     def read(cls, reader: OptionReader) -> LinearPlan:
         """Read the options.
 
         Raises:
-            OptionError: a value cannot be used.
+            OptionError: a value is not allowed.
         """
         return cls(
             games=reader.integer("games", 100_000, low=1, high=10**10),
@@ -79,7 +79,7 @@ class LinearPlan(NamedTuple):
 
 
 class LinearTraining:
-    """One training, from its first batch or from a checkpoint on."""
+    """A training run, from its first batch or from a checkpoint."""
 
     def __init__(self, plan: LinearPlan, context: TrainingContext) -> None:
         self._plan = plan
@@ -93,9 +93,9 @@ class LinearTraining:
         self._results = np.zeros(6) if resumed is None else resumed.arrays["results"].copy()
 
     def run(self) -> Trained:
-        """Train; give the weights."""
+        """Train; return the weights."""
         layout = layout_of(self._context.game)
-        if layout is None:  # the trainer has looked at the game
+        if layout is None:  # impossible, because the trainer has checked the game
             raise AssertionError
         plan = self._plan
         total = -(-plan.games // plan.batch)
@@ -112,7 +112,7 @@ class LinearTraining:
         return Trained(self._packed(total), ".npz", self._facts())
 
     def _numbers(self, total: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Give the numbers of a step, as `linear_kernels` names them."""
+        """Return the parameters of a step, in the order of the constants in `linear_kernels`."""
         plan = self._plan
         return np.array(
             [
@@ -129,7 +129,7 @@ class LinearTraining:
         )
 
     def _average(self, total: int) -> None:
-        """Take the weights of a step of the second half into the mean."""
+        """Include the weights in the mean, if the step is in the second half."""
         count = self._step - int(_AVERAGED * total)
         if count > 0:
             self._mean += (self._learner.weights - self._mean) / count

@@ -1,4 +1,4 @@
-"""How games of a training begin and go astray: random first plies, random actions."""
+"""Exploration in training games: random first plies, and random actions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from arena.games.kernels.layout import Layout
 
 _PARTS = 1 << 20
-"""Chances are drawn in parts of this."""
+"""Resolution of probabilities."""
 _MOST = 8
-"""Random first plies."""
+"""Maximum number of random first plies."""
 
 
 @inline_kernel
 def happens(state: np.uint64, chance: float) -> tuple[np.uint64, bool | np.bool]:
-    """Give the next state of chance, and whether something of this probability happens."""
+    """Return the next random state, and whether an event of probability `chance` happens."""
     state, number = draw(state, _PARTS)
     return state, number < chance * _PARTS
 
 
 @inline_kernel
 def opening_length(state: np.uint64, chance: float) -> tuple[np.uint64, Int]:
-    """Draw how many first plies are random: with this probability 1 to 8, else none."""
+    """Draw the number of random first plies: 1 to 8 with probability `chance`, else 0."""
     state, is_random = happens(state, chance)
     state, length = draw(state, _MOST)
     return state, (length + 1) * is_random
@@ -38,7 +38,7 @@ def opening_length(state: np.uint64, chance: float) -> tuple[np.uint64, Int]:
 
 @inline_kernel
 def random_action(state: np.uint64, occupied: np.uint64, layout: Layout) -> tuple[np.uint64, Int]:
-    """Draw an action, all legal ones equally likely."""
+    """Draw a legal action uniformly."""
     cells = landings(occupied, layout)
     state, number = draw(state, num_bits(cells))
     return state, layout.actions[bit_number(nth_bit(cells, number))]

@@ -1,4 +1,4 @@
-"""The corrected opponent of the TD(lambda) notebook: a minimax of three plies that knows wins and losses."""
+"""The corrected opponent of the TD(lambda) notebook: a minimax of three plies that sees wins and losses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _WIN, _FORCED, _OPEN, _LOSS = 2, 1, 0, -1
 
 @inline_kernel
 def shallow_action(state: np.uint64, own: np.uint64, opp: np.uint64, layout: Layout) -> tuple[np.uint64, Int]:
-    """Give the next chance and an action: a win, else what forces one, else what loses not; ties drawn."""
+    """Return the next random state and an action: a win, else a forced win, else one that does not lose.
+
+    Ties are broken at random.
+    """
     best, score, count = -1, _LOSS - 1, 0
     for action in range(layout.num_actions):
         stone = land(own | opp, action, layout)
@@ -39,7 +42,7 @@ def shallow_action(state: np.uint64, own: np.uint64, opp: np.uint64, layout: Lay
 
 @inline_kernel
 def _worth(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
-    """Judge the position after a stone of `own` by the next two plies."""
+    """Evaluate the position after a stone of `own` by the next two plies."""
     if has_line(own, layout):
         return _WIN
     replies = landings(own | opp, layout)
@@ -57,6 +60,6 @@ def _worth(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
 
 @kernel
 def choose_shallow(own: np.uint64, opp: np.uint64, layout: Layout, chance: NDArray[np.uint64]) -> Int:
-    """Give an action of this opponent for who is to move."""
+    """Return the action of this opponent for the side to move."""
     chance[0], action = shallow_action(chance[0], own, opp, layout)
     return action

@@ -1,4 +1,4 @@
-"""Compiled self-play and learning with n-tuples: whole games, then TD(lambda) backwards from their ends."""
+"""Compiled self-play and learning with n-tuples: whole games, then TD(lambda) backwards from the end."""
 
 from __future__ import annotations
 
@@ -24,57 +24,57 @@ _LANE = np.uint64(ROWS + 1)
 _KEY = np.uint64(KEYS - 1)
 _CELLS = ROWS * COLUMNS
 _PARTS = 1 << 20
-"""Errors are told in parts of this."""
+"""Fixed-point resolution of the reported errors."""
 _WIN = np.float32(1e9)
-"""The sum of an after-state that is won: more than any table gives."""
+"""Sum of a won after-state, larger than any sum of weights."""
 _LEAST_RATE = np.float32(1 / 15)
-"""Of a weight whose recommended changes cancel out.
+"""Learning rate factor of a weight whose recommended changes cancel out.
 
-This rate and the parabola above it stay within 0.05 of exp(2.7 (x - 1)), the transfer function that the
-source found best (TCL-EXP), for a twentieth of its time.
+This factor and the parabola above it stay within 0.05 of exp(2.7 (x - 1)), the transfer function that the
+source found best (TCL-EXP), at a twentieth of its cost.
 """
 
 ALPHA, EPSILON, LAMBDA, OPENING, ALONE = range(5)
-"""What `rates` hold: step size, chance of an exploratory action, trace, chance of random first plies, chance
-that one player alone explores."""
+"""Indices of `rates`: step size, exploration probability, trace, probability of random plies, probability
+that only one player explores."""
 
 
 class Memory(NamedTuple):
-    """What is learnt. Tables of after-states with an even and with an odd number of stones."""
+    """The learnt tables, separate for after-states with an even and an odd number of stones."""
 
     weights: NDArray[np.float32]
-    """`[2, entries]`; their sum is the artanh of the value for the first player."""
+    """Weights, whose sum is the artanh of the value for the first player; `[2, entries]`."""
     sums: NDArray[np.float32]
     """Sums of the recommended changes; `[2, entries]`."""
     sizes: NDArray[np.float32]
-    """Sums of their sizes; `[2, entries]`."""
+    """Sums of the absolute recommended changes; `[2, entries]`."""
 
 
 class Desk(NamedTuple):
-    """Where a game is written down while it is played."""
+    """The record of the game being played."""
 
     entries: NDArray[np.int32]
     """Table entries of the position at each ply; `[43, 2 * num_tuples]`."""
     trial: NDArray[np.int32]
-    """Table entries of an after-state that is looked at; `[2 * num_tuples]`."""
+    """Table entries of the after-state being evaluated; `[2 * num_tuples]`."""
     scores: NDArray[np.float32]
-    """Sums of the after-states of each action; `[7]`."""
+    """Sum of weights of each action's after-state; `[7]`."""
     values: NDArray[np.float32]
     """Value of the position at each ply, for the first player; `[43]`."""
     greedy: NDArray[np.float32]
     """Value of the best after-state at each ply; `[43]`."""
     explored: NDArray[np.bool_]
-    """Whether the action of each ply was an exploratory one; `[43]`."""
+    """Whether the action at each ply was exploratory; `[43]`."""
 
 
 def new_memory(entries: int) -> Memory:
-    """Give tables of zeros."""
+    """Return tables of zeros."""
     shape = (2, entries)
     return Memory(np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.float32))
 
 
 def new_desk(width: int) -> Desk:
-    """Give a desk for `width` table entries a position."""
+    """Return a record for `width` table entries per position."""
     plies = _CELLS + 1
     return Desk(
         np.zeros((plies, width), np.int32),
@@ -87,7 +87,7 @@ def new_desk(width: int) -> Desk:
 
 
 @kernel
-def learn(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays in
+def learn(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     layout: Layout,
     parts: NDArray[np.int32],
     memory: Memory,
@@ -97,9 +97,10 @@ def learn(  # noqa: PLR0913, PLR0917 # a kernel has no object to keep its arrays
     num_games: Int,
     results: NDArray[np.int64],
 ) -> None:
-    """Play and learn from `num_games` games; add to `results`: wins of first, draws, of second, plies, error.
+    """Play `num_games` games and learn from them.
 
-    The error is the sum of the absolute differences between targets and values, in parts of 2^20.
+    Adds to `results`: wins of the first player, draws, wins of the second player, plies, error. The error is
+    the sum of the absolute differences between targets and values, in units of 2^-20.
     """
     for _ in range(num_games):
         start, last, outcome = _play(layout, parts, memory, desk, rates, chance)
@@ -117,7 +118,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
     rates: NDArray[np.float32],
     chance: NDArray[np.uint64],
 ) -> tuple[Int, Int, Int]:
-    """Play one game into `desk`; give the ply learning starts from, the last ply and the outcome."""
+    """Play one game into `desk`; return the ply at which learning starts, the last ply and the outcome."""
     own = opp = _ZERO
     state = chance[0]
     for entry in range(desk.trial.shape[0]):
@@ -126,7 +127,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
             total += parts[column, 1, entry]
         desk.entries[0, entry] = total
     state, start = opening_length(state, rates[OPENING])
-    # Who alone does not explore comes to know what its best line holds against whatever is played.
+    # If only the opponent explores, a player learns how its best line does against arbitrary play.
     greedy_player = -1
     if rates[ALONE] > 0:
         state, alone = happens(state, rates[ALONE])
@@ -170,7 +171,7 @@ def _best_action(  # noqa: PLR0913, PLR0917 # as above
     memory: Memory,
     desk: Desk,
 ) -> tuple[np.uint64, Int]:
-    """Give the action with the best after-state, ties by chance; `desk.scores` are for the side to move."""
+    """Return the action with the best after-state, ties broken at random; set `desk.scores` for the mover."""
     sign = np.float32(1 - 2 * (ply & 1))
     occupied = own | opp
     weights = memory.weights[(ply + 1) & 1]
@@ -207,7 +208,7 @@ def _enter(  # noqa: PLR0913, PLR0917 # as above
     action: Int,
     ply: Int,
 ) -> None:
-    """Write the table entries of the position that a stone leads to; it lies in `own` already."""
+    """Write the table entries of the position after a stone, which is already part of `own`."""
     shift = np.uint64(action) * _LANE
     occupied = own | opp
     first = opp if ply & 1 else own
@@ -224,9 +225,9 @@ def _enter(  # noqa: PLR0913, PLR0917 # as above
 
 @inline_kernel
 def _total(weights: NDArray[np.float32], entries: NDArray[np.int32]) -> np.float32:
-    """Add up weights; four sums at once, since one addition takes as long as four."""
+    """Return the sum of weights; four partial sums in parallel hide the latency of the additions."""
     a = b = c = d = np.float32(0)
-    # There is a mirrored tuple for each, so the number is even.
+    # Every tuple has a mirror image, so the number of entries is even.
     for entry in range(0, entries.shape[0] - 3, 4):
         a += weights[np.uint32(entries[entry])]
         b += weights[np.uint32(entries[entry + 1])]
@@ -246,10 +247,10 @@ def _learn_from(  # noqa: PLR0913, PLR0917 # as above
     last: Int,
     outcome: np.float32,
 ) -> Int:
-    """Move the values of a game towards their returns, last position first; give the sum of their errors.
+    """Move the values of a game towards their returns, from the end backwards; return the sum of errors.
 
-    The return is (1 - lambda) V(next) + lambda R(next), at the end the outcome. Before an exploratory action
-    it is the value of the best after-state: what was played says nothing of the position then.
+    The return is (1 - lambda) V(next) + lambda R(next), or the outcome at the end. Before an exploratory
+    action it is the value of the best after-state, because what followed says nothing about the position.
     """
     target = value = outcome
     error = np.float32(0)

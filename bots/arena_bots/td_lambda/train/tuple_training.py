@@ -1,4 +1,4 @@
-"""Trains n-tuples by self-play: games in batches, figures, checkpoints, and tables of bytes in the end."""
+"""Trains n-tuples by self-play: games in batches, measurements, checkpoints, and the final byte tables."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
 _BYTE = 127
 _ERROR_PARTS = 1 << 20
 _FIGURES = 20
-"""Batches between figures."""
+"""Number of batches between two measurements."""
 
 
 class TuplePlan(NamedTuple):
-    """What is trained, and how."""
+    """The settings of a training run."""
 
     tuples: int
-    """How many; each is looked up twice, as it is and mirrored."""
+    """Number of tuples; each is looked up twice, directly and mirrored."""
     length: int
-    """Cells of a tuple."""
+    """Number of cells in a tuple."""
     games: int
-    """Of self-play in all."""
+    """Total number of self-play games."""
     batch: int
-    """Games of a step."""
+    """Number of games in a step."""
     alpha: float
-    """Step size in the beginning, for a change that is 1."""
+    """Initial step size for a change of 1."""
     alpha_end: float
     epsilon: float
-    """Chance of an exploratory action."""
+    """Probability of an exploratory action."""
     trace: float
-    """Lambda."""
+    """The trace parameter lambda."""
     opening: float
-    """Chance that the first 1 to 8 plies of a game are random."""
+    """Probability that the first 1 to 8 plies of a game are random."""
     alone: float
-    """Chance that in a game one player alone takes exploratory actions."""
+    """Probability that only one player of a game explores."""
 
     @classmethod
     def read(cls, reader: OptionReader) -> TuplePlan:
         """Read the options.
 
         Raises:
-            OptionError: a value cannot be used.
+            OptionError: a value is not allowed.
         """
         return cls(
             tuples=reader.integer("tuples", 70, low=1, high=400),
@@ -71,7 +71,7 @@ class TuplePlan(NamedTuple):
 
 
 class TupleTraining:
-    """One training, from its first batch or from a checkpoint on."""
+    """A training run, from its first batch or from a checkpoint."""
 
     def __init__(self, plan: TuplePlan, context: TrainingContext) -> None:
         self._plan = plan
@@ -87,9 +87,9 @@ class TupleTraining:
         self._results = np.zeros(5, np.int64) if resumed is None else resumed.arrays["results"].copy()
 
     def run(self) -> Trained:
-        """Train; give the weights."""
+        """Train; return the weights."""
         layout = layout_of(self._context.game)
-        if layout is None:  # the trainer has looked at the game
+        if layout is None:  # impossible, because the trainer has checked the game
             raise AssertionError
         plan, desk = self._plan, new_desk(2 * self._plan.tuples)
         total = -(-plan.games // plan.batch)
@@ -130,7 +130,7 @@ class TupleTraining:
 
 
 def packed(tuples: NDArray[np.uint8], weights: NDArray[np.float32], starts: NDArray[np.int64]) -> bytes:
-    """Give the file of weights: tables of bytes, and what a unit of each table is worth."""
+    """Return the weights file: tables of bytes, and the scale of each table."""
     tops = np.maximum.reduceat(np.abs(weights), starts[:-1], axis=1)
     scales = np.maximum(tops / _BYTE, np.finfo(np.float32).tiny).astype(np.float32)
     units = weights / np.repeat(scales, np.diff(starts), axis=1)

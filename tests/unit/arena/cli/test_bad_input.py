@@ -20,7 +20,7 @@ PLANS = [
     ("tournament mcts:x random", 'cannot read the options of "mcts:x"'),
     ("tournament", "at least two bots; 0 given"),
     ("tournament random", "at least two bots; 1 given"),
-    ("tournament random random", "random is entered twice; a bot meets itself only in: arena match A A"),
+    ("tournament random random", "random is entered twice; only arena match A A lets a bot play itself"),
     ("match random", "at least two bots; 1 given"),
     ("match random minimax mcts", "between two bots; 3 given"),
     (f"{PLAN} --game ches", 'no game "ches" (installed: connect-four, gomoku, tic-tac-toe)'),

@@ -307,7 +307,9 @@ def test_only_what_is_named_is_taken_or_a_whole_folder(
     assert one("exec:cmd=sh run.sh --net weights.bin,folder=.").record.identity == whole.record.identity
     (folder / "weights.bin").write_bytes(b"x")
     assert one(whole.spec).record.identity != whole.record.identity
-    with pytest.raises(OptionError, match="folder=none names no folder; give the one that holds the program"):
+    with pytest.raises(
+        OptionError, match="folder=none is not a folder; name the folder that contains the program"
+    ):
         one("exec:cmd=sh,folder=none")
 
 

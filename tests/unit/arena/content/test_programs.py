@@ -102,7 +102,7 @@ def test_files_of_an_interpreter_need_not_be_executable(
     [
         (
             b"#!/no/such/program -x\n",
-            "names /no/such/program, which is not there; install it, or name another",
+            "names /no/such/program, which does not exist; install it, or name another",
         ),
         (b"#! /usr/bin/env -S python9 -u\n", "names python9, which is not on PATH; install it, or name"),
         (b"#!/bin/sh\r\n", "#!/bin/sh, ends in a carriage return, as on Windows; save the file with Unix"),

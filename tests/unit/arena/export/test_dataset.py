@@ -230,9 +230,9 @@ def test_pickles_are_never_loaded(folder: Path, tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"schema_version": 2}, "has schema version 2, this arena reads 1"),
-        ({"kind": "cake"}, "is of something else"),
-        ({"game": 3}, "is damaged or not of an export"),
-        ({"kind": 7}, "is damaged or not of an export"),
+        ({"kind": "cake"}, "describes something else"),
+        ({"game": 3}, "is damaged or not part of an export"),
+        ({"kind": 7}, "is damaged or not part of an export"),
     ],
 )
 def test_other_manifests_are_refused(
@@ -253,7 +253,7 @@ def test_files_elsewhere_are_refused(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"is no folder of exported positions.*arena export OUT"):
+    with pytest.raises(ExportError, match=r"is not a folder of exported positions.*arena export OUT"):
         Dataset.open(tmp_path)
 
 

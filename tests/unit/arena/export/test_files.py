@@ -118,7 +118,7 @@ def test_other_files_are_refused(form: str, content: bytes, tmp_path: Path) -> N
 
 
 def test_unknown_formats_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="'xls', which this arena does not read"):
+    with pytest.raises(ExportError, match="'xls', which this version of the arena cannot read"):
         read_blocks(tmp_path, "xls", LAYOUT)
 
 

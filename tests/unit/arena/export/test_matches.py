@@ -96,7 +96,7 @@ def test_sgf_is_not_for_every_game(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db", read_only=True) as store:
         with pytest.raises(ConfigError, match="write connect-four with --format pgn"):
             export_matches(store, ALL, "sgf", tmp_path / "out")
-        with pytest.raises(ConfigError, match="matches are not written as npz"):
+        with pytest.raises(ConfigError, match="cannot write matches as npz"):
             export_matches(store, ALL, "npz", tmp_path / "out")
         with pytest.raises(ConfigError, match="no stored match fits"):
             export_matches(store, ExportQuery(where=MatchFilter(game="gomoku")), "pgn", tmp_path / "out")

@@ -320,7 +320,7 @@ def test_what_stays_out_and_what_lets_it_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"form": "xls"}, "positions are not written as xls"),
+        ({"form": "xls"}, "cannot write positions as xls"),
         ({"split": 1.0}, "--split 1 is not a share"),
         ({"split": float("nan")}, "--split nan is not a share"),
         ({"disjoint": True}, "--disjoint needs --split"),

@@ -70,7 +70,7 @@ def test_a_tier_that_is_not_to_be_had_is_said(monkeypatch: pytest.MonkeyPatch) -
     output = run()
     assert "no tier" in output
     assert "T1 is what --isolation auto takes" in output
-    assert "T3: this system has no means for tier T3" in output
+    assert "T3: tier T3 is not available on this system" in output
 
 
 def test_it_says_what_is_not_granted_why_and_what_to_do(
@@ -165,8 +165,8 @@ def test_a_host_tries_attacks_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_pa
     ("text", "said"),
     [
         (None, "cannot read the attacks of"),
-        ("def attack_(:", "is no Python file: "),
-        ("\0", "is no Python file: "),
+        ("def attack_(:", "is not a Python file: "),
+        ("\0", "is not a Python file: "),
         (
             "attack_x = 1\nclass A:\n    def attack_y(self): ...\n",
             "has no attack; define a function attack_NAME",

@@ -66,8 +66,8 @@ def test_an_extra_of_what_the_arena_has() -> None:
         (("x @ https://example.org/x-1.0.tar.gz",), "mine needs x from https://example.org/x-1.0.tar.gz"),
         (("bot-arena>=99",), r"mine needs bot-arena>=99, and this is release \S+ of it"),
         (("beta", "pinned"), "pinned needs beta<2, which does not go with beta 2.0"),
-        (("not a requirement",), "mine needs 'not a requirement', which is no requirement"),
-        (("x; python_version ~= 'abc'",), "which is no requirement"),
+        (("not a requirement",), "mine needs 'not a requirement', which is not a valid requirement"),
+        (("x; python_version ~= 'abc'",), "which is not a valid requirement"),
         (("mine>2",), "does not go with mine 1.0"),
     ],
 )

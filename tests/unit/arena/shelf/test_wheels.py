@@ -30,7 +30,7 @@ def test_what_a_wheel_says(tmp_path: Path) -> None:
 )
 def test_a_name_of_no_wheel(name: str, tmp_path: Path) -> None:
     path = make_wheel(tmp_path, "my_bot", {}, {})
-    with pytest.raises(PluginError, match=r"no wheel|no name of a wheel"):
+    with pytest.raises(PluginError, match=r"not a wheel|not a valid name of a wheel"):
         read_wheel(path.rename(tmp_path / name))
 
 
@@ -46,7 +46,7 @@ def test_metadata_that_say_nothing(metadata: str, tmp_path: Path) -> None:
     path = tmp_path / "my_bot-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         wheel.writestr("my_bot-1.0.dist-info/METADATA", metadata)
-    with pytest.raises(PluginError, match=r"my_bot-1\.0-py3-none-any\.whl (is no wheel|says)"):
+    with pytest.raises(PluginError, match=r"my_bot-1\.0-py3-none-any\.whl (is not a wheel|says)"):
         read_wheel(path)
 
 

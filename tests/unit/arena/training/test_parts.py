@@ -66,7 +66,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_a_run_is_held_once(tmp_path: Path) -> None:
-    with held(tmp_path), pytest.raises(ConfigError, match="going on in another process"), held(tmp_path):
+    with held(tmp_path), pytest.raises(ConfigError, match="in use by another process"), held(tmp_path):
         pass
     with held(tmp_path):
         pass

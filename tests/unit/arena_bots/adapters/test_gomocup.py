@@ -205,7 +205,7 @@ def test_two_moves_are_a_fault_at_once(after: After) -> None:
     late = zoo("TwoLines", quiet="0")
     assert late.play(GAME.initial_state(), Limit(seconds=60)).action == 0
     time.sleep(0.2)
-    with pytest.raises(ProtocolError, match='sent "0,1" though it was not to move'):
+    with pytest.raises(ProtocolError, match='sent "0,1" although it was not its turn'):
         late.play(after(GAME, 0, 16), Limit(seconds=60))
     assert time.monotonic() - began < 40
 
@@ -243,7 +243,7 @@ def test_another_position_needs_restart_or_start(name: str, after: After) -> Non
     if name == "NoRestart":
         assert bot.play(after(GAME, 17, 31), LIMIT).action == 0
     else:
-        with pytest.raises(BotError, match="takes neither RESTART nor a second START"):
+        with pytest.raises(BotError, match="supports neither RESTART nor a second START"):
             bot.play(after(GAME, 17, 31), LIMIT)
 
 

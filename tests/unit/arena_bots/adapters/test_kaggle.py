@@ -166,7 +166,7 @@ def test_what_cannot_be_an_agent_is_refused(write: Write) -> None:
         bot_of(write("x = 1"))
     with pytest.raises(PluginError, match="connect-four, not tic-tac-toe"):
         bot_of(write(HUMAN), "tic-tac-toe")
-    with pytest.raises(PluginError, match=r"agent\.py is no Python: invalid syntax \(line 1\)$"):
+    with pytest.raises(PluginError, match=r"agent\.py is not valid Python: invalid syntax \(line 1\)$"):
         load_bot(f"kaggle:file={write('def')}", GAME, seed=1)
     with pytest.raises(OptionError, match=r'no file "nowhere\.py"; write kaggle:file='):
         load_bot("kaggle:file=nowhere.py", GAME, seed=1)

@@ -58,12 +58,12 @@ def refusal(path: Path, tier: Tier) -> str:
             "def agent(obs, conf):\n  import no_such_framework\n  return 3",
             "bot_error: main.py imports no_such_framework, which is neither installed",
         ),
-        ("\ndef agent(obs, conf) return 3", "main.py is no Python: expected ':' (line 2)"),
+        ("\ndef agent(obs, conf) return 3", "main.py is not valid Python: expected ':' (line 2)"),
         ("import sys\nsys.exit(0)", "main.py fails: SystemExit: 0 in main.py:2"),
         ("\n1 / 0", "main.py fails: ZeroDivisionError: division by zero in main.py:2"),
         ("assert 1 > 2", "main.py fails: AssertionError in main.py:1"),
         ("def agent(obs, conf):\n  return {}['d']", "bot_error: KeyError: 'd' in main.py:2"),
-        ("size = 4", "main.py defines nothing that can be called; its last function is the agent"),
+        ("size = 4", "main.py defines no function; the last callable in the file is the agent"),
     ],
 )
 def test_what_cannot_play_says_why(source: str, words: str, tmp_path: Path) -> None:

@@ -165,13 +165,13 @@ def test_a_helper_may_not_be_called_as_a_library(write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1\ndef f(:\n", r"agent\.py is no Python: invalid syntax \(line 2\)"),
+        ("x = 1\ndef f(:\n", r"agent\.py is not valid Python: invalid syntax \(line 2\)"),
         (
             "x = '\0'",
-            r"agent\.py is no Python: source code string cannot contain null bytes( \(line \d+\))?$",
+            r"agent\.py is not valid Python: source code string cannot contain null bytes( \(line \d+\))?$",
         ),
-        ("x = 1", r"agent\.py has no bot in it: .* no hook make_bot; mark a function of that name @hookimpl"),
-        ("def make_bot(game, seed, options): pass", r"agent\.py has no bot in it: "),
+        ("x = 1", r"agent\.py defines no bot: .* no hook make_bot; mark a function of that name @hookimpl"),
+        ("def make_bot(game, seed, options): pass", r"agent\.py defines no bot: "),
         (
             "import no_such",
             r"agent\.py fails: ModuleNotFoundError: .*no_such'; with=PATH adds what it imports",
@@ -197,7 +197,7 @@ def test_a_file_that_is_missing(write: Write) -> None:
         with pytest.raises(OptionError, match=r'there is no file or folder ".*"; write python:file=BOT\.py'):
             make_bot(GAME, 1, {"file": text} if text else {})
     for text in ("", "nowhere.py"):
-        with pytest.raises(OptionError, match=r'python: with2 names no file or folder: "'):
+        with pytest.raises(OptionError, match=r'python: with2 is not a file or folder: "'):
             first_action(write(source()), with2=text)
 
 

@@ -158,7 +158,7 @@ def test_a_mirrored_position_gets_the_mirrored_answer(tmp_path: Path) -> None:
             "gomoku",
             "alphazero plays connect-four, gomoku:k=4,size=6, tic-tac-toe, not gomoku",
         ),
-        ("endings=13", "tic-tac-toe", "endings=13 is for connect-four, in tic-tac-toe 12 is the most"),
+        ("endings=13", "tic-tac-toe", "endings=13 is only for connect-four; tic-tac-toe allows at most 12"),
         ("recipe=bets", FOUR, "alphazero: recipe=bets is not one of , best, article, article-selfplay"),
     ],
 )

@@ -73,5 +73,7 @@ def test_the_seed_decides_the_first_weights() -> None:
 
 def test_a_model_of_another_form_is_refused() -> None:
     net = new_net(Design("1x4", wdl=True), Shape(3, 3, 3, 8), 1)
-    with pytest.raises(PluginError, match="takes no boards of this game, or gives no policy and value"):
+    with pytest.raises(
+        PluginError, match="does not accept boards of this game, or does not return a policy and a value"
+    ):
         OnnxNet(to_onnx(net, "tic-tac-toe"), make("tic-tac-toe"))

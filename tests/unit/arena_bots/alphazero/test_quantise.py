@@ -50,7 +50,7 @@ def test_the_file_is_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ("name", "complaint"),
     [
         ("alphazero/weights/missing", "missing.onnx"),
-        ("alphazero/weights/connect-four-best", "this net is in whole numbers already"),
+        ("alphazero/weights/connect-four-best", "this network is already quantised"),
         ("keras_wdl/weights/connect-four-best", "the net was trained for"),
     ],
 )

@@ -82,9 +82,9 @@ def test_chances_are_chances(tmp_path: Path, *, is_averaged: bool) -> None:
         (good()[: len(good()) // 2], "a damaged ONNX model"),
         (good("tic-tac-toe"), "weights for tic-tac-toe, not for connect-four:cols=7,k=4,rows=6"),
         (good("connect-four:cols=6"), "weights for connect-four:cols=6,k=4,rows=6, not for"),
-        (foreign(), "holds no weights of keras; arena train keras makes some"),
-        (foreign(bot="keras", game="connect-four:cols=7,k=4,rows=6"), "gives no chances"),
-        (foreign(2, bot="keras", game="connect-four:cols=7,k=4,rows=6"), "cannot be asked"),
+        (foreign(), "contains no weights of keras; arena train keras creates some"),
+        (foreign(bot="keras", game="connect-four:cols=7,k=4,rows=6"), "does not return probabilities"),
+        (foreign(2, bot="keras", game="connect-four:cols=7,k=4,rows=6"), "cannot be evaluated"),
     ],
 )
 def test_what_is_no_such_network_is_refused(content: bytes, complaint: str, tmp_path: Path) -> None:

@@ -79,11 +79,11 @@ def test_tables_speak_for_the_first_player_and_count_units() -> None:
 @pytest.mark.parametrize(
     ("arrays", "complaint"),
     [
-        ({"other": np.zeros(3)}, "holds no weights of td-lambda"),
+        ({"other": np.zeros(3)}, "contains no weights of td-lambda"),
         ({"linear": np.zeros(86), "squashed": np.array(0)}, "87 finite numbers"),
         ({"linear": np.full(87, np.nan), "squashed": np.array(0)}, "87 finite numbers"),
-        ({"linear": np.zeros(87)}, "holds no weights of td-lambda"),
-        ({"tuples": np.zeros((2, 3), np.uint8)}, "holds no weights of td-lambda"),
+        ({"linear": np.zeros(87)}, "contains no weights of td-lambda"),
+        ({"tuples": np.zeros((2, 3), np.uint8)}, "contains no weights of td-lambda"),
         (
             {
                 "tuples": np.full((1, 3), 42, np.uint8),

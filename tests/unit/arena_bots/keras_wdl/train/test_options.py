@@ -21,7 +21,7 @@ def test_windows_must_fit_on_the_board() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layers": "64x"}, '"64x" in layers is none of 128'),
+        ({"layers": "64x"}, '"64x" in layers is not of the form 128'),
         ({"layers": "128 64c3"}, '"64c3" in layers comes after a dense layer'),
         ({"games": "0"}, "games=0 is not a whole number from 2"),
         ({"optimizer": "sgd"}, "optimizer=sgd is not one of adam, rmsprop"),

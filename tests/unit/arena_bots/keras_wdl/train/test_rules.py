@@ -102,5 +102,5 @@ def test_images_of_words_are_images_of_cells(spec: str) -> None:
 
 
 def test_boards_that_do_not_fit_a_word_are_refused() -> None:
-    with pytest.raises(OptionError, match="less than 64 cells, not gomoku"):
+    with pytest.raises(OptionError, match="fewer than 64 cells, not gomoku"):
         Rules(make("gomoku"))
