@@ -80,7 +80,9 @@ class WorkerTrials(Trials):
         self, process: subprocess.Popen[str], store: Path, kinds: Sequence[Kind]
     ) -> Counter[Kind]:
         """Kill processes of each kind in turn while the tournament lasts; return how many of each."""
-        left = deque([kind for _ in range(_ROUNDS) for kind in kinds])
+        left: deque[Kind] = deque()
+        for _ in range(_ROUNDS):
+            left.extend(kinds)
         killed: Counter[Kind] = Counter()
         num_done = 0
         while left:

@@ -6,12 +6,14 @@ import io
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arena.export.dataset import Dataset
+from arena.own import own_python
 from arena_plugins import Checkpoint, OptionReader, PlayResult, Trained, TrainingMatch, hookimpl, load_arrays
 
 if TYPE_CHECKING:
@@ -47,11 +49,12 @@ class WeigherTrainer:
 
     bot = "weigher"
 
-    def __init__(self, steps: int, fail_at: int, stop_at: int, kill_at: int) -> None:
-        self._steps = steps
-        self._fail_at = fail_at
-        self._stop_at = stop_at
-        self._kill_at = kill_at
+    def __init__(self, at: Mapping[str, int]) -> None:
+        self._steps = at["steps"]
+        self._fail_at = at["fail-at"]
+        self._stop_at = at["stop-at"]
+        self._kill_at = at["kill-at"]
+        self._orders = {at["order-at"]: (), at["abort-at"]: ("--now",)}
 
     def train(self, context: TrainingContext) -> Trained:
         """Train, from the checkpoint on where there is one."""
@@ -75,6 +78,8 @@ class WeigherTrainer:
                 raise RuntimeError("failed on purpose")
             if step == self._stop_at:
                 os.kill(os.getpid(), signal.SIGINT)
+            if step in self._orders and resumed is None:
+                _order(context.folder.name, *self._orders[step])
             if step == self._kill_at and resumed is None:
                 os.kill(os.getpid(), signal.SIGKILL)
             checkpoint = Checkpoint(step, {"weights": weights.copy()}, {})
@@ -92,6 +97,17 @@ def _learn_from(folder: Path, game: Game) -> Trained:
     return Trained(_packed(worth), ".npz", facts)
 
 
+def _order(run: str, *options: str) -> None:
+    """Stop a run as another shell does."""
+    command = own_python("-m", "arena", "stop", run, *options)
+    shell = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+    try:
+        shell.wait()
+    finally:
+        # It says so after this process was interrupted.
+        print(shell.communicate()[0], end="")  # noqa: T201 - for the test
+
+
 def _packed(weights: NDArray[np.float64]) -> bytes:
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, weights=weights)
@@ -107,14 +123,16 @@ def make_bot(game: Game, options: Mapping[str, str]) -> Weigher:
 
 @hookimpl
 def make_trainer(options: Mapping[str, str]) -> WeigherTrainer:
-    """Make the trainer; options `steps`, and steps at which it fails, is stopped or, in a new run, killed."""
+    """Make the trainer.
+
+    Options: `steps`, and the steps at which it fails, is stopped or, in a new run, killed or told to end by
+    another process.
+    """
     reader = OptionReader("the trainer weigher", options)
-    numbers = [
-        reader.integer(key, default, low=0, high=10**6)
-        for key, default in (("steps", 5), ("fail-at", 0), ("stop-at", 0), ("kill-at", 0))
-    ]
+    defaults = {"steps": 5, "fail-at": 0, "stop-at": 0, "kill-at": 0, "order-at": 0, "abort-at": 0}
+    at = {key: reader.integer(key, default, low=0, high=10**6) for key, default in defaults.items()}
     reader.done()
-    return WeigherTrainer(*numbers)
+    return WeigherTrainer(at)
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,11 +74,25 @@ def resume(  # noqa: PLR0913 - one parameter an option
 
 
 @click.command(cls=RichCommand)
-@click.argument("tournament", required=False, metavar="[ADDRESS]")
-@click.option("--now", is_flag=True, help="End running matches at once; resuming plays them again.")
+@click.argument("tournament", required=False, metavar="[ADDRESS|RUN]")
+@click.option(
+    "--now",
+    is_flag=True,
+    help="End running matches at once; resuming plays them again. A training run keeps no checkpoint.",
+)
 @db_option
 def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
-    """Stop a tournament that another process runs (default: the last unfinished one)."""
+    """Stop a tournament that another process runs (default: the last unfinished one), or a training run."""
+    from arena.errors import ArenaError
+
+    try:
+        _stop_tournament(tournament, db, now=now)
+    except ArenaError:
+        if tournament is None or not _stop_training(tournament, now=now):
+            raise
+
+
+def _stop_tournament(tournament: str | None, db: str | None, *, now: bool) -> None:
     from arena.cli.output import say
     from arena.coordinator.client import ask
     from arena.coordinator.commands import AbortRun, StopRun
@@ -97,3 +111,22 @@ def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
     answer = ask(db, record.id, AbortRun() if now else StopRun())
     again = "play --attach" if record.type == "play" else "resume"
     say(f"asked {record.name} to stop: {answer}; to go on later: arena {again} {record.name}")
+
+
+def _stop_training(name: str, *, now: bool) -> bool:
+    """Stop the training run of a name; return whether there is one."""
+    from arena.cli.output import say
+    from arena.training.runs import find_run, has_run
+    from arena.training.stopping import ask_to_stop
+
+    if not has_run(name):
+        return False
+    folder, _ = find_run(name)
+    again = f"to go on later: arena train --resume {name}"
+    if not ask_to_stop(folder, at_once=now):
+        say(f"no process trains {name}, or it is suspended: the order was not taken; {again}", err=True)
+    elif now:
+        say(f"{name} ends at once, without another checkpoint; {again}")
+    else:
+        say(f"{name} keeps a checkpoint at its next step and ends; {again}")
+    return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from arena.executor.workspace import workspace
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.resources import num_cores
 from arena.sandbox.tier import Tier
+from arena_plugins.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _WORTH_IT = 3
 """From so many bots on workers are started: that takes as long as the preflights of two quick ones."""
+
+_LOST = "two worker processes died while they tried it; --isolation T2 keeps a bot from killing them"
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,8 +44,9 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[Fault | Exception | None]:
     """Try all bots; yield what came of each, in their order: a fault, what was raised, or None for a pass.
 
-    Bots that would run in this process are tried one after the other. If no further result is asked for, the
-    preflights that still run are ended.
+    Bots that would run in this process are tried one after the other. A bot whose worker died is tried once
+    more, in a new worker; the others go on. If no further result is asked for, the preflights that still run
+    are ended.
 
     Args:
         entries: the bots.
@@ -54,17 +58,27 @@ def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[
         yield from map(_try, entries)
         return
     with workspace() as folder, closing(LocalPool(at_once, folder)) as pool:
-        futures = [pool.call(_try, each) for each in entries]
-        num_done = 0
+        futures = {pool.call(_try, each): number for number, each in enumerate(entries)}
+        found: dict[int, Fault | Exception | None] = {}
+        is_again: set[int] = set()
         try:
-            for future in futures:
-                yield future.result()
-                num_done += 1
-        except BrokenExecutor:
-            # A worker was killed: what it and the others tried is tried here.
-            yield from map(_try, entries[num_done:])
+            for number in range(len(entries)):
+                while number not in found:
+                    for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                        tried = futures.pop(future)
+                        try:
+                            found[tried] = future.result()
+                        except BrokenExecutor:
+                            pool.rebuild()
+                            if tried in is_again:
+                                # Here it might end this process.
+                                found[tried] = PluginError(_LOST)
+                            else:
+                                is_again.add(tried)
+                                futures[pool.call(_try, entries[tried])] = tried
+                yield found.pop(number)
         finally:
-            if num_done < len(futures):
+            if futures:
                 pool.abort()
 
 

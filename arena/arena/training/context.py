@@ -11,6 +11,7 @@ from arena.training import checkpoints
 from arena.training.files import write_whole
 from arena.training.keeping import entrants_in_the_making, entrants_of, keep
 from arena.training.matches import play, stored_matches
+from arena.training.stopping import ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -113,7 +114,16 @@ class Context:
         Raises:
             ConfigError: `name` is not a plain file name, or is reserved for the run itself.
         """
-        if "/" in name or name in {"", ".", "..", checkpoints.NAME, "metrics.jsonl", "run.toml", "lock"}:
+        if "/" in name or name in {
+            "",
+            ".",
+            "..",
+            checkpoints.NAME,
+            "metrics.jsonl",
+            "run.toml",
+            "lock",
+            ORDER,
+        }:
             raise ConfigError(f'"{name}" cannot be the name of a file of a run')
         return write_whole(self.folder / name, content)
 

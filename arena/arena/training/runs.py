@@ -208,7 +208,7 @@ def find_run(name: str) -> tuple[Path, RunSettings]:
         ConfigError: no run has that name, or its settings cannot be read.
     """
     folder = runs_folder() / name
-    if not NAME.match(name) or not (folder / _SETTINGS).is_file():
+    if not has_run(name):
         known = sorted(_names())
         listed = ", ".join(known[:10]) or "none"
         raise ConfigError(f'there is no run "{name}"{nearest(name, known)} (runs: {listed})')
@@ -217,6 +217,11 @@ def find_run(name: str) -> tuple[Path, RunSettings]:
         return folder, msgspec.convert(values, RunSettings)
     except (OSError, ValueError, msgspec.ValidationError) as error:
         raise ConfigError(f"{folder / _SETTINGS} cannot be read: {error}") from error
+
+
+def has_run(name: str) -> bool:
+    """Whether there is a run of that name."""
+    return bool(NAME.match(name)) and (runs_folder() / name / _SETTINGS).is_file()
 
 
 def same_options(settings: RunSettings, options: Mapping[str, str]) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import tomllib
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +14,12 @@ from arena.training.context import Context
 from arena.training.files import held, write_whole
 from arena.training.metrics import MetricsFile
 from arena.training.provenance import Measured, path_of, provenance
+from arena.training.stopping import stop_orders
 from arena_plugins.manager import TRAINERS, load_game, load_plugin
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from types import FrameType
+    from collections.abc import Sequence
 
     from arena.training.context import Watcher
     from arena.training.runs import RunSettings
@@ -63,7 +61,7 @@ def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None
         Stopped: the user stopped it; a checkpoint was saved.
         ArenaError: the trainer, the game or an opponent cannot be made, or the run is finished or in use.
     """
-    with held(folder), _stop_signals() as is_stopping:
+    with held(folder), stop_orders(folder) as is_stopping:
         resumed = checkpoints.load(folder)
         _check_unfinished(folder, settings, 0.0 if resumed is None else resumed[1])
         game = load_game(settings.game)
@@ -164,20 +162,3 @@ def _check_out(out: Path) -> None:
     """
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise ConfigError(f"--out {out} cannot be written: name a file in an existing folder")
-
-
-@contextmanager
-def _stop_signals() -> Generator[Callable[[], bool]]:
-    """Turn the first Ctrl-C or SIGTERM into a request to stop; a second Ctrl-C ends the process as usual."""
-    asked: list[int] = []
-
-    def ask(number: int, _frame: FrameType | None) -> None:
-        asked.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

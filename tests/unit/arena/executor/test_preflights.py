@@ -16,7 +16,7 @@ from arena.executor import preflights
 from arena.executor.preflights import Candidate, run_preflights
 from arena.referee.seats import Fault
 from arena.referee.timecontrol import TimeControl
-from arena_plugins import Spec
+from arena_plugins import PluginError, Spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,14 +112,18 @@ def test_who_hears_enough_ends_the_others(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_after_the_death_of_a_worker_the_rest_is_tried_here(tmp_path: Path) -> None:
+def test_after_the_death_of_a_worker_its_bot_alone_is_tried_again(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     # Its parent, or that of its parent, is the worker.
-    note = f"import os, time; open({str(pids)!r}, 'a').write(str(os.getppid()) + chr(10)); time.sleep(99)"
-    bots = [hanging(note) for _ in range(3)]
+    note = (
+        f"import os, sys, time; open({str(pids)!r}, 'a').write(str(os.getppid()) + chr(10))\n"
+        f"while open({str(pids)!r}).read().count(chr(10)) < 4: time.sleep(0.01)\n"
+        "sys.exit(7)"
+    )
+    bots = [hanging(note, init_s=60.0) for _ in range(3)]
 
     def kill() -> None:
-        while not (pids.exists() and pids.read_text().endswith("\n")):
+        while not (pids.exists() and pids.read_text().count("\n") == 3):
             time.sleep(0.01)
         worker = int(pids.read_text().split()[0])
         while (parent := parent_of(worker)) != os.getpid():
@@ -130,7 +134,19 @@ def test_after_the_death_of_a_worker_the_rest_is_tried_here(tmp_path: Path) -> N
     killer.start()
     faults = list(run_preflights(bots, 3))
     killer.join()
-    assert [fault.termination for fault in faults if isinstance(fault, Fault)] == ["init_timeout"] * 3
+    assert [fault.detail["exit_code"] for fault in faults if isinstance(fault, Fault)] == [7] * 3
+    parents = pids.read_text().split()
+    assert len(parents) == 4
+    assert str(os.getpid()) not in parents
+
+
+def test_a_bot_that_kills_its_workers_ends_neither_the_others_nor_the_arena() -> None:
+    murder = "import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(99)"
+    bots = [candidate("random"), hanging(murder, init_s=60.0), candidate("random")]
+    first, killer, last = run_preflights(bots, 2)
+    assert first is last is None
+    assert isinstance(killer, PluginError)
+    assert "two worker processes died while they tried it" in str(killer)
 
 
 def parent_of(pid: int) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.training import metrics
+from arena.training import metrics, stopping
 from command_line import FAST, CommandLine
 
 if TYPE_CHECKING:
@@ -76,6 +76,42 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_goes_on_exactly(arena: CommandLine
     assert told["resumed_from_step"] == 5
     refused = arena("train", "--resume", "parts", status=2)
     assert "the run parts is finished" in refused.stderr
+
+
+def test_another_shell_stops_a_run_at_its_next_step(arena: CommandLine, runs: Path) -> None:
+    stopped = arena("train", "weigher", "order-at=5", "--recipe", "few", "--name", "parts", status=3)
+    assert (
+        "parts keeps a checkpoint at its next step and ends; to go on later: arena train --resume parts"
+        in (stopped.stdout)
+    )
+    assert [figure.step for figure in metrics.read(runs / "parts")] == list(range(1, 6))
+    arena("train", "--resume", "parts")
+    arena("train", "weigher", "--recipe", "few", "--name", "whole")
+    assert weights_of(runs / "parts") == weights_of(runs / "whole")
+
+
+def test_another_shell_ends_a_run_at_once(arena: CommandLine, runs: Path) -> None:
+    ended = arena("train", "weigher", "abort-at=5", "--recipe", "few", "--name", "parts", status=1)
+    assert "parts ends at once, without another checkpoint" in ended.stdout
+    # Nothing was kept of it, and nothing is left that would end it again.
+    assert not (runs / "parts" / "checkpoint.npz").exists()
+    assert not (runs / "parts" / "order").exists()
+    assert not (runs / "parts" / "weights.npz").exists()
+
+
+def test_an_order_that_nobody_takes_is_withdrawn(arena: CommandLine, runs: Path) -> None:
+    arena("train", "weigher", "--recipe", "few", "--name", "whole")
+    assert not stopping.ask_to_stop(runs / "whole", at_once=False, patience_s=0.0)
+    assert not (runs / "whole" / "order").exists()
+    told = arena("stop", "nobody", status=2)
+    assert "nobody" in told.stderr
+
+
+def test_a_run_begins_though_an_order_was_left(arena: CommandLine, runs: Path) -> None:
+    arena("train", "weigher", "stop-at=5", "--recipe", "few", "--name", "parts", status=3)
+    (runs / "parts" / "order").write_bytes(b"stop")
+    arena("train", "--resume", "parts")
+    assert (runs / "parts" / "weights.npz").exists()
 
 
 def test_a_resumed_run_keeps_what_was_asked_of_it(arena: CommandLine, runs: Path) -> None:
