@@ -87,7 +87,7 @@ def test_an_engine_without_board_is_refused_before_a_tournament_with_openings(tm
     settings = config(
         spec, "random", game="gomoku", isolation=TIERS[0].value, require_tier="T0", init_time=8.0
     )
-    words = 'the engine answered "UNKNOWN command" to BOARD, by which openings are set up'
+    words = 'the engine answered "UNKNOWN command" to BOARD, which sets up openings'
     with pytest.raises(BotFailedError, match=words) as refused:
         check_bots(make_plan(settings))
     said = next(check.detail for check in run_kit(spec, "gomoku", 0.2) if not check.passed)

@@ -86,8 +86,10 @@ def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold i
             cell = action
             height = heights[action] + 1
             heights[action] = height
+            # With gravity the action is a column and the stone lands on its height, counted from the bottom.
             if rules.gravity:
                 cell = (rules.rows - height) * rules.cols + action
+            # A full column, or any filled cell without gravity, is no longer legal.
             if not rules.gravity or height == rules.rows:
                 free[action // _WORD] &= ~(_ONE << np.uint64(action % _WORD))
             stones[player, cell // _WORD] |= _ONE << np.uint64(cell % _WORD)
@@ -129,6 +131,7 @@ def canonicalise(  # noqa: PLR0913, PLR0917 # a kernel has no object that could 
         keys: receives a digest of the image and the player; `[n]`.
     """
     given, image, best = images[:2], images[2:4], images[4:]
+    # Images are compared by player, not by side to move, because the canonical order is by player.
     for row in range(len(own)):
         first = np.int64(player[row])
         for word in range(own.shape[1]):
@@ -152,6 +155,7 @@ def _map(table: NDArray[np.uint64], board: NDArray[np.uint64], image: NDArray[np
         for word in range(image.shape[1]):
             image[side, word] = _ZERO
         for index in range(len(table)):
+            # One table lookup per byte maps eight cells at once.
             byte = (board[side, index // _BYTES] >> np.uint64(8 * (index % _BYTES))) & _BYTE
             if byte != _ZERO:
                 for word in range(image.shape[1]):
@@ -164,6 +168,7 @@ def _is_less(image: NDArray[np.uint64], best: NDArray[np.uint64]) -> bool:
     for word in range(image.shape[1]):
         differing = (image[0, word] ^ best[0, word]) | (image[1, word] ^ best[1, word])
         if differing != _ZERO:
+            # The lowest differing bit is the first differing cell, which decides the order.
             cell = differing & (~differing + _ONE)
             return _stone(image, word, cell) < _stone(best, word, cell)
     return False
@@ -178,6 +183,7 @@ def _stone(board: NDArray[np.uint64], word: Int, cell: np.uint64) -> int:
 
 @inline_kernel
 def _digest(board: NDArray[np.uint64], player: Int) -> np.uint64:
+    # A sequential mix: every word is combined with the digest so far, then scrambled by SplitMix64.
     digest = _mix(np.uint64(player) + _STEP)
     for side in range(2):
         for word in range(board.shape[1]):

@@ -82,6 +82,7 @@ def _serve(descriptor: int) -> None:
         if answer == 0:
             arena.close()
             _begin(recipe, descriptors)
+        # The clone has its own copies; open ones here would keep the bot's pipes from closing.
         for own in descriptors:
             os.close(own)
         arena.send(answer.to_bytes(_LENGTH_BYTES, "little", signed=True))
@@ -166,6 +167,7 @@ def _enter(recipe: Recipe, control: "socket.socket") -> None:
     if scratch is not None:
         socket.send_fds(control, [b"scratch"], [scratch])
         os.close(scratch)
+        # PID 1 of the namespace must reap orphans, so the bot is its child.
         inside = os.fork()
     else:
         inside = 0
@@ -204,6 +206,7 @@ def _set_limits(limits: list[str]) -> None:
         if number is None:
             continue  # this system does not have the limit
         hard = resource.getrlimit(number)[1]
+        # An unprivileged process may lower a hard limit, but never raise it.
         bound = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
         resource.setrlimit(number, (bound, bound))
 
@@ -217,6 +220,7 @@ def _take_role(recipe: Recipe) -> list[str]:
     adapter_reads, from_engine = os.pipe()
     adapter = os.getpid()
     if os.fork():
+        # The parent keeps its pid, which the arena watches, and becomes the adapter.
         os.close(to_engine)
         os.close(from_engine)
         os.set_inheritable(adapter_reads, True)  # noqa: FBT003 - the parameter is positional only
@@ -240,6 +244,7 @@ def _lock_in(recipe: Recipe) -> None:
         from arena.sandbox.launch import landlock, seccomp
 
         tracer = _tracer(recipe)
+        # Landlock first: seccomp then forbids the system calls that set it up.
         if "read" in recipe:
             landlock.restrict(*(recipe.get(key, []) for key in ("read", "names", "write", "device")))
         machine, extra = os.uname().machine, recipe.get("allow", [])

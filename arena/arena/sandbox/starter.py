@@ -81,6 +81,7 @@ class _Starter:
     def close(self) -> None:
         """End the starter; the processes it has started continue."""
         self._socket.close()
+        # A forked child must not kill the starter of its parent.
         if self.owner == os.getpid():
             self._process.kill()
             self._process.wait()
@@ -133,12 +134,14 @@ def _request(recipe: bytes, more: list[int]) -> Spawned:
             theirs.callback(os.close, fd)
         for fd in (our_in, our_out, our_err):
             ours.callback(os.close, fd)
+        # SEQPACKET keeps the messages of a container apart.
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         theirs.callback(there.close)
         ours.callback(here.close)
         here.setblocking(False)  # noqa: FBT003 - the parameter is positional only
         descriptors = [their_in, their_out, their_err, there.fileno(), *more]
         pid = _own_starter().request(recipe, descriptors)
+        # From here on the caller owns this side's descriptors, so the stack must not close them.
         ours.pop_all()
     return Spawned(pid, our_in, our_out, our_err, here)
 

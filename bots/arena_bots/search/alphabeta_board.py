@@ -93,6 +93,7 @@ def empty_board(geometry: Geometry) -> Board:
     """Return the position before the first action."""
     num_cells = geometry.rows * geometry.columns
     through = geometry.reach[:, 0, 0].astype(np.int64)
+    # Both players' gains share one 64-bit word, 32 bits each, so one addition updates both.
     each = _gain(geometry.k, 0, 0)
     return Board(
         codes=np.zeros(int(geometry.reach[:, 1:, 0].max()) + 1, np.uint8),
@@ -120,6 +121,7 @@ def _reach(rows: int, columns: int, k: int) -> NDArray[np.uint16]:
 
 def _gain(k: int, own: int, other: int) -> int:
     """Return the gain of one more own stone in a window; n < k stones of one player are worth 4^(n - 1)."""
+    # A window with stones of both players can no longer become a line.
     if own and other:
         return 0
     worth = [0, *(4**number for number in range(k - 1)), 0]
@@ -165,6 +167,7 @@ def gain_of(board: Board, cell: np.uint64, player: int) -> int:
 @inline_kernel
 def without_lines(gain: int) -> int:
     """Return the part of a gain that remains if the stone does not win, as in a row that is too long."""
+    # Subtract the gain rounded to a multiple of BIG; the mask -BIG keeps the bits from BIG up.
     return gain - ((gain + LINE) & -BIG)
 
 
@@ -186,6 +189,7 @@ def put(geometry: Geometry, board: Board, action: int, player: int) -> None:
         code = board.codes[row[0]]
         board.codes[row[0]] = code + step
         change = geometry.changes[player, code]
+        # Nothing changes for a window that stays mixed, so the inner loop is skipped.
         if change:
             for number in range(1, geometry.k):
                 board.gains[row[number]] += change

@@ -52,6 +52,7 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object that could ho
     `threats[1]` are scratch space for playouts. `path` is scratch space `[max_length + 1]`, `free`
     `[num_actions]`. If `is_uniform` is None, rollouts are tactical, and only those are compiled.
     """
+    # A node may get as many children as there are actions, so that much space must be left.
     room = len(nodes) - layout.num_actions
     board, threat = boards[1], threats[1]
     for made in range(playouts):
@@ -64,12 +65,14 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object that could ho
         path[0] = 0
         while True:
             if not nodes[node].count:
+                # A leaf gets children at its second visit; the first visit ends here and plays it out.
                 if node and (not nodes[node].visits or is_end(nodes, node) or not has_room):
                     break
                 size = _expand(nodes, size, node, board, layout)
             chance[0], node = select(nodes, node, rule, chance[0])
             place = landing(board, np.int64(nodes[node].action), layout)
             board[place] = stone
+            # Uniform rollouts without proofs need no threats, so their upkeep is saved.
             if not is_uniform or proves:
                 note_threats(board, place, stone, threat, layout)
             stone = MOVER + OTHER - stone
@@ -78,6 +81,7 @@ def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object that could ho
         if not nodes[node].visits:
             proof = _known(board, place, stone, threat, depth == num_empty, layout, proves)
             settle(nodes, path, depth, proof, proves)
+        # The playout's result is for the side to move; the minus turns it to the player who moved here.
         if is_end(nodes, node):
             result = DRAW - np.int64(nodes[node].proof)
         elif is_uniform is None:
@@ -94,6 +98,7 @@ def _restore(boards: NDArray[np.uint8], threats: NDArray[np.uint16]) -> None:
     for place in range(boards.shape[1]):
         boards[1, place] = boards[0, place]
     for stone in (MOVER, OTHER):
+        # Only the used part of each list is copied: its length is at index 0.
         for index in range(1 + np.int64(threats[0, stone, 0])):
             threats[1, stone, index] = threats[0, stone, index]
 

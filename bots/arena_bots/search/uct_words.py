@@ -51,6 +51,7 @@ def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object that could ho
     `path` is scratch space `[max_length + 1]`, `free` `[num_actions]`. If `free` is None, rollouts are
     tactical, and only those are compiled.
     """
+    # A node may get as many children as there are actions, so that much space must be left.
     room = len(nodes) - layout.num_actions
     for made in range(playouts):
         has_room = size <= room
@@ -61,6 +62,7 @@ def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object that could ho
         path[0] = 0
         while True:
             if not nodes[node].count:
+                # A leaf gets children at its second visit; the first visit ends here and plays it out.
                 if node and (not nodes[node].visits or is_end(nodes, node) or not has_room):
                     break
                 size = _expand(nodes, size, node, landings(mover | other, layout), layout)
@@ -70,6 +72,7 @@ def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object that could ho
             path[depth] = node
         if not nodes[node].visits:
             settle(nodes, path, depth, _known(mover, other, layout, proves), proves)
+        # The playout's result is for the side to move; the minus turns it to the player who moved here.
         if is_end(nodes, node):
             result = DRAW - np.int64(nodes[node].proof)
         elif free is None:

@@ -72,6 +72,7 @@ class Leaf:
         self._cpu_s = 0.0
         self._seen_bytes = 0
         self._freezer = self._cpu = -1
+        # Kept open, because every pause of the bot writes to it.
         self._freezer = os.open(f"{path}/cgroup.freeze", os.O_WRONLY | os.O_CLOEXEC)
         try:
             self._cpu = os.open(f"{path}/cpu.stat", os.O_RDONLY | os.O_CLOEXEC)
@@ -94,6 +95,7 @@ class Leaf:
             _write(f"{self.path}/memory.max", str(memory_bytes))
             with suppress(FileNotFoundError):  # the kernel has no swap accounting
                 _write(f"{self.path}/memory.swap.max", "0")
+            # With oom.group the kernel kills the whole bot, not just its largest process.
             _write(f"{self.path}/memory.oom.group", "1")
         if "pids" in controllers:
             _write(f"{self.path}/pids.max", str(tasks))
@@ -140,6 +142,7 @@ class Leaf:
         self._close()
         deadline = time.monotonic() + _REMOVAL_S
         while not (removed := _remove(self.path)) and time.monotonic() < deadline:
+            # rmdir fails with EBUSY until the kernel has released the last killed process.
             time.sleep(_STEP_S)
         return removed
 
@@ -271,6 +274,7 @@ def _divide(own: Path, controllers: Sequence[str]) -> None:
     try:
         main.mkdir(exist_ok=True)
         for _ in range(_NUM_ROUNDS):
+            # Reading and moving is not atomic: a process forked meanwhile is found in the next round.
             pids = _pids(own)
             for pid in pids:
                 with suppress(ProcessLookupError):
@@ -287,6 +291,7 @@ def _is_abandoned(name: str) -> bool:
     if not name.startswith(_LEAF):
         return False
     owner, _, start_time = name.removeprefix(_LEAF).rpartition("-")[0].partition("-")
+    # The start time tells an arena from a later process that got its pid.
     return owner.isdigit() and _read_start_time(int(owner)) != start_time
 
 

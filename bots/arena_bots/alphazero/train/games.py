@@ -128,6 +128,7 @@ def list_lasting(
             lasting[lane, action] = False
         occupied = own[lane] | opp[lane]
         cells = landings(occupied, layout) & ~completing(own[lane], layout)
+        # With one empty cell left, every action ends the match.
         if layout.max_length - num_bits(occupied) <= 1:
             continue
         while cells:

@@ -97,6 +97,7 @@ def new_rollouts(lanes: int, num_actions: int, max_length: int) -> Rollouts:
 def find(table: SearchTables, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
     """Return the entry of a position, or the free entry where it belongs; linear probing."""
     mask = np.uint64(table.own.shape[1] - 1)
+    # Multiplicative hashing: the high bits are folded into the index. Probing ends, since entries stay free.
     word = own * _MIX[0] ^ opp * _MIX[1]
     place = np.int64((word ^ (word >> _SHIFT)) & mask)
     while table.own[lane, place] != _NOTHING and (
@@ -136,12 +137,14 @@ def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its
                 rollouts.depth[lane] = rollouts.known[lane] = 0
                 continue
             place = find(table, lane, own, opp)
+            # An empty entry holds _NOTHING, so comparing one word tells whether `find` found the position.
             is_known = table.own[lane, place] == own
             if not is_known and table.size[lane] < most:
                 leaves.own[lane], leaves.opp[lane] = own, opp
                 leaves.waits[lane] = True
                 break
             if is_known and rollouts.known[lane] == depth:
+                # Statistics are used only while the whole path is in the table; after a gap play is random.
                 action = _select(table, rollouts, lane, place, depth == 0, scales)
                 rollouts.entries[lane, depth] = place
                 rollouts.known[lane] = depth + 1
@@ -192,6 +195,7 @@ def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold 
 @inline_kernel
 def _any_action(own: np.uint64, opp: np.uint64, rollouts: Rollouts, lane: Int, layout: Layout) -> Int:
     """Return a legal action, selected by the lane's random number and the position."""
+    # The uniform number is scaled to 24 bits, the precision of a float32.
     word = (own ^ opp * _MIX[0]) * _MIX[1] ^ np.uint64(np.float32(16777216) * rollouts.chance[lane])
     start = np.int64((word >> _SHIFT) % np.uint64(layout.num_actions))
     while not land(own | opp, start, layout):
@@ -203,6 +207,7 @@ def _any_action(own: np.uint64, opp: np.uint64, rollouts: Rollouts, lane: Int, l
 def _back_up(table: SearchTables, rollouts: Rollouts, lane: Int, result: np.float32) -> None:
     """Add a result, for the side to move at the rollout's end, to all positions on the path with an entry."""
     depth = np.int64(rollouts.depth[lane])
+    # The result is for the side to move at the end; it changes sign with every ply up the path.
     for index in range(np.int64(rollouts.known[lane])):
         place, action = rollouts.entries[lane, index], rollouts.actions[lane, index]
         table.visits[lane, place, action] += 1
@@ -220,6 +225,7 @@ def fill(table: SearchTables, leaves: Leaves, layout: Layout) -> None:
         table.own[lane, place], table.opp[lane, place] = own, opp
         table.size[lane] += 1
         top, weight = _LEAST, np.float32(0)
+        # Softmax over the legal actions; subtracting the largest logit keeps exp from overflowing.
         for action in range(layout.num_actions):
             if land(own | opp, action, layout):
                 top = max(top, leaves.logits[lane, action])
@@ -250,6 +256,7 @@ def prune(
             mover, other = table.own[lane, place], table.opp[lane, place]
             if mover == _NOTHING:
                 continue
+            # An entry is reachable if it contains all stones of the position, seen from the same player.
             is_turned = (num_bits(mover | other) - stones) % 2 != 0
             mine, theirs = (other, mover) if is_turned else (mover, other)
             if own[lane] & ~mine or opp[lane] & ~theirs:

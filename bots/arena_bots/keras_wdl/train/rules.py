@@ -79,6 +79,7 @@ class Rules:
     def image(self, words: NDArray[np.uint64], symmetry: int) -> NDArray[np.uint64]:
         """Return the images of words under a symmetry."""
         table = self._images[symmetry]
+        # A symmetry moves each bit independently, so eight table lookups give the image of a word.
         turned = np.zeros_like(words)
         for number in range(_BYTES):
             part = (words >> np.uint64(8 * number)).astype(np.uint8)
@@ -124,6 +125,7 @@ def _look(
 ) -> None:
     for row in range(len(own)):
         occupied = own[row] | opp[row]
+        # Cells where the opponent would win; computed once, because the action does not change them.
         answers = completing(opp[row], layout)
         for action in range(layout.num_actions):
             stone = land(occupied, action, layout)
@@ -139,9 +141,11 @@ def _look(
             else:
                 free = landings(occupied | stone, layout)
                 threats = completing(mine, layout) & free
+                # The opponent answers first: its win at hand counts before any own threats.
                 if answers & free:
                     kinds[row, action] = LOST
                 elif threats & (threats - _ONE):
+                    # Two cells complete a line, and the opponent can fill only one of them.
                     kinds[row, action] = SURE
                 else:
                     kinds[row, action] = OPEN

@@ -90,6 +90,7 @@ def forget(memory: Memory) -> None:
 
 @inline_kernel
 def _entry(own: np.uint64, opp: np.uint64, last: np.uint64, memory: Memory) -> Int:
+    # Multiplicative hashing: products carry differences upwards, so the high bits are folded into the index.
     word = own * _MIX[0] ^ opp * _MIX[1] ^ last * _MIX[2]
     return np.int64((word ^ (word >> _SHIFT)) & np.uint64(len(memory.own) - 1))
 
@@ -104,6 +105,7 @@ def paint(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
     cells: Cells,
 ) -> None:
     """Write one position into `planes[row]`; `planes` is `[n, planes, rows * columns]`."""
+    # The first player moves whenever both have the same number of stones.
     side = np.float32(num_bits(own) == num_bits(opp))
     count = planes.shape[1]
     for cell in range(len(cells.bits)):
@@ -148,6 +150,7 @@ def gather(leaves: Leaves, memory: Memory, cells: Cells, planes: NDArray[np.floa
             for action in range(memory.logits.shape[1]):
                 leaves.logits[lane, action] = memory.logits[entry, action]
             continue
+        # Not in the cache: the position gets the next row of the batch, and `scatter` finds it by `places`.
         paint(planes, count, own, opp, last, cells)
         leaves.places[lane] = count
         count += 1
@@ -173,10 +176,12 @@ def scatter(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold 
         own, opp = leaves.own[lane], leaves.opp[lane]
         last = leaves.last[lane] if sees_last else _ZERO
         entry = _entry(own, opp, last, memory)
+        # A direct-mapped cache: whatever was in the entry is replaced.
         memory.own[entry], memory.opp[entry], memory.last[entry] = own, opp, last
         memory.worth[entry] = leaves.worth[lane] = min(max(worth[row], np.float32(-1)), np.float32(1))
         for action in range(layout.num_actions):
             place = action
+            # A network with one logit per cell has it on the cell where the action's stone lands.
             if by_cell:
                 stone = land(own | opp, action, layout)
                 place = np.int64(cells.places[bit_number(stone)]) if stone else 0

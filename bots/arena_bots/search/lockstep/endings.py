@@ -38,8 +38,10 @@ def sensible(own: np.uint64, opp: np.uint64, layout: Layout) -> np.uint64:
     """
     cells, dangers = landings(own | opp, layout), completing(opp, layout)
     forced = cells & dangers
+    # `x & (x - 1)` clears the lowest bit; a rest means two threats, which cannot both be parried.
     if forced:
         cells = _ZERO if forced & (forced - _ONE) else forced
+    # With gravity, a stone on the cell directly below a danger lets the opponent complete it.
     return cells & ~(dangers >> _ONE) if layout.gravity else cells
 
 
@@ -78,9 +80,11 @@ def ending(own: np.uint64, opp: np.uint64, layout: Layout, frames: NDArray[np.ui
             frames[depth, _BEST] = frames[depth - 2, _BEST] if depth > 1 else _ZERO
         while True:
             if value != _OPEN:
+                # A result for the side to move below is the opposite here; `_BEST` holds results plus 1.
                 frames[depth, _BEST] = max(frames[depth, _BEST], np.uint64(1 - value))
                 value = _OPEN
             cells, best = frames[depth, _CELLS], frames[depth, _BEST]
+            # Beta: what the opponent already has one ply earlier, seen from this side.
             bound = _TWO - frames[depth - 1, _BEST] if depth else _TWO
             if cells and best < bound:
                 break

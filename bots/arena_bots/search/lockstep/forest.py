@@ -149,5 +149,6 @@ def mean(forest: Forest, lane: Int, node: Int, action: Int) -> np.float32:
     """Return the mean value of a tried action for its player; the exact result if it is proven."""
     child = np.int64(forest.child[lane, node, action])
     if child and forest.proof[lane, child] != UNKNOWN:
+        # A proof is for the side to move at the child, so its sign is turned for the player of the action.
         return np.float32(np.int64(forest.proof[lane, child]) - DRAW)
     return forest.total[lane, node, action] / np.float32(forest.visits[lane, node, action])

@@ -123,6 +123,7 @@ def _arrive(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold 
     """Record the position after an action without a node, and add a node for it if there is space."""
     own, opp = forest.own[lane, node], forest.opp[lane, node]
     stone = land(own | opp, action, layout)
+    # The child sees the board from the other side, so own and opp are swapped.
     leaves.own[lane], leaves.opp[lane], leaves.last[lane] = opp, own | stone, stone
     proof = solved(opp, own | stone, layout, ending_cells, scratch)
     leaves.proof[lane] = proof
@@ -146,6 +147,7 @@ def grow(forest: Forest, leaves: Leaves, layout: Layout) -> None:
         if not depth:
             continue
         proof = np.int64(leaves.proof[lane])
+        # A proof is a result for the side to move at the leaf; each step up changes the side.
         value = leaves.worth[lane] if proof == UNKNOWN else np.float32(DRAW - proof)
         for index in range(depth - 1, -1, -1):
             value = -value
@@ -161,6 +163,7 @@ def _spread(forest: Forest, leaves: Leaves, layout: Layout, lane: Int, node: Int
     """Turn logits into priors of the actions that are worth searching."""
     own, opp = forest.own[lane, node], forest.opp[lane, node]
     cells = _candidates(own, opp, layout)
+    # Softmax over the candidates alone; subtracting the largest logit keeps exp from overflowing.
     top, rest = np.float32(-3e38), cells
     while rest:
         top = max(top, leaves.logits[lane, layout.actions[bit_number(rest)]])
@@ -180,6 +183,7 @@ def _candidates(own: np.uint64, opp: np.uint64, layout: Layout) -> np.uint64:
     """Return the cells to search; at a root that is decided at once, those that win or parry one threat."""
     legal = landings(own | opp, layout)
     wins = completing(own, layout) & legal
+    # A root may be decided at once and is searched nevertheless, for its priors and its move.
     if wins:
         return wins
     cells = sensible(own, opp, layout)
@@ -205,6 +209,7 @@ def _prove(forest: Forest, leaves: Leaves, lane: Int, depth: Int) -> None:
                 continue
             child = np.int64(forest.child[lane, node, action])
             found = np.int64(forest.proof[lane, child]) if child else UNKNOWN
+            # A child that is lost for its mover is won for this node, which needs no further proof.
             if found == LOSS:
                 best = WIN
                 break
@@ -239,6 +244,7 @@ def keep(forest: Forest, moves: NDArray[np.int32], moved: NDArray[np.int32], kep
         size = np.int64(forest.size[lane])
         count = 0
         for node in range(size):
+            # In one pass: parents come before their children, so `moved` of the parent is already known.
             above = np.int64(forest.parent[lane, node])
             is_below = node == root or (node > root and above >= root and moved[above] != NOWHERE)
             moved[node] = count if is_below else NOWHERE

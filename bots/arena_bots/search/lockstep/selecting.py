@@ -46,6 +46,7 @@ def node_value(forest: Forest, lane: Int, node: Int) -> np.float32:
             visits += count
     if not visits:
         return forest.worth[lane, node]
+    # The network's value counts like one visit beside the prior-weighted mean of the searched actions.
     number = np.float32(visits)
     return (forest.worth[lane, node] + number * weighted / seen) / (_ONE + number)
 
@@ -67,6 +68,7 @@ def _score(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold i
     if forest.visits[lane, node, action]:
         value = mean(forest, lane, node, action)
     logit = np.log(max(forest.prior[lane, node, action], _TINY))
+    # Values in [-1, 1] are mapped to [0, 1], the range for which the scale is meant.
     return np.float32(logit + scale * (value + _ONE) * _HALF)
 
 
@@ -80,6 +82,7 @@ def select(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
 
 @inline_kernel
 def _select_puct(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
+    # The node's own evaluation counts as one visit.
     visits, total = 1, forest.worth[lane, node]
     for action in range(forest.prior.shape[2]):
         visits += np.int64(forest.visits[lane, node, action])
@@ -91,6 +94,7 @@ def _select_puct(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
         prior = forest.prior[lane, node, action]
         if prior < 0:
             continue
+        # Kept in case every action is proven lost: one of them must be returned.
         any_action = action
         if _is_lost(forest, lane, node, action):
             continue
@@ -107,6 +111,7 @@ def _select_improved(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
     """Return the action whose share of visits is furthest below its improved probability (section 5)."""
     value, scale = node_value(forest, lane, node), _scale(forest, lane, node, rule)
     top, visits = _LEAST, 0
+    # Softmax of the scores; subtracting the largest keeps exp from overflowing.
     for action in range(forest.prior.shape[2]):
         if forest.prior[lane, node, action] >= 0:
             top = max(top, _score(forest, lane, node, action, value, scale))
@@ -150,6 +155,7 @@ def halve(
         value, scale = node_value(forest, lane, 0), _scale(forest, lane, 0, rule)
         best = _LEAST
         for action in range(forest.prior.shape[2]):
+            # Only actions at the current level of the schedule compete.
             if forest.prior[lane, 0, action] < 0 or forest.visits[lane, 0, action] != wanted[lane]:
                 continue
             score = gumbel[lane, action] + _score(forest, lane, 0, action, value, scale)

@@ -120,6 +120,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
         elif player == rival:
             state, action = shallow_action(state, own, opp, layout)
         else:
+            # `begun` has one bit per player: whether it has an after-state to learn from.
             is_begun = begun >> player & 1
             state, action = _move(
                 layout, windows, learner, numbers, state, own, opp, player, is_begun, results
@@ -163,13 +164,16 @@ def _move(  # noqa: PLR0913, PLR0917 # as above
         return state, layout.actions[bit_number(wins)]
     state, best, most = _best(layout, windows, learner, numbers, state, own, opp, allowed)
     if is_begun:
+        # The target of the last after-state is the value of the next one, before any exploration.
         _update(learner, numbers, player, np.float64(1) if wins else numbers[GAMMA] * most, results)
     trace, last = learner.traces[player], learner.last[player]
     if explores:
+        # An exploratory action cuts the trace: later rewards do not belong to earlier after-states.
         trace[:] = 0
         state, best = random_action(state, own | opp, layout)
     stone = land(own | opp, best, layout)
     value = _value(learner, numbers, windows, own | stone, opp, last)
+    # The derivative of tanh, or of the identity.
     slope = 1 - value * value if numbers[SQUASHED] > 0 else np.float64(1)
     for feature in range(NUM_FEATURES):
         trace[feature] = numbers[GAMMA] * numbers[LAMBDA] * trace[feature] + slope * last[feature]
@@ -199,6 +203,7 @@ def _best(  # noqa: PLR0913, PLR0917 # as above
         if worth > most:
             best, most, count = action, worth, 1
         elif worth == most:
+            # Reservoir sampling: the n-th equal action replaces the choice with probability 1/n.
             count += 1
             state, number = draw(state, count)
             if number == 0:
@@ -247,6 +252,7 @@ def _value(  # noqa: PLR0913, PLR0917 # as above
         stones &= stones - np.uint64(1)
     middle = own >> np.uint64(_MIDDLE_COLUMN * (ROWS + 1)) & np.uint64((1 << ROWS) - 1)
     features[MIDDLE] = np.float64(num_bits(middle)) / ROWS
+    # A window counts for a player only if the other one has no stone in it.
     own_lines = other_lines = 0
     for window in windows:
         has_own, has_other = own & window != _ZERO, opp & window != _ZERO

@@ -124,6 +124,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
     for entry in range(desk.trial.shape[0]):
         total = np.int32(0)
         for column in range(COLUMNS):
+            # Key 1 is an empty column.
             total += parts[column, 1, entry]
         desk.entries[0, entry] = total
     state, start = opening_length(state, rates[OPENING])
@@ -190,6 +191,7 @@ def _best_action(  # noqa: PLR0913, PLR0917 # as above
         if best < 0 or desk.scores[action] > desk.scores[best]:
             best, count = action, 1
         elif desk.scores[action] == desk.scores[best]:
+            # Reservoir sampling: the n-th equal action replaces the choice with probability 1/n.
             count += 1
             state, number = draw(state, count)
             if number == 0:
@@ -212,12 +214,15 @@ def _enter(  # noqa: PLR0913, PLR0917 # as above
     shift = np.uint64(action) * _LANE
     occupied = own | opp
     first = opp if ply & 1 else own
+    # The key of a column is its occupied bits plus the first player's bits plus one at the bottom: the sum
+    # carries through the stones, which gives 2^height plus the first player's stones.
     bottom = np.uint64(1) << shift
     lane = _KEY << shift
     new = ((first & lane) + (occupied & lane) + bottom) >> shift
     occupied ^= stone
     first &= ~stone
     old = ((first & lane) + (occupied & lane) + bottom) >> shift
+    # A stone changes only its own column, so only that column's part of each entry is replaced.
     add, drop = parts[action, np.int64(new)], parts[action, np.int64(old)]
     for entry in range(after.shape[0]):
         after[entry] = before[entry] + (add[entry] - drop[entry])
@@ -263,12 +268,14 @@ def _learn_from(  # noqa: PLR0913, PLR0917 # as above
         weights, sums, sizes = memory.weights[ply & 1], memory.sums[ply & 1], memory.sizes[ply & 1]
         entries = desk.entries[ply]
         value = np.float32(math.tanh(_total(weights, entries)))
+        # Gradient of the squared error through tanh.
         change = (target - value) * (1 - value * value)
         error += abs(target - value)
         step = rates[ALPHA] * change
         size = abs(change)
         for number in range(entries.shape[0]):
             entry = np.uint32(entries[number])
+            # The rate follows how consistent past changes were: 1 if all had one sign, near 0 if they cancel.
             ratio = abs(sums[entry]) / sizes[entry] if sizes[entry] > 0 else np.float32(1)
             weights[entry] += step * (_LEAST_RATE + (1 - _LEAST_RATE) * ratio * ratio)
             sums[entry] += change

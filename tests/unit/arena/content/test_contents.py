@@ -266,7 +266,9 @@ def test_many_writers_of_one_content(tmp_path: Path) -> None:
 
 def test_a_home_that_cannot_be_written(tmp_path: Path, home: Path) -> None:
     home.write_text("a file")
-    with pytest.raises(StoreError, match=r"cannot write .*content .*bots start from there; free some space"):
+    with pytest.raises(
+        StoreError, match=r"cannot write .*content .*the folder that bots start from; free some space"
+    ):
         keep_content(tree(write(tmp_path / "bot", FILES)))
 
 

@@ -122,5 +122,5 @@ def test_no_room_to_unpack(tmp_path: Path, home: Path) -> None:
     path = write_submission(Submission(FILES, ".zip"), tmp_path)
     home.mkdir()
     (home / "content").write_text("in the way")
-    with pytest.raises(StoreError, match="bots start from there; free some space"):
+    with pytest.raises(StoreError, match="the folder that bots start from; free some space"):
         one(path)

@@ -221,7 +221,7 @@ def test_children_are_counted_as_far_as_need_be() -> None:
 
 
 def test_t0_has_no_process() -> None:
-    with pytest.raises(ConfigError, match="no processes"):
+    with pytest.raises(ConfigError, match="does not start processes"):
         spawn(["/bin/true"], Tier.T0)
 
 

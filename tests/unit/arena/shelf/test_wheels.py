@@ -52,7 +52,7 @@ def test_metadata_that_say_nothing(metadata: str, tmp_path: Path) -> None:
 
 def test_two_distributions_in_one(tmp_path: Path) -> None:
     path = make_wheel(tmp_path, "my_bot", {}, {"other-1.0.dist-info/METADATA": "Name: other\nVersion: 1.0\n"})
-    with pytest.raises(PluginError, match="or has not the metadata of one distribution"):
+    with pytest.raises(PluginError, match="or lacks the metadata of exactly one distribution"):
         read_wheel(path)
 
 
@@ -60,7 +60,7 @@ def test_two_distributions_in_one(tmp_path: Path) -> None:
 def test_a_file_that_is_no_zip(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "my_bot-1.0-py3-none-any.whl"
     path.write_bytes(content)
-    with pytest.raises(PluginError, match="or has not the metadata of one distribution"):
+    with pytest.raises(PluginError, match="or lacks the metadata of exactly one distribution"):
         read_wheel(path)
 
 

@@ -162,7 +162,7 @@ def test_a_file_beside_it_can_be_imported(write: Write) -> None:
 
 
 def test_what_cannot_be_an_agent_is_refused(write: Write) -> None:
-    with pytest.raises(PluginError, match=r"agent\.py defines nothing that can be called"):
+    with pytest.raises(PluginError, match=r"agent\.py defines no function"):
         bot_of(write("x = 1"))
     with pytest.raises(PluginError, match="connect-four, not tic-tac-toe"):
         bot_of(write(HUMAN), "tic-tac-toe")

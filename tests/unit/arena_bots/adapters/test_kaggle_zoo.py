@@ -116,5 +116,5 @@ def test_compiled_code_finds_the_path_in_a_container_alone(*, late: bool, tmp_pa
         if tier is Tier.T3:
             assert text == ""
         else:
-            assert f"compiled code finds {PLACE} in tier T3 alone" in text
+            assert f"compiled code can open {PLACE} only in tier T3" in text
             assert "OperationalError: unable to open database file" in text

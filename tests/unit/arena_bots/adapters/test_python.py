@@ -157,7 +157,7 @@ def test_a_folder_without_a_bot_says_so(tmp_path: Path) -> None:
 def test_a_helper_may_not_be_called_as_a_library(write: Write) -> None:
     helper = write("", "random.py")
     with pytest.raises(
-        OptionError, match=r"with=random\.py could not be imported, .* module random is installed"
+        OptionError, match=r"with=random\.py cannot be imported, .* module random is installed"
     ):
         first_action(write(source()), **{"with": str(helper)})
 
