@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials serve-trials installs browsers format lint types contracts coverage clean
+.PHONY: demo test check bench book simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -87,6 +87,11 @@ time-trials: $(VENV)/.installed-test
 
 serve-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/serve_load.py
+
+# The figures of every page of a store, and of its JSON, against those of the commands: make numbers STORE=arena.db
+STORE = $(DEMO)/arena.db
+numbers: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/page_numbers.py $(STORE)
 
 gomocup-trials: $(VENV)/.installed-test
 	$(BIN)/python tests/support/gomocup_zoo.py --matches 20

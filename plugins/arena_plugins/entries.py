@@ -150,7 +150,13 @@ def offers(group: str, path: Sequence[str] | None = None) -> Iterator[Entry]:
     for name, distribution, points in _installed(folders, tuple(map(_stamp, folders))):
         for point in points:
             if point.group == group:
-                yield Entry(point.name, point.value, name, distribution.version)
+                yield Entry(point.name, point.value, name, _version_of(distribution))
+
+
+@lru_cache(maxsize=256)
+def _version_of(distribution: Distribution) -> str:
+    """Return the version of a distribution of `_installed`; asking for it parses all its metadata."""
+    return distribution.version
 
 
 @lru_cache(maxsize=8)

@@ -21,9 +21,9 @@ FAST = ("--isolation", "none", "--require-tier", "T0", "--executor", "inline", "
 class CommandLine:
     """Calls `arena`; everything it keeps lies in `folder`, except compiled kernels, which a run shares."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, db: Path | None = None) -> None:
         self.folder = folder
-        self.db = folder / "arena.db"
+        self.db = db or folder / "arena.db"
         self._env = {
             "ARENA_DB": str(self.db),
             "ARENA_HOME": str(folder / "home"),

@@ -36,7 +36,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     form: str,
     db: str | None,
 ) -> None:
-    """Rate the bots of one game over all stored tournaments.
+    """Rate the bots of one game over all stored tournaments; with --tournament alone, show its standings.
 
     Bots are compared within a pool: matches under one limit, run in one way. --bot shows some rows of the
     whole table; with --refit only the matches of these bots are rated.

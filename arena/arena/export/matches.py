@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError, ExportError, IllegalMoveError, InvalidMoveError
@@ -106,10 +107,16 @@ def check_replaceable(out: Path) -> None:
         raise ConfigError(f"{out} is a folder; name a file")
 
 
+@lru_cache(maxsize=32)
+def _game(spec: str) -> Game:
+    """Load a game once for all its matches."""
+    return load_game(spec)
+
+
 def can_write(game: str, form: str) -> bool:
     """Return whether matches of a game, given as a spec, can be written in one of `MATCH_FORMATS`."""
     try:
-        return _can_say(load_game(game), form)
+        return _can_say(_game(game), form)
     except PluginError:
         return False
 
@@ -242,7 +249,7 @@ class MatchWriter:
 
     def _game(self, spec: str) -> Game:
         if spec not in self._games:
-            self._games[spec] = load_game(spec)
+            self._games[spec] = _game(spec)
         return self._games[spec]
 
 

@@ -69,6 +69,9 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
     reason: str = ""
+    """What happened at the end; of a void match first why it is void."""
+    void_reason: str = ""
+    """Why it is declared void; empty where it counts."""
     tc: str = ""
     clock_ms: tuple[int, int] | None = None
     """What both clocks showed at the start."""
@@ -120,7 +123,7 @@ class Replay:
             stored=recorded.stored,
         )
         end = self._event(self.num_plies + 2, over, t, self.num_plies)
-        views[-1] = reduce(view, end).matches[number]
+        views[-1] = replace(reduce(view, end).matches[number], void_reason=recorded.void_reason)
         marks = _marks(views[-1], recorded)
         return tuple(_marked(match, marks) for match in views)
 

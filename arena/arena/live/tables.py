@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from arena.live.views import RESULTS
+from arena.live.views import RESULTS, end_word
 from arena.naming import match_address
 
 Standing: TypeAlias = Literal["", "new", "in", "left", "out"]
@@ -155,6 +155,11 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     def address(self) -> str:
         """What the match is called: `live1/89`."""
         return match_address(self.tournament, self.number, self.attempt, self.outcome)
+
+    @property
+    def end(self) -> str:
+        """One word for how it ended."""
+        return end_word(self.termination, self.void_reason)
 
     @property
     def result(self) -> str:

@@ -96,6 +96,9 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """Empty while it is played."""
     termination: str = ""
     reason: str = ""
+    """What happened at the end; of a void match first why it is void."""
+    void_reason: str = ""
+    """Why it is declared void; empty where it counts."""
     trouble: str = ""
     """Why the board stands still although the match goes on; empty when all is well."""
     is_stalled: bool = False
@@ -105,6 +108,16 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     def is_over(self) -> bool:
         """Whether the match has ended."""
         return self.outcome != ""
+
+    @property
+    def end(self) -> str:
+        """One word for how it ended; empty while it is played."""
+        return end_word(self.termination, self.void_reason)
+
+    @property
+    def why(self) -> str:
+        """Why it ended; see `ending_text`."""
+        return ending_text(self.termination, self.reason, self.void_reason)
 
     @property
     def is_played(self) -> bool:
@@ -161,10 +174,14 @@ RESULTS: Mapping[str, str] = {"first": "1-0", "second": "0-1", "draw": "1/2", "v
 """How outcomes are shown."""
 
 
-def ending_text(termination: str, reason: str) -> str:
+def end_word(termination: str, void_reason: str) -> str:
+    """Return one word for how a match ended: `void` where it was declared so, else the termination."""
+    return "void" if void_reason else termination
+
+
+def ending_text(termination: str, reason: str, void_reason: str = "") -> str:
     """Return why a match ended: the termination, or the sentence that contains it or says why it is void."""
-    is_told = f"({termination})" in reason or (termination == "void" and reason)
-    return reason if is_told else termination
+    return reason if void_reason or f"({termination})" in reason else termination
 
 
 class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +196,9 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
     reason: str
+    """What happened; of a void match first why it is void."""
+    void_reason: str = ""
+    """Why it is declared void; empty where it counts."""
     plies: int
     t: float
 
@@ -198,9 +218,14 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
         return RESULTS[self.outcome]
 
     @property
+    def end(self) -> str:
+        """One word for how it ended."""
+        return end_word(self.termination, self.void_reason)
+
+    @property
     def why(self) -> str:
-        """Why it ended: the termination, or the sentence that contains it or says why it is void."""
-        return ending_text(self.termination, self.reason)
+        """Why it ended; see `ending_text`."""
+        return ending_text(self.termination, self.reason, self.void_reason)
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):

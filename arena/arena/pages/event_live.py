@@ -71,6 +71,7 @@ def _row(match: FinishedMatch) -> MatchRow:
         termination=match.termination,
         plies=match.plies,
         t=match.t,
+        void_reason=match.void_reason,
         tournament=match.tournament_name,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.live.views import ending_text
 from arena.pages.curve import curve
 from arena.pages.frame import Crumb, page
 from arena.pages.html import Html, el, join
@@ -111,8 +110,7 @@ def _state(model: Model, number: int, links: Links, now: float) -> Html | str:
     if over is None:
         return ""
     address = links.match(over.tournament_name, over.number, over.attempt, over.outcome)
-    why = ending_text(over.termination, over.reason)
-    return join(el("b", over.result), f" {why} ", el("a", "Replay", href=address))
+    return join(el("b", over.result), f" {over.why} ", el("a", "Replay", href=address))
 
 
 def _play(match: MatchView | None, clock_now: float | None) -> Html:

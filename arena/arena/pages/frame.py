@@ -86,6 +86,8 @@ def _header(links: Links) -> Html:
         ("Events", links.home()),
         ("Leaderboard", links.page("leaderboard")),
         ("Bots", links.page("bots")),
+        # Positions are parameters of one address, which a folder of files does not have.
+        *([("Openings", links.openings())] if links.is_served else []),
     )
     return el(
         "header",

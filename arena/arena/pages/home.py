@@ -75,12 +75,13 @@ def _size(board: StandingsView) -> str:
 def _events(rows: list[TournamentRow], links: Links) -> Html:
     heads = [
         ("Event", "name"),
+        # A phone shows three or four columns at once.
+        ("State", ""),
+        ("Matches", "n"),
         ("Type", ""),
         ("Game", ""),
         ("Limit", "quiet"),
         ("Bots", "bots"),
-        ("Matches", "n"),
-        ("State", ""),
         ("Began (UTC)", "quiet"),
     ]
     return tables.table(
@@ -88,12 +89,12 @@ def _events(rows: list[TournamentRow], links: Links) -> Html:
         (
             [
                 el("a", row.name, href=links.event(row.name)),
+                el("span", row.state_text, class_=f"state {row.state}"),
+                count_text(row.done, row.planned),
                 row.type,
                 row.game,
                 row.tc,
                 _named(row.bots),
-                count_text(row.done, row.planned),
-                el("span", row.state_text, class_=f"state {row.state}"),
                 el("time", day_text(row.created_t), datetime=iso_text(row.created_t)),
             ]
             for row in rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 from html import escape
 from typing import Final, TypeAlias
 
@@ -32,7 +33,13 @@ Value: TypeAlias = str | int | float | bool | None
 
 def text(words: str | int) -> Html:
     """Return text as markup: control characters and marks of direction are cleaned, the rest is escaped."""
-    return Html(escape(clean_text(str(words), _MOST)))
+    return _escaped(str(words))
+
+
+# Most texts of a page are few: numbers, classes, coordinates and names of bots.
+@lru_cache(maxsize=2048)
+def _escaped(words: str) -> Html:
+    return Html(escape(clean_text(words, _MOST)))
 
 
 def join(*children: Child) -> Html:
@@ -51,10 +58,15 @@ def el(tag: str, *children: Child, **attributes: Value) -> Html:
     Raises:
         ValueError: a name is none, or an attribute would run a script or set a style.
     """
-    if not _NAME.fullmatch(tag):
-        raise ValueError(f"no element can be called {tag!r}")
+    _check_tag(tag)
     start = "".join([f"<{tag}", *(_attribute(name, value) for name, value in attributes.items()), ">"])
     return Html(start if tag in _VOID else f"{start}{join(*children)}</{tag}>")
+
+
+@cache
+def _check_tag(tag: str) -> None:
+    if not _NAME.fullmatch(tag):
+        raise ValueError(f"no element can be called {tag!r}")
 
 
 def breakable(name: str) -> Html:
@@ -68,9 +80,18 @@ def _child(child: Child) -> str:
 
 
 def _attribute(name: str, value: Value) -> str:
+    key = _key(name)
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return f" {key}"
+    return f' {key}="{value if isinstance(value, int | float) else text(value)}"'
+
+
+@cache
+def _key(name: str) -> str:
+    """Return the name of an attribute in markup; names come from the code of pages, so they are few."""
     key = name.removesuffix("_").replace("_", "-")
     if not _NAME.fullmatch(key) or _FORBIDDEN.match(key):
         raise ValueError(f"no page sets the attribute {key!r}")
-    if value is None or value is False:
-        return ""
-    return f" {key}" if value is True else f' {key}="{text(value if isinstance(value, int) else str(value))}"'
+    return key

@@ -60,6 +60,16 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
         page = self.event(name, "matches" if number == 1 else f"matches-{number}")
         return f"{page}?{urlencode({'q': condition})}" if condition else page
 
+    def openings(self, game: str = "", moves: str = "") -> str:
+        """Return the address of a position, on a server.
+
+        Args:
+            game: canonical spec; empty for the game with most matches.
+            moves: from the initial position, with blanks between them.
+        """
+        asked = {name: text for name, text in (("game", game), ("moves", moves)) if text}
+        return f"{self.page('openings')}?{urlencode(asked)}" if asked else self.page("openings")
+
     @property
     def is_served(self) -> bool:
         """Return whether a server answers, so that pages have parameters, and streams."""

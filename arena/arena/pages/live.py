@@ -198,5 +198,6 @@ def _card(place: int, match: MatchView | None, links: Links, clock_now: float | 
 def _ending(match: MatchView) -> Html | str:
     """Return how far a match is, or how it ended."""
     if match.is_over:
-        return join(el("b", RESULTS[match.outcome]), f" {match.termination}")
+        end = el("span", match.end, title=match.void_reason or None)
+        return join(el("b", RESULTS[match.outcome]), " ", end)
     return f"stalled at ply {match.ply}" if match.is_stalled else f"ply {match.ply}"

@@ -192,7 +192,7 @@ def news(view: LiveView, links: Links) -> Html:
 
 def _result(match: FinishedMatch, links: Links) -> Html:
     address = links.match(match.tournament_name, match.number, match.attempt, match.outcome)
-    why = f"{match.termination}, ply {match.plies}" if match.termination == "rules" else match.why
+    why = f"{match.end}, ply {match.plies}" if match.end == "rules" else match.why
     sides = [
         el("strong", name) if match.outcome == side else el("span", name)
         for name, side in zip(match.names, ("first", "second"), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from arena.pages.html import Child, Html, el, join
+from arena.pages.html import Child, Html, breakable, el, join
 from arena.pages.numbers import day_text, elo_text, error_text, iso_text, percent_text
 from arena.pages.strokes import RatingStroke, drawn, scale_of
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from arena.results.place_table import PlaceRow
 
 BEGAN: Final = "Began (UTC)"
+_STANDINGS: Final = {"out": "disqualified"}
+"""Words for what the small tables of the dashboard and of live pages say in one of five characters."""
 _SHADES = 9
 """Shades of a cell of the crosstable, from nothing won to all won."""
 
@@ -77,10 +79,15 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
     rows = (
         [
             row.place,
-            bot_link(row.name, links.bot(identities.get(row.name, ""))),
+            join(
+                bot_link(row.name, links.bot(identities.get(row.name, ""))),
+                el("small", f" {_STANDINGS.get(row.standing, row.standing)}", class_="quiet")
+                if row.standing
+                else None,
+            ),
             elo_text(row),
             error_text(row.error),
-            drawn(stroke, scale),
+            drawn(stroke, scale) if row.games else None,
             percent_text(row.points / row.games if row.games else None),
             row.games,
             row.wins,
@@ -102,7 +109,8 @@ def notes(sentences: Iterable[str]) -> Html | None:
 
 def bot_link(name: str, address: str | None) -> Html:
     """Return the name of a bot, as the link to its page where it has one."""
-    return el("a", name, href=address) if address else el("span", name)
+    words = breakable(name)
+    return el("a", words, href=address) if address else el("span", words)
 
 
 def matrix(view: MatrixView, links: Links, tournament: str, identities: Mapping[str, str]) -> Html:
@@ -201,7 +209,7 @@ def _tie(row: BracketRow) -> Html:
         is_winner = label is not None and label == row.winner
         return el(
             "span",
-            el("span", label or origin, class_="name" if label else "name quiet"),
+            el("span", breakable(label or origin), class_="name" if label else "name quiet"),
             el("b", "" if row.state == "waiting" else f"{points:g}"),
             " ✓" if is_winner else None,
             class_="side won" if is_winner else "side",
@@ -245,14 +253,22 @@ def _match(row: MatchRow, links: Links) -> list[Child]:
         _side(row.names[0], is_winner=row.outcome == "first"),
         row.result,
         _side(row.names[1], is_winner=row.outcome == "second"),
-        row.termination,
+        _ending(row),
         row.plies,
         el("time", day_text(row.t), datetime=iso_text(row.t)),
     ]
 
 
+def _ending(row: MatchRow) -> Html | str:
+    """Return how a match ended; of a void one also why it is void."""
+    if not row.void_reason:
+        return row.end
+    return join(el("strong", row.end), el("small", f" {row.void_reason}", class_="quiet"))
+
+
 def _side(name: str, *, is_winner: bool) -> Html:
-    return el("strong", name) if is_winner else el("span", name)
+    words = breakable(name)
+    return el("strong", words) if is_winner else el("span", words)
 
 
 def _cell(child: Child, kind: str, is_subject: bool) -> Html:  # noqa: FBT001 - of one caller

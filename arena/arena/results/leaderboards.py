@@ -13,8 +13,9 @@ from arena.results.condition import TABLE_WORDS
 from arena.results.one_moment import at_one_moment
 from arena.results.tables import show_only
 from arena.results.tested import count_tested, mark_tested
-from arena.results.views import ALL, Leaderboard, choose_pool, pools
+from arena.results.views import ALL, Leaderboard, choose_pool, pools, standings
 from arena_db.called import is_called
+from arena_db.wild import is_wild
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from arena.results.condition import Condition
     from arena.results.tables import Table
-    from arena_db.records import BotRecord
+    from arena_db.records import BotRecord, TournamentRecord
     from arena_db.store import Store
 
 
@@ -47,14 +48,14 @@ def rate(
     anchor: tuple[str, float] | None = None,
     num_samples: int | None = None,
 ) -> Rated | None:
-    """Rate the bots of one pool.
+    """Rate the bots of one pool; of a condition that names one tournament and no more, its standings.
 
     Args:
         store: where their matches are.
         condition: game, pool and limit choose the pool, tournament, date and tier the matches that are rated,
             `bot` the rows that are shown; ratings and ranks stay those of all bots.
         refit: rate only the matches of `bot` and `vs`, and show all of the small table.
-        anchor: a bot and the Elo it is given.
+        anchor: a bot and the Elo it is given; None for the mean of a table, or what an event gives its bots.
         num_samples: how often to draw the openings again for intervals of another kind; None for none.
 
     Returns:
@@ -77,11 +78,14 @@ def rate(
         return None
     game, chosen = choose_pool(found, condition.pool or None)
     of_pool = dataclasses.replace(where, game=game, pool=where.pool if chosen == ALL else chosen)
-    book = RatedMatches(of_pool)
-    book.update(store)
-    bots = store.bots()
-    board = Leaderboard(tallies, bots, game, chosen, book, store.labels())
-    tables = mark_tested(board.tables(anchor, num_samples=num_samples), count_tested(store, of_pool))
+    bots, event = store.bots(), None if refit else _event_of(store, rated)
+    if event is None:
+        book = RatedMatches(of_pool)
+        book.update(store)
+        board = Leaderboard(tallies, bots, game, chosen, book, store.labels())
+        tables = mark_tested(board.tables(anchor, num_samples=num_samples), count_tested(store, of_pool))
+    else:
+        tables = standings(store, event, anchor=anchor, num_samples=num_samples)
     others = [each for each in found if each[0] != game or chosen not in {ALL, each[1]}]
     if not condition.bot or refit:
         return Rated(game, chosen, tables, others)
@@ -96,6 +100,13 @@ def rate(
         close = nearest(condition.bot, sorted(known))
         raise ConfigError(f'no bot "{condition.bot}" in {game}, {chosen}{close}')
     return Rated(game, chosen, shown, others)
+
+
+def _event_of(store: Store, rated: Condition) -> TournamentRecord | None:
+    """Return the tournament whose rated matches are those of a condition; None where it asks for others."""
+    if [word for word, _ in rated.pairs()] != ["tournament"] or is_wild(rated.tournament):
+        return None
+    return store.tournament(rated.tournament)
 
 
 def _goes_by(bot: BotRecord, wanted: str, texts: Iterable[str]) -> bool:

@@ -40,14 +40,18 @@ def standings(
     *,
     anchor: tuple[str, float] | None = None,
     book: RatedMatches | None = None,
+    num_samples: int | None = None,
 ) -> list[Table]:
     """Return the tables of one tournament; more than one where bots are not connected by matches.
+
+    All its bots are in them, also one without a match that counts.
 
     Args:
         store: where it is.
         tournament: whose matches.
         anchor: a bot and the Elo it is given; None for those that the tournament has itself, if any.
         book: of the tournament's matches, which reads only what is new.
+        num_samples: how often to draw the openings again for intervals of another kind; None for none.
 
     Raises:
         ConfigError: the anchor is none of its bots.
@@ -67,7 +71,13 @@ def standings(
     anchors = own if anchor is None else [anchor]
     found = replayed_of(store, tournament.id)
     rate = partial(rate_event, sums, field.names, found)
-    tables = make_tables(field, rate, tournament.game, tournament.pool.name, anchors=anchors)
+    resampled = None
+    if num_samples is not None:
+        seats = {(tournament.id, entrant.seat): entrant.seat for entrant in entrants}
+        resampled = (book.matches(seats), num_samples)
+    tables = make_tables(
+        field, rate, tournament.game, tournament.pool.name, anchors=anchors, resampled=resampled
+    )
     if tournament.type in REPLAYED_TYPES and found is None:
         tables = [replace(table, replayed=False) for table in tables]
     return mark_tested(tables, count_tested(store, where))

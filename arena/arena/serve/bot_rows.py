@@ -1,17 +1,20 @@
-"""The rows of pages of bots and head-to-heads, and of matches as text."""
+"""The rows of pages of bots, head-to-heads and openings, and of matches as text."""
 
 from __future__ import annotations
 
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from arena.errors import NotFoundError
 from arena.pages.bot import bot_page, bots_page
+from arena.pages.openings import openings_page
 from arena.pages.versus import versus_page
 from arena.results.addresses import find_in
 from arena.serve.rows import DataRoute, PageRoute, Raw, Route
-from arena.watching.page_source import match_text
-from arena.watching.page_views import BotListPage, BotProfile, VersusPage
+from arena.watching.page_source import match_text, openings_view
+from arena.watching.page_views import BotListPage, BotProfile, OpeningsPage, VersusPage
 from arena.watching.profiles import EventProfiles, Profiles
 
 if TYPE_CHECKING:
@@ -34,6 +37,22 @@ def _bot(reading: Reading, context: RequestContext) -> BotProfile:
 def _versus(reading: Reading, context: RequestContext) -> VersusPage:
     event = EventProfiles(reading.store, reading.tournament(context.parameters["tournament"]))
     return event.versus(*(event.identity_of(context.parameters[name]) for name in ("one", "other")))
+
+
+class OpeningsQuery(msgspec.Struct, frozen=True):
+    """Which position."""
+
+    game: str = ""
+    """Its spec; empty for the game with most matches."""
+    moves: str = ""
+    """From the initial position, with blanks between them."""
+
+
+def _openings(reading: Reading, context: RequestContext) -> OpeningsPage:
+    asked = context.query(OpeningsQuery)
+    view = openings_view(reading.store, asked.game, asked.moves, reading.query.is_wanted)
+    reading.query.check()
+    return view
 
 
 def _pgn(reading: Reading, context: RequestContext) -> Raw:
@@ -76,6 +95,15 @@ BOT_ROWS: Final[tuple[Route, ...]] = (
         show=versus_page,
         answer=VersusPage,
         summary="Two bots of a tournament head to head, given by digits of their identities.",
+    ),
+    PageRoute(
+        path="/openings",
+        query=OpeningsQuery,
+        handle=_openings,
+        kept_s=inf,
+        show=openings_page,
+        answer=OpeningsPage,
+        summary="What was played next in a position of a game, and how it scored.",
     ),
     DataRoute(
         path="/t/{tournament}/{match}.pgn",

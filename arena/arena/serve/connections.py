@@ -17,6 +17,9 @@ HEAD_S: Final = 20.0
 """Seconds for a client to send the head of its first request, or of its next one."""
 STALLED_S: Final = 30.0
 """Seconds after which a client that reads nothing of what waits for it is given up."""
+WAITING_BYTES: Final = 16_384
+"""Bytes that may wait for a client before its answer is held back; 1,000 slow viewers cost four times less
+than with the 64 KiB of asyncio."""
 _LOOK_S: Final = 2.0
 """Seconds between two looks at a connection; 1,000 of them cost 0.2 % of a core."""
 _LEAVE_S: Final = 0.3
@@ -64,6 +67,7 @@ class PatientProtocol(H11Protocol):
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - uvicorn's
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=WAITING_BYTES)
         self._waits_since = self.loop.time()
         self._look = self.loop.call_later(_LOOK_S, self._look_after)
 

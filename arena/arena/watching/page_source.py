@@ -10,26 +10,36 @@ from arena.errors import NotFoundError
 from arena.export.matches import MatchWriter, can_write
 from arena.export.query import MATCH_FORMATS
 from arena.live.labels import show_name
+from arena.live.openings import OpeningsView
 from arena.live.tables import StandingsView
 from arena.results.book import RatedMatches
+from arena.results.condition import Condition
 from arena.results.crosstable import crosstable, matrix_view
 from arena.results.one_moment import at_one_moment
+from arena.results.openings import find_openings
 from arena.results.table_notes import notes_on
 from arena.results.tested import count_tested, mark_tested
 from arena.results.views import Leaderboard, pools, standings
 from arena.watching.facts import standing_rows
 from arena.watching.one_match import OneMatch, replay_of
-from arena.watching.page_views import HomePage, LeaderboardPage, MatchListPage, MatchPage, TournamentPage
+from arena.watching.page_views import (
+    HomePage,
+    LeaderboardPage,
+    MatchListPage,
+    MatchPage,
+    OpeningsPage,
+    TournamentPage,
+)
+from arena.watching.standing import standings_in, with_standing
 from arena.watching.stored import goal_of, recorded_of, row_of
 from arena.watching.tournaments import tournament_row
 from arena_db.called import MARK
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from arena.live.views import MatchView
-    from arena.results.condition import Condition
     from arena.results.tables import Row, Table
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
@@ -57,7 +67,7 @@ def event_view(store: Store, record: TournamentRecord) -> TournamentPage:
     found = standings(store, record, book=book)
     entrants = store.entrants(record.id)
     names = {entrant.label: show_name(entrant.label) for entrant in entrants}
-    rows = standing_rows(found, names, {})
+    rows = with_standing(standing_rows(found, names, {}), standings_in(store, record, entrants, found))
     # Bots without a rated match are in no table, and in the crosstable they have empty cells.
     order = [row.name for row in rows]
     by_place = event_tables(store, record)
@@ -162,7 +172,8 @@ def _has_versus(store: Store, record: TournamentRecord, match: StoredMatch) -> b
     if match.rated and match.outcome != "void" and not match.void_reason:
         return True
     where = MatchFilter(tournament=record.name, bot=f"{MARK}{match.first}", vs=f"{MARK}{match.second}")
-    return store.num_matches(where) > 0
+    # Tallies have the matches that count; `num_matches` has void ones, too.
+    return bool(store.tallies(where))
 
 
 def _clocks(views: Sequence[MatchView]) -> tuple[tuple[int, int], ...]:
@@ -186,6 +197,27 @@ def match_text(store: Store, match: StoredMatch, form: str) -> str:
     writer = MatchWriter(store, form, by_label=True)
     writer.check(match.game)
     return writer.text(match)
+
+
+def openings_view(store: Store, game: str, moves: str, is_wanted: Callable[[], bool]) -> OpeningsPage:
+    """Return what was played next in a position, in rated matches.
+
+    Args:
+        store: where they are.
+        game: spec of the game; empty for the one with most matches.
+        moves: from the initial position, with blanks between them.
+        is_wanted: asked between pages of matches; once it says no, the rest is not counted.
+
+    Raises:
+        ConfigError: the moves are none of the game.
+        NotFoundError: no stored match is of the game.
+        PluginError: there is no such game.
+    """
+    games = tuple(dict.fromkeys(game for game, _, _ in pools(store.tallies(MatchFilter()))))
+    if not games and not game:
+        return OpeningsPage(games=(), position=OpeningsView(game=""))
+    found = find_openings(store, Condition(game=game or games[0]), moves, is_wanted=is_wanted)
+    return OpeningsPage(games=games, position=found)
 
 
 @at_one_moment

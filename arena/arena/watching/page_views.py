@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from arena.live.openings import OpeningsView
 from arena.live.tables import MatchRow, MatrixView, StandingsView
 from arena.live.tournaments import TournamentRow
 from arena.live.views import MatchView
@@ -83,6 +84,15 @@ class HomePage(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[TournamentRow, ...]
     """Newest first."""
     newest: tuple[MatchRow, ...] = ()
+
+
+class OpeningsPage(msgspec.Struct, frozen=True, kw_only=True):
+    """What was played next in a position."""
+
+    games: tuple[str, ...]
+    """Specs of the games with a rated match, most matches first."""
+    position: OpeningsView
+    """As `arena openings` counts it; of no game where no rated match is stored."""
 
 
 class BotFacts(msgspec.Struct, frozen=True, kw_only=True):

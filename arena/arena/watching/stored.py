@@ -89,6 +89,7 @@ def recorded_of(
         outcome=cast("_Outcome", match.outcome),
         termination=match.termination,
         reason=ending_of(match),
+        void_reason=clean_text(match.void_reason, _MAX_TEXT),
         tc="" if pool is None else pool.short,
         clock_ms=clock_ms,
         inc_ms=inc_ms,
@@ -108,11 +109,6 @@ def _thoughts(value: float | None, remark: Remark | None) -> Thoughts | None:
         depth=remark.depth,
         text=remark.text,
     )
-
-
-def _end(match: StoredMatch) -> str:
-    """Return the word for how a match ended, where there is no room for a reason."""
-    return "void" if match.void_reason else match.termination
 
 
 @lru_cache(maxsize=4096)
@@ -140,7 +136,7 @@ def row_of(match: StoredMatch) -> MatchRow:
         attempt=match.attempt,
         names=(match.first_label, match.second_label),
         outcome=cast("_Outcome", match.outcome),
-        termination=_end(match),
+        termination=match.termination,
         plies=len(match.actions),
         t=match.started_at,
         tournament=match.tournament_name,
@@ -168,8 +164,9 @@ def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
         names=names,
         labels=(labels.get(match.first_label, names[0]), labels.get(match.second_label, names[1])),
         outcome=cast("_Outcome", match.outcome),
-        termination=_end(match),
+        termination=match.termination,
         reason=clean_text(ending_of(match), _MAX_TEXT),
+        void_reason=clean_text(match.void_reason, _MAX_TEXT),
         plies=len(match.actions),
         t=match.started_at + match.duration_ms / 1000,
     )

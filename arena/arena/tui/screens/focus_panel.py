@@ -82,7 +82,7 @@ def search_lines(match: MatchView, now: float, glyphs: Glyphs, *, width: int) ->
     """
     texts = [f" moves {' '.join(move.text for move in match.moves[-_MAX_PV:])}"]
     if match.is_over:
-        texts.append(f" {match.result} {match.termination}")
+        texts.append(f" {match.result} {match.end}")
         texts += wrap(safe(match.reason), max(_LEAST, width), initial_indent=" ", subsequent_indent=" ")
     elif match.is_stalled:
         texts.append(" stalled: nobody plays it now")

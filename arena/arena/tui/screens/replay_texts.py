@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from arena.live.plain import long_clock_text
-from arena.live.views import RESULTS
+from arena.live.views import RESULTS, end_word
 from arena.tui.shell.lines import Part
 from arena.tui.text import clip, join, safe
 from arena.tui.widgets.bars import bar
@@ -44,7 +44,7 @@ def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[Part]:
         *parts,
         Part(safe(recorded.game), "", 2),
         Part(f"{names[0]} ({glyphs.players[0]}) v {names[1]} ({glyphs.players[1]})", "", 1),
-        Part(f"{RESULTS[recorded.outcome]} {recorded.termination}"),
+        Part(f"{RESULTS[recorded.outcome]} {end_word(recorded.termination, recorded.void_reason)}"),
         Part(day, "", 3),
     ]
 
@@ -85,7 +85,7 @@ def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
     judged = _grade_of(match, recorded)
     grade = "none" if judged is None else judged.mark or "ok"
     if match.is_over:
-        return f"{last}    {match.result} {match.termination}  grade {grade}".strip()
+        return f"{last}    {match.result} {match.end}  grade {grade}".strip()
     side = glyphs.players[match.to_move] if match.to_move in (0, 1) else "-"
     return f"{last}    to move {side}  grade {grade}".strip()
 

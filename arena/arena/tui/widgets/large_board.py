@@ -303,7 +303,7 @@ class LargeBoard(Panel, can_focus=True):
             move = match.moves[-1]
             last = f"last {self.glyphs.players[move.player]} {move.text}"
         if match.is_over:
-            return f"{last}    {match.result} {match.termination}".strip()
+            return f"{last}    {match.result} {match.end}".strip()
         side = self.glyphs.players[match.to_move] if match.to_move in (0, 1) else "-"
         return f"{last}    to move {side}".strip()
 

@@ -38,7 +38,7 @@ COLUMNS: Sequence[Column] = (
     Column("first", "first", 16, lambda row: row.names[0]),
     Column("result", "result", 6, lambda row: row.result),
     Column("second", "second", 16, lambda row: row.names[1]),
-    Column("termination", "by", 12, lambda row: row.termination),
+    Column("termination", "by", 12, lambda row: row.end),
     Column("plies", "ply", 4, lambda row: str(row.plies), is_right=True),
     Column("date", "began", 16, lambda row: moment_text(row.t)),
     Column("duration", "took", 7, lambda row: _took(row.duration_ms), is_right=True),

@@ -23,7 +23,7 @@ def finished_line(match: FinishedMatch, width: int) -> Line:
 
     Where there is no room for all of it the end is missing, then the number; labels are never cut.
     """
-    last = str(match.plies) if match.termination == "rules" else short_termination(match.termination)
+    last = str(match.plies) if match.end == "rules" else short_termination(match.end)
     who = f"{match.labels[0]} {match.result} {match.labels[1]}"
     forms = (f"{match.short_address} {who} {last}", f"{match.short_address} {who}", who)
     text = next((text for text in forms if cell_len(text) < width), who)
@@ -33,7 +33,7 @@ def finished_line(match: FinishedMatch, width: int) -> Line:
 @lru_cache(maxsize=256)
 def finished_text(match: FinishedMatch) -> str:
     """Say a match that is over with time and reason: `09:34:12 live1/312 keras 0-1 az (rules, ply 16)`."""
-    why = f"{match.termination}, ply {match.plies}" if match.termination == "rules" else match.why
+    why = f"{match.end}, ply {match.plies}" if match.end == "rules" else match.why
     return f"{time_text(match.t)} {match.address} {match.labels[0]} {match.result} {match.labels[1]} ({why})"
 
 

@@ -109,9 +109,9 @@ class SmallBoard(Panel, can_focus=True):
         self.pair = match.labels if match else None
         self.note = ""
         if match is not None and match.is_over:
-            self.note = f"{match.result} {match.termination}"
+            self.note = f"{match.result} {match.end}"
             if len(self.note) > self.size.width - 7:
-                self.note = f"{match.result} {short_termination(match.termination)}"
+                self.note = f"{match.result} {short_termination(match.end)}"
         self.repaint()
 
     def tick(self, now: float) -> None:

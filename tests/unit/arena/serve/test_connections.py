@@ -18,6 +18,7 @@ from arena_db.store import Store
 from servers import running
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
@@ -116,6 +117,23 @@ def test_a_reader_that_reads_nothing_is_given_up(
         streams.wait_for(1)
         # Nothing is read, so the buffers of both sides fill; the place is free all the same.
         streams.wait_for(0)
+
+
+def test_little_waits_for_a_slow_reader_before_its_answer_is_held_back(
+    served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[tuple[int, int]] = []
+    made = connections.PatientProtocol.connection_made
+
+    def seen(protocol: connections.PatientProtocol, transport: asyncio.Transport) -> None:
+        made(protocol, transport)
+        limits.append(transport.get_write_buffer_limits())
+
+    monkeypatch.setattr(connections.PatientProtocol, "connection_made", seen)
+    with served.connect() as connection:
+        connection.sendall(served.head("/stream/quiet"))
+        streams.wait_for(1)
+    assert [high for _, high in limits] == [connections.WAITING_BYTES]
 
 
 def test_a_head_that_does_not_come_is_not_waited_for(

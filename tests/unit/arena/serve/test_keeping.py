@@ -12,7 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from api_clients import BASE, served
+from arena.serve import keeping
 from arena.serve.app import make_app
+from arena.serve.context import Serving
 from arena.serve.hubs import Hubs
 from arena.serve.routes import ROUTES
 from arena.serve.rows import DataRoute, PageRoute
@@ -116,6 +118,42 @@ def test_a_page_is_made_once_until_the_store_changes(store: Store) -> None:
         assert counting.calls["/leaderboard"] == 3
 
     _served(store, counting, body)
+
+
+def test_what_is_kept_has_a_most_and_the_oldest_goes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = _Counting()
+    monkeypatch.setattr(keeping, "_MOST_BYTES", 3_000)
+
+    async def body(client: httpx.AsyncClient) -> None:
+        for path in (
+            "/leaderboard",
+            "/bots",
+            "/bots",
+            "/t/spring/matches",
+            "/t/spring/table",
+            "/leaderboard",
+        ):
+            assert (await client.get(path)).status_code == 200
+        # Each takes between one and two thousand bytes, so two fit at most.
+        assert counting.calls["/bots"] == 1
+        assert counting.calls["/leaderboard"] == 2
+
+    _served(store, counting, body)
+
+
+def test_a_store_that_was_replaced_is_another_version(store: Store, tmp_path: Path) -> None:
+    version = keeping.StoreVersion(Serving(ServeSettings(db=str(store.path)), ROUTES))
+    first = version.now()
+    assert first == version.now() is not None
+    other = tmp_path / "other.db"
+    with Store.open(other):
+        pass
+    store.close()
+    other.replace(store.path)
+    assert version.now() not in {None, first}
+    store.path.unlink()
+    assert version.now() is None
+    version.close()
 
 
 def test_many_who_ask_for_a_page_wait_for_the_first(store: Store) -> None:

@@ -34,9 +34,14 @@ class _Links(HTMLParser):
         self.ids: set[str] = set()
         self.tags: list[str] = []
         self.words: list[str] = []
+        self._is_broken = False
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "wbr":
+            # A name may be broken there; it stays one word.
+            self._is_broken = True
+            return
         self.tags.append(tag)
         for name, value in attrs:
             if name in {"href", "src"} and value is not None:
@@ -46,7 +51,11 @@ class _Links(HTMLParser):
 
     @override
     def handle_data(self, data: str) -> None:
-        self.words.append(data)
+        if self._is_broken:
+            self.words[-1] += data
+        else:
+            self.words.append(data)
+        self._is_broken = False
 
 
 def _read(path: Path) -> _Links:
