@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
+.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -48,6 +48,12 @@ bench: $(VENV)/.installed-test
 BOOK_PLIES = 8
 book: $(VENV)/.installed-test
 	$(BIN)/python tests/support/connect_four_book.py --plies $(BOOK_PLIES)
+
+# Many hours of one core: the positions behind the book that the solver needs long for. Every finished shard stays in
+# build/answers, and the table is rebuilt from all that are there; several runs side by side share the work.
+ANSWER_SECONDS = inf
+book-answers: $(VENV)/.installed-test
+	$(BIN)/python tests/support/connect_four_answers.py --seconds $(ANSWER_SECONDS)
 
 # The full trials, of which the tests run a small part; see docs/explanation for what they showed.
 hostile: $(VENV)/.installed-test

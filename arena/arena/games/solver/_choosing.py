@@ -31,8 +31,8 @@ def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> 
     """Narrow bounds down to the score and find an action that has it; False if the search was stopped.
 
     It asks in null windows around the last answer, the first one above the guess, as MTD(f) does (Plaat et
-    al., Best-first fixed-depth minimax, 1996), but keeps what each action was found to be worth. When the score
-    is known beforehand, from a book, all that is left to find is an action that has it.
+    al., Best-first fixed-depth minimax, 1996), but keeps what each action was found to be worth. With a score
+    that is known beforehand, from a book, all that is left is to find an action that has it.
 
     Args:
         question: what is asked.

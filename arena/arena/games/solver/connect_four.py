@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena.games.k_in_a_row import KInARow, KInARowState
+    from arena.games.solver.answers import Answers
     from arena.games.solver.book import Book
     from arena.games.solver.solver import Bounds
     from arena_plugins.contract import State
@@ -34,15 +35,23 @@ _UNBOUNDED = 1 << 60
 
 
 class ConnectFourSolver(Solver):
-    """Solves any position; those of the first plies stand in a book."""
+    """Solves any position; it reads the first plies from a book, and long searches behind it from a table."""
 
     usual_nodes = 2_000_000
     patient_nodes = 2_000_000_000
     """Any position beyond the book takes less."""
 
-    def __init__(self, game: KInARow, book: Book | None, *, top_bits: int = TOP_BITS) -> None:
+    def __init__(
+        self,
+        game: KInARow,
+        book: Book | None,
+        *,
+        answers: Answers | None = None,
+        top_bits: int = TOP_BITS,
+    ) -> None:
         super().__init__(game, new_memory(top_bits))
         self._book = book
+        self._answers = answers
 
     @override
     def clear(self) -> None:
@@ -103,6 +112,10 @@ class ConnectFourSolver(Solver):
         if self._book is not None and ply_of(state) == self._book.plies + 1:
             low = max(low, self._book.least(state.own, state.own | state.opp))
         return low, high
+
+    @override
+    def _answered(self, state: KInARowState) -> tuple[int, int] | None:
+        return None if self._answers is None else self._answers.find(state.own, state.own | state.opp)
 
     @override
     def _recall(self, state: KInARowState) -> int | None:

@@ -83,6 +83,11 @@ class Solver(ABC):
         del state
         return None
 
+    def _answered(self, state: KInARowState) -> tuple[int, int] | None:
+        """Return the score of a position and an action that has it, where both are known without a search."""
+        del state
+        return None
+
     def warm_up(self) -> None:
         """Load the compiled code of `solve`, or compile it if no process has yet; search nothing."""
         state = self.checked(self.game.initial_state())
@@ -200,6 +205,11 @@ class Solver(ABC):
         if not root.children:
             return
         root.here[:] = self._expect(root.state)
+        answer = self._answered(root.state)
+        if answer is not None:
+            score, action = answer
+            root.here[:] = score
+            root.bounds[action][1] = -score
         low = int(root.here[0])
 
         def narrow(action: int, bounds: Bounds, until: float = math.inf) -> bool:
@@ -217,7 +227,7 @@ class Solver(ABC):
             find_equal(question, partial(narrow, until=meter.nodes + self.usual_nodes // _EQUALS))
 
     def _expect(self, state: KInARowState) -> tuple[int, int]:
-        """Return the least and the greatest score that a state which is not over can have, without a search."""
+        """Return the least and the greatest score of a state that is not over that are known unsearched."""
         known = self._recall(state)
         return (-_FAR, _FAR) if known is None else (known, known)
 

@@ -1,0 +1,104 @@
+"""Answers to positions behind the opening book of Connect Four whose search takes long.
+
+The table is sparse: it holds the positions that a search from empty tables needs many nodes for, and one of
+two mirror images. `make book-answers` finds them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena.errors import ArenaError
+from arena.games.solver._layers import canonical_key
+from arena.games.solver._stones import NUM_ACTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SHIPPED = Path(__file__).parent / "data" / "connect-four.answers"
+"""Made by `make book-answers`; how far it got is recorded in the provenance file beside it."""
+_BYTES_PER_ANSWER = 10
+
+
+class Answer(NamedTuple):
+    """A position's score and one action that has it."""
+
+    score: int
+    """For the side to move."""
+    action: int
+
+
+class Answers:
+    """A table from positions to their answers."""
+
+    def __init__(self, keys: NDArray[np.int64], scores: NDArray[np.int8], actions: NDArray[np.int8]) -> None:
+        """Keep arrays of one length: ascending canonical keys, scores, actions on the board of that key."""
+        self.keys = keys
+        self._scores = scores
+        self._actions = actions
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[int, int, int]]) -> Answers:
+        """Build the table from triples of canonical key, score and action; the keys differ."""
+        rows = np.array(sorted(found), np.int64).reshape(-1, 3)
+        return cls(rows[:, 0].copy(), rows[:, 1].astype(np.int8), rows[:, 2].astype(np.int8))
+
+    @classmethod
+    def read(cls, path: Path) -> Answers:
+        """Read a table.
+
+        Raises:
+            ArenaError: the file is damaged or missing.
+        """
+        try:
+            content = zlib.decompress(path.read_bytes())
+        except (OSError, zlib.error) as error:
+            raise ArenaError(f"{path} is no table of answers: {error}; install the package again") from error
+        number, rest = divmod(len(content), _BYTES_PER_ANSWER)
+        if rest:
+            raise ArenaError(f"{path} is no table of answers: it is cut short; install the package again")
+        # Differences of ascending keys have few digits, and each byte of them is like its neighbours.
+        steps = np.frombuffer(content, np.uint8, 8 * number).reshape(8, number).T.copy().view("<i8")
+        scores, actions = np.frombuffer(content, np.int8, 2 * number, 8 * number).reshape(2, number)
+        return cls(np.cumsum(steps.reshape(-1)), scores, actions)
+
+    def write(self, path: Path) -> None:
+        """Write the table in place of what is there."""
+        steps = np.diff(self.keys, prepend=0).astype("<i8").view(np.uint8).reshape(-1, 8).T
+        content = steps.tobytes() + self._scores.tobytes() + self._actions.tobytes()
+        path.write_bytes(zlib.compress(content, 9))
+
+    def find(self, own: int, mask: int) -> Answer | None:
+        """Return the answer to a position, None where the table does not have it.
+
+        Args:
+            own: stones of the side to move.
+            mask: all stones.
+        """
+        key = canonical_key(own, mask)
+        place = int(np.searchsorted(self.keys, key))
+        if place == len(self.keys) or self.keys[place] != key:
+            return None
+        action = int(self._actions[place])
+        is_mirrored = key != own + mask
+        return Answer(int(self._scores[place]), NUM_ACTIONS - 1 - action if is_mirrored else action)
+
+
+@cache
+def shipped_answers() -> Answers:
+    """Open the table that came with the package.
+
+    Raises:
+        ArenaError: it is damaged.
+    """
+    return Answers.read(SHIPPED)

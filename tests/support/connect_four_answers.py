@@ -1,0 +1,214 @@
+"""Finds the positions of Connect Four behind the opening book whose search takes long: `make book-answers`.
+
+The positions of a ply are searched in shards. Those with scores near a draw come first: they take longest.
+Each finished shard is a file, so an interrupted run goes on with the next one, and several processes can
+share the work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from arena.games.connect_four import ConnectFour
+from arena.games.solver._layers import make_layers
+from arena.games.solver.answers import SHIPPED, Answers
+from arena.games.solver.book import shipped_book
+from arena.games.solver.connect_four import ConnectFourSolver
+from source_tree import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.games.solver._layers import Layer
+    from arena_plugins.contract import State
+
+PLIES = (8, 9, 10)
+"""Where single positions take more than half a second."""
+SHARD = 100
+"""Positions of a shard: half a minute where they take longest."""
+LEAST_NODES = 2_000_000
+"""Positions that take fewer, about a tenth of a second, are left out."""
+GAME = ConnectFour()
+
+
+class Searched(NamedTuple):
+    """What a shard says of one position; of a position that ends at once, zero nodes."""
+
+    key: int
+    score: int
+    action: int
+    """On the board of the key."""
+    nodes: int
+
+
+def shards(ply: int) -> list[list[int]]:
+    """Return the places in the layer of a ply, in the order in which they are searched, by shards."""
+    layer = make_layers(ply)[-1]
+    order = np.argsort(_urgency(layer, ply), kind="stable").tolist()
+    return [order[begin : begin + SHARD] for begin in range(0, len(order), SHARD)]
+
+
+def _urgency(layer: Layer, ply: int) -> list[float]:
+    """Return how far each position's score, or the bound that the book implies, is from just above a draw."""
+    book = shipped_book()
+    near: list[float] = []
+    for own, mask in zip(layer.own.tolist(), layer.mask.tolist(), strict=True):
+        score = book.score(own, mask, ply)
+        if score is None:
+            score = book.least(own, mask) if ply == book.plies + 1 else 0
+        near.append(abs(score - 0.75))
+    return near
+
+
+def search(solver: ConnectFourSolver, layer: Layer, places: Iterable[int], ply: int) -> list[Searched]:
+    """Search the positions at these places, each from empty tables as a bot that enters there would."""
+    found: list[Searched] = []
+    for place in places:
+        own, mask = int(layer.own[place]), int(layer.mask[place])
+        state = state_of(own, mask, ply)
+        solver.clear()
+        solved = solver.solve(state, distances="best")
+        found.append(
+            Searched(int(layer.keys[place]), score_of(solved.worth, ply), solved.best[0], solved.nodes)
+        )
+    return found
+
+
+def score_of(worth: tuple[int | None, int | None], ply: int) -> int:
+    """Turn a worth into the winner's n-th last stone, negative for a loss."""
+    outcome, distance = worth
+    if outcome is None or distance is None:
+        raise RuntimeError("a position was not solved")
+    return outcome * ((44 - ply - distance) // 2)
+
+
+def state_of(own: int, mask: int, ply: int) -> State:
+    """Return the state with these stones, which some match comes to."""
+    actions = _history(own, mask, ply)
+    if actions is None:
+        raise RuntimeError("no match comes to a position of the layer")
+    state: State = GAME.initial_state()
+    for action in reversed(actions):
+        state = state.child(action)
+    return state
+
+
+def _history(own: int, mask: int, ply: int) -> list[int] | None:
+    """Return the actions of a match that comes to a position, last one first; None where there is none."""
+    if ply == 0:
+        return []
+    mover = own ^ mask
+    for column in range(7):
+        lane = mask & (127 << 7 * column)
+        top = 1 << lane.bit_length() - 1 if lane else 0
+        if top & mover:
+            before = _history(mover ^ top, mask ^ top, ply - 1)
+            if before is not None:
+                return [column, *before]
+    return None
+
+
+def run(folder: Path, ply: int, seconds: float) -> None:
+    """Search shards that no process has begun, until they are used up or so many seconds of CPU are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    layer = make_layers(ply)[-1]
+    solver = ConnectFourSolver(GAME, shipped_book(), answers=None)
+    # Further actions that are as good are not wanted.
+    solver.usual_nodes = 0
+    begin = time.process_time()
+    for number, places in enumerate(shards(ply)):
+        if time.process_time() - begin > seconds:
+            return
+        path = folder / f"{ply}-{number:05}.json"
+        if path.exists() or not _claim(path.with_suffix(".claim")):
+            continue
+        before = time.process_time()
+        found = search(solver, layer, places, ply)
+        spent = time.process_time() - before
+        fresh = path.with_suffix(".tmp")
+        fresh.write_text(json.dumps({"cpu_seconds": spent, "positions": found}), "ascii")
+        fresh.replace(path)
+        path.with_suffix(".claim").unlink()
+        _say(f"{path.name}: {spent:.0f} s of CPU, most {max(each.nodes for each in found):,} nodes")
+
+
+def _claim(path: Path) -> bool:
+    """Mark a shard as begun by this process; return whether no living process has."""
+    try:
+        with path.open("x", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        owner = path.read_text("ascii")
+        if not owner or Path(f"/proc/{owner}").exists():
+            return False
+        path.write_text(str(os.getpid()), "ascii")
+    return True
+
+
+def assemble(folder: Path) -> None:
+    """Write the shipped table and its provenance from all finished shards."""
+    spent, hard = 0.0, dict[int, Searched]()
+    facts: dict[str, object] = {}
+    for ply in PLIES:
+        paths = sorted(folder.glob(f"{ply}-*.json"))
+        positions: list[Searched] = []
+        for path in paths:
+            shard = json.loads(path.read_text("ascii"))
+            spent += shard["cpu_seconds"]
+            positions += [Searched(*each) for each in shard["positions"]]
+        facts |= {
+            f"searched_ply_{ply}": len(positions),
+            f"positions_ply_{ply}": len(make_layers(ply)[-1].keys),
+        }
+        hard |= {each.key: each for each in positions if each.nodes >= LEAST_NODES}
+    Answers.of([(each.key, each.score, each.action) for each in hard.values()]).write(SHIPPED)
+    facts = {
+        "sha256": hashlib.sha256(SHIPPED.read_bytes()).hexdigest(),
+        "command": "make book-answers",
+        "answers": len(hard),
+        "least_nodes": LEAST_NODES,
+        **facts,
+        "solver": f"bot-arena {version('bot-arena')}, arena.games.solver, no other program's data",
+        "cpu_seconds": round(spent),
+        "python": platform.python_version(),
+        "numba": version("numba"),
+        "processor": platform.machine(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in facts.items())
+    SHIPPED.with_suffix(".answers.provenance.toml").write_text(text, "utf-8")
+    _say(f"{SHIPPED}: {len(hard)} answers, {SHIPPED.stat().st_size} bytes, {spent:.0f} s of CPU so far")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Search, then write the table from what is finished."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plies", type=int, nargs="*", default=PLIES)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of CPU, a ply")
+    parser.add_argument("--shards", type=Path, default=ROOT / "build" / "answers")
+    arguments = parser.parse_args()
+    for ply in arguments.plies:
+        run(arguments.shards, ply, arguments.seconds)
+    assemble(arguments.shards)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
