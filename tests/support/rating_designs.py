@@ -66,6 +66,10 @@ DESIGNS: tuple[Design, ...] = (
     Design("chain of 20, +40, 50 pairs", steps(20, 40), neighbours_meet, 50, ends),
     Design("chain of 20, +40, 200 pairs", steps(20, 40), neighbours_meet, 200, ends),
     Design("chain of 10, +60, 50 pairs", steps(10, 60), neighbours_meet, 50, ends),
+    # Fresh pairs after a test do not depend on its decision, so versions that are rated by them are a chain.
+    Design("ten versions, +0, 64 pairs after each test", steps(10, 0), neighbours_meet, 64, ends),
+    Design("ten versions, +28, 64 pairs after each test", steps(10, 28), neighbours_meet, 64, ends),
+    Design("ten versions, +60, 64 pairs after each test", steps(10, 60), neighbours_meet, 64, ends),
     Design("two groups of 10, 400 apart, bridge 50", _groups(10, 400), two_groups_meet, 10, _across),
     Design("two groups of 20, 600 apart, bridge 50", _groups(20, 600), two_groups_meet, 10, _across),
     Design("gauntlet, 1 against 15, 20 pairs", normal(16, 150), one_meets_all, 20, first_two),
