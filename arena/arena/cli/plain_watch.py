@@ -120,7 +120,10 @@ def follow_plain(
             standings = batch.facts.get("standings")
             if not has_standings and isinstance(standings, StandingsView):
                 has_standings = True
-                for line in standings_lines(standings):
+                # As the dashboard: by place where places count.
+                ranked = batch.facts.get("by_place")
+                is_by_place = isinstance(ranked, StandingsView)
+                for line in standings_lines(ranked if is_by_place else standings, is_by_place=is_by_place):
                     _say(line)
             is_first = False
             health = _print_health(batch.health or health, health, view)

@@ -12,7 +12,7 @@ from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from arena.live.events import Event
-    from arena.live.tables import StandingsView
+    from arena.live.tables import StandingRow, StandingsView
     from arena.live.views import FinishedMatch, LiveView, MatchView, Notice, ProgressView
 
 SIDES = ("first", "second")
@@ -89,15 +89,24 @@ def past_line(num: int, name: str) -> str:
     return f"{many} over before this; arena watch {shlex.quote(name)} --plain --from-start prints each"
 
 
-def standings_lines(standings: StandingsView, most: int = 10) -> list[str]:
-    """Say who leads, a line a bot: `1 mcts: 13 of 16 points, Elo 1781 +/- 226`; at most `most` bots."""
-    lines = [
-        f"{row.place} {row.name}: {row.points:g} of {row.games} points, Elo {row.elo:.0f}"
-        + ("?" if row.rests_on_prior else "" if row.error is None else f" +/- {row.error:.0f}")
-        for row in standings.rows[:most]
-    ]
+def standings_lines(standings: StandingsView, most: int = 10, *, is_by_place: bool = False) -> list[str]:
+    """Say who leads, a line a bot: `1 mcts: 13 of 16 points, Elo 1781 +/- 226`.
+
+    Args:
+        standings: the table.
+        most: how many bots are named.
+        is_by_place: whether it is a table by place, whose points also come from byes: `1 mcts: 6 points`.
+    """
+    lines = [_standing_line(row, is_by_place=is_by_place) for row in standings.rows[:most]]
     left_out = len(standings.rows) - most
     return [*lines, f"and {left_out} more: arena leaderboard"] if left_out > 0 else lines
+
+
+def _standing_line(row: StandingRow, *, is_by_place: bool) -> str:
+    games = "" if is_by_place else f" of {row.games}"
+    error = "?" if row.rests_on_prior else "" if row.error is None else f" +/- {row.error:.0f}"
+    state = f", {row.standing}" if row.standing else ""
+    return f"{row.place} {row.name}: {row.points:g}{games} points, Elo {row.elo:.0f}{error}{state}"
 
 
 def progress_line(progress: ProgressView) -> str:

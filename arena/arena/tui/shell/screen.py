@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Protocol, cast, runtime_checkable
 
 from textual import events, on
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 from typing_extensions import override
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.geometry import Size
-    from textual.reactive import Reactive
     from textual.widgets import Input
 
     from arena.tui.shell.lines import Part
@@ -81,6 +81,9 @@ class ArenaScreen(Screen[None]):
     ArenaScreen.-narrow > TooSmall, ArenaScreen.-shallow > TooSmall { display: block; }
     ArenaScreen.-flat > TabRow { display: none; }
     """
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """As in Textual, but for the paint of the whole screen: what gains or loses the focus paints itself."""
 
     def __init__(self) -> None:
         super().__init__(name=self.NAME or None)
@@ -197,6 +200,11 @@ class ArenaScreen(Screen[None]):
             with app.batch_update():
                 self._screen_resized(size)
                 self.fit_widgets()
+
+    def watch_focused(self, focused: Widget | None) -> None:
+        """Move the focus to what is shown: Textual may leave it in a part that a resize has hidden."""
+        if focused is not None and (chain := self.focus_chain) and focused not in chain:
+            self.set_focus(chain[0])
 
     @override
     def compose(self) -> ComposeResult:

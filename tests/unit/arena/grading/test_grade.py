@@ -16,6 +16,7 @@ from arena.errors import ArenaError, ConfigError
 from arena.games.solver.find import solver_for
 from arena.grading.grade import grade_match
 from arena.grading.judges import BotJudge, SolverJudge, make_judge
+from arena.referee.seats import Answer, Thoughts
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
 from arena_plugins import load_game
@@ -213,6 +214,36 @@ def test_a_bot_judges_what_it_would_play_and_what_it_expects(store: Store) -> No
             assert {one.name for one in store.analyses([match.id])[match.id]} == {"solver", "minimax:depth=9"}
     finally:
         judge.close()
+
+
+def answers(values: Mapping[int, tuple[int, float]]) -> BotJudge:
+    """Return a judge that plays and expects what is given by ply, in place of a bot that is asked."""
+    judge = minimax("tic-tac-toe")
+
+    def ask(_: Game, state: State) -> Answer:
+        action, value = values[len(state.history)]
+        return Answer(action=action, elapsed_s=0.0, thoughts=Thoughts(value=value))
+
+    judge._ask = ask  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # a bot of known opinions
+    return judge
+
+
+def test_what_a_bot_would_have_played_itself_loses_nothing(store: Store) -> None:
+    # It thinks worse of the position after its own move: that is no mistake of this move.
+    match = add(store, "tic-tac-toe", (4, 1))
+    last, first = 1, 0
+    found = graded(store, match, answers({0: (4, 0.5), 1: (0, 0.25), 2: (8, 0.75)})).plies
+    assert found[first].loss == 0
+    assert found[first].value == 0.5
+    # Another move is worth what is expected after it: 0.75 for the opponent.
+    assert found[last].loss == pytest.approx(0.25 + 0.75)
+
+
+def test_a_winning_move_that_a_bot_did_not_see_is_worth_the_win(store: Store) -> None:
+    match = add(store, "tic-tac-toe", (0, 3, 1, 4, 2))
+    said = dict.fromkeys(range(5), (8, 0.0))
+    last = graded(store, match, answers(said)).plies[4]
+    assert {each.action: each.value for each in last.scores} == {2: 1.0, 8: 0.0}
 
 
 def test_a_ply_after_which_the_match_was_cut_short_is_judged_by_one_more_question(store: Store) -> None:

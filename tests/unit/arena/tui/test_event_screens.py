@@ -269,6 +269,35 @@ def test_plain_lines_tell_what_the_screens_tell(
     assert "100 %, round 3 of 3" in out
 
 
+def test_the_text_twin_has_the_table_of_the_dashboard(
+    events: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = Path(shutil.copy(events["ladder"], tmp_path / "arena.db"))
+    with Store.open(left) as store:
+        joining.leave(store, joining.find_open_ladder(store, "spring"), "random", reason="too weak")
+    for path, fact in ((events["swiss"], "by_place"), (events["knockout"], "by_place"), (left, "standings")):
+        follow_plain(StoreFeed(str(path), 1), lambda _: None)
+        told = [line for line in capsys.readouterr().out.splitlines() if " points, Elo " in line]
+        rows = rows_of(_followed(path), fact)
+        assert [line.rpartition(": ")[0] for line in told] == [f"{row.place} {row.name}" for row in rows]
+        for line, row in zip(told, rows, strict=True):
+            games = "" if fact == "by_place" else f" of {row.games}"
+            assert f": {row.points:g}{games} points, " in line
+            assert line.endswith(f", {row.standing}") == bool(row.standing)
+    assert told[-1].endswith(", left")
+
+
+def _followed(path: Path) -> Model:
+    """Return what a viewer of an event that is over knows in the end."""
+    times = iter(range(10_000))
+    feed = StoreFeed(str(path), 1, clock=lambda: 10.0 * next(times))
+    model = Model()
+    for _ in range(6):
+        batch = feed.poll()
+        model = model if batch is None else advance(model, batch)
+    return model
+
+
 def test_a_void_changes_what_is_shown_while_it_is_watched(events: dict[str, Path], tmp_path: Path) -> None:
     path = Path(shutil.copy(events["swiss"], tmp_path / "arena.db"))
     times = iter(range(10_000))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
 from textual.command import CommandPalette
-from textual.events import Resize
-from textual.geometry import Size
 
 from arena.live.reducer import reduce_all
 from arena.live.tables import MatchRow
@@ -234,41 +231,6 @@ def test_the_header_stays_during_a_question(shown_store: Path) -> None:
             await press(pilot, "escape")
 
     shown(watch(shown_store), act)
-
-
-def test_sixty_resizes_lead_to_one_full_paint_and_the_focus_stays(tmp_path: Path) -> None:
-    app = running_dashboard(tmp_path, {"standings": standings(), "matrix": matrix()}, glyphs="ascii")
-
-    async def act(pilot: Pilot[None]) -> None:
-        await _painted(pilot, app)
-        await press(pilot, "tab")
-        focused = app.screen.focused
-        assert focused is not None
-        board = next(iter(app.screen.query(SmallBoard)))
-        compositor = app.screen._compositor  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # what a terminal would get
-        driver = app._driver  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # where a terminal's sizes come in
-        assert driver is not None
-        with (
-            patch.object(board, "draw", wraps=board.draw) as draw,
-            patch.object(compositor, "render_full_update", wraps=compositor.render_full_update) as paint,
-        ):
-            # Each end has other classes and another wall than the size before.
-            for end in ((100, 30), (200, 60), (125, 41), (80, 24)):
-                draw.reset_mock()
-                paint.reset_mock()
-                before = board.size
-                for width, height in [(80 + step % 60, 24 + step % 30) for step in range(59)] + [end]:
-                    driver._size = (width, height)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # as its own resize does
-                    app.post_message(Resize(Size(width, height), Size(width, height)))
-                await settle(pilot)
-                await pilot.pause(0.05)
-                assert app.screen.size == end
-                assert paint.call_count == 1, end
-                drawn = [call.args for call in draw.call_args_list if call.args != tuple(before)]
-                assert drawn == [tuple(board.size)] * (board.size != before), end
-                assert app.screen.focused is focused
-
-    piloted(app, act)
 
 
 def test_empty_places_of_the_wall_are_not_drawn_and_boards_grow(tmp_path: Path) -> None:
