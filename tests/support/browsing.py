@@ -58,7 +58,9 @@ def crawl(page: Page, first: str) -> Iterator[str]:
         links = page.eval_on_selector_all("a[href]:not([download])", _ADDRESSES)
         for link in links:
             there = urldefrag(str(link))[0]
-            is_ours = urlsplit(there)[:2] == urlsplit(first)[:2]
+            # Of the many positions of an opening, those after one move stand for all.
+            is_far = "/openings?" in there and "+" in urlsplit(there).query
+            is_ours = urlsplit(there)[:2] == urlsplit(first)[:2] and not is_far
             if is_ours and there not in seen and not there.endswith((".json", ".pgn", ".sgf")):
                 seen.add(there)
                 waiting.append(there)

@@ -29,6 +29,8 @@ QUEUE: Final = 64
 """Chunks that wait for a viewer; beyond, they are replaced by the state."""
 HEARTBEAT: Final = b":\n\n"
 """A comment, so that proxies do not close a connection on which nothing happens."""
+MOST_JOINED: Final = 16_384
+"""Bytes of the frames that a viewer gets in one piece, where it is more than one frame."""
 
 
 class ShownPage(NamedTuple):
@@ -136,14 +138,20 @@ class PageChannel:
         self._wake()
 
     def take(self, viewer: Viewer) -> bytes:
-        """Return all that waits for a viewer; empty where nothing does."""
+        """Return what waits for a viewer, as much as is sent at once; empty where nothing does.
+
+        Frames are shared by all viewers, but joined ones are a copy for one: those that wait for a slow
+        viewer are therefore joined only while they are small.
+        """
         with self._lock:
             if viewer.is_behind:
                 viewer.is_behind = False
                 return self._whole()
-            found = b"".join(viewer.queue)
-            viewer.queue.clear()
-            return found
+            taken, size = list[bytes](), 0
+            while viewer.queue and (not taken or size + len(viewer.queue[0]) <= MOST_JOINED):
+                taken.append(viewer.queue.popleft())
+                size += len(taken[-1])
+            return taken[0] if len(taken) == 1 else b"".join(taken)
 
     def _missing(self, after: str) -> list[bytes] | None:
         """Return the frames behind one; None where only the whole state helps."""
@@ -212,7 +220,7 @@ class Viewer:
         self.wake = wake
 
     def take(self) -> bytes:
-        """Return all that waits; empty where nothing does."""
+        """Return what waits; see `PageChannel.take`."""
         return self.channel.take(self)
 
     def leave(self) -> None:

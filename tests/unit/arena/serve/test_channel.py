@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.pages.html import Html, el
-from arena.serve.channel import QUEUE, RING, PageChannel, Viewer
+from arena.serve.channel import MOST_JOINED, QUEUE, RING, PageChannel, Viewer
 from streams import Reader
 
 NAMES = ("a", "b", "c", "d")
 
 
-def fragments(*words: int) -> dict[str, Html]:
+def fragments(*words: int | str) -> dict[str, Html]:
     return {name: el("p", f"{name} {word}", id=name) for name, word in zip(NAMES, words, strict=False)}
 
 
@@ -88,6 +88,22 @@ def test_a_queue_that_overflows_becomes_the_state_and_holds_no_memory() -> None:
     channel.publish(fragments(5, 5, 5), 0.0)
     assert reader.hear(stalled.take()) == 1
     assert reader.elements == fresh(channel)
+
+
+def test_what_waits_for_a_slow_viewer_is_not_copied_as_a_whole() -> None:
+    channel = PageChannel("e")
+    slow, other = join(channel, ""), join(channel, "")
+    assert slow.take() is other.take()
+    for number in range(20):
+        # A text of a page has 4,000 characters at most.
+        words = [f"{number}{'x' * 9_000}"] * 3 if number < 10 else [number, "", ""]
+        channel.publish(fragments(*words), 0.0)
+    large = [slow.take() for _ in range(9)]
+    assert all(piece is other.take() for piece in large)
+    assert len(large[0]) > MOST_JOINED // 2
+    # The last large one and the small ones behind it fit.
+    assert slow.take().count(b"id:") == 11
+    assert slow.take() == b""
 
 
 def test_a_heartbeat_is_no_event() -> None:
