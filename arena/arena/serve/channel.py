@@ -140,18 +140,20 @@ class PageChannel:
     def take(self, viewer: Viewer) -> bytes:
         """Return what waits for a viewer, as much as is sent at once; empty where nothing does.
 
-        Frames are shared by all viewers, but joined ones are a copy for one: those that wait for a slow
-        viewer are therefore joined only while they are small.
+        Frames and the state are shared by all viewers, but joined frames are a copy for one, so they are
+        joined only while they are small. Where the state is smaller than all that waits, it is sent instead;
+        a slow viewer would only fall further behind.
         """
         with self._lock:
             if viewer.is_behind:
                 viewer.is_behind = False
                 return self._whole()
-            taken, size = list[bytes](), 0
-            while viewer.queue and (not taken or size + len(viewer.queue[0]) <= MOST_JOINED):
-                taken.append(viewer.queue.popleft())
-                size += len(taken[-1])
-            return taken[0] if len(taken) == 1 else b"".join(taken)
+            size = sum(map(len, viewer.queue))
+            if len(viewer.queue) == 1 or MOST_JOINED < size <= len(self._whole()):
+                return viewer.queue.popleft()
+            found = b"".join(viewer.queue) if size <= MOST_JOINED else self._whole()
+            viewer.queue.clear()
+            return found
 
     def _missing(self, after: str) -> list[bytes] | None:
         """Return the frames behind one; None where only the whole state helps."""

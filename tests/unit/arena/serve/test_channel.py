@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.pages.html import Html, el
-from arena.serve.channel import MOST_JOINED, QUEUE, RING, PageChannel, Viewer
+from arena.serve.channel import QUEUE, RING, PageChannel, Viewer
 from streams import Reader
 
 NAMES = ("a", "b", "c", "d")
@@ -92,17 +92,33 @@ def test_a_queue_that_overflows_becomes_the_state_and_holds_no_memory() -> None:
 
 def test_what_waits_for_a_slow_viewer_is_not_copied_as_a_whole() -> None:
     channel = PageChannel("e")
-    slow, other = join(channel, ""), join(channel, "")
+    slow, other = join(channel), join(channel)
     assert slow.take() is other.take()
-    for number in range(20):
-        # A text of a page has 4,000 characters at most.
-        words = [f"{number}{'x' * 9_000}"] * 3 if number < 10 else [number, "", ""]
-        channel.publish(fragments(*words), 0.0)
-    large = [slow.take() for _ in range(9)]
-    assert all(piece is other.take() for piece in large)
-    assert len(large[0]) > MOST_JOINED // 2
-    # The last large one and the small ones behind it fit.
-    assert slow.take().count(b"id:") == 11
+    # A text of a page has 4,000 characters at most.
+    large = [word * 9_000 for word in "xyz"]
+    for number in range(3):
+        channel.publish(fragments(*[f"{number}{word}" for word in large]), 0.0)
+    # All three frames are larger than the state.
+    reader, piece = Reader(fragments(0)), slow.take()
+    assert piece is other.take()
+    assert reader.hear(piece) == 1
+    assert reader.elements == fresh(channel)
+    assert slow.take() == b""
+
+
+def test_frames_that_are_less_than_the_state_are_sent_one_by_one() -> None:
+    channel = PageChannel("e")
+    page = {str(number): el("p", "x" * 3_000, id=str(number)) for number in range(10)}
+    channel.publish(page, 0.0)
+    slow, other = join(channel, "e.1"), join(channel, "e.1")
+    for number in range(6):
+        page[str(number)] = el("p", "y" * 3_000, id=str(number))
+        channel.publish(page, 0.0)
+    first = slow.take()
+    assert first is other.take()
+    assert first.count(b"id:e.") == 1
+    # What is left is small enough for one piece.
+    assert slow.take().count(b"id:e.") == 5
     assert slow.take() == b""
 
 
