@@ -22,6 +22,7 @@ NAMES = (
 """Of bots: one as bots have, and those that hostile ones would like."""
 HOSTILE = "<img src=http://e.example/x onerror=alert(4)>"
 """Name of a tournament, and how one of its matches ended."""
+_NO_PAGES = (".json", ".pgn", ".sgf")
 _ADDRESSES = "all => all.map(each => new URL(each.getAttribute('href'), document.baseURI).href)"
 """Of links; those of pictures have no property for it."""
 
@@ -58,7 +59,9 @@ def crawl(page: Page, first: str) -> Iterator[str]:
         links = page.eval_on_selector_all("a[href]:not([download])", _ADDRESSES)
         for link in links:
             there = urldefrag(str(link))[0]
-            is_ours = urlsplit(there)[:2] == urlsplit(first)[:2]
-            if is_ours and there not in seen and not there.endswith((".json", ".pgn", ".sgf")):
+            # Of the many positions of an opening, those after one move stand for all.
+            is_far = "/openings?" in there and "+" in urlsplit(there).query
+            is_ours = urlsplit(there)[:2] == urlsplit(first)[:2] and not is_far
+            if is_ours and there not in seen and not urlsplit(there).path.endswith(_NO_PAGES):
                 seen.add(there)
                 waiting.append(there)

@@ -29,6 +29,8 @@ QUEUE: Final = 64
 """Chunks that wait for a viewer; beyond, they are replaced by the state."""
 HEARTBEAT: Final = b":\n\n"
 """A comment, so that proxies do not close a connection on which nothing happens."""
+MOST_JOINED: Final = 16_384
+"""Bytes of the frames that a viewer gets in one piece, where it is more than one frame."""
 
 
 class ShownPage(NamedTuple):
@@ -136,12 +138,20 @@ class PageChannel:
         self._wake()
 
     def take(self, viewer: Viewer) -> bytes:
-        """Return all that waits for a viewer; empty where nothing does."""
+        """Return what waits for a viewer, as much as is sent at once; empty where nothing does.
+
+        Frames and the state are shared by all viewers, but joined frames are a copy for one, so they are
+        joined only while they are small. Where the state is smaller than all that waits, it is sent instead;
+        a slow viewer would only fall further behind.
+        """
         with self._lock:
             if viewer.is_behind:
                 viewer.is_behind = False
                 return self._whole()
-            found = b"".join(viewer.queue)
+            size = sum(map(len, viewer.queue))
+            if len(viewer.queue) == 1 or MOST_JOINED < size <= len(self._whole()):
+                return viewer.queue.popleft()
+            found = b"".join(viewer.queue) if size <= MOST_JOINED else self._whole()
             viewer.queue.clear()
             return found
 
@@ -212,7 +222,7 @@ class Viewer:
         self.wake = wake
 
     def take(self) -> bytes:
-        """Return all that waits; empty where nothing does."""
+        """Return what waits; see `PageChannel.take`."""
         return self.channel.take(self)
 
     def leave(self) -> None:

@@ -15,7 +15,7 @@ from streams import Reader
 NAMES = ("a", "b", "c", "d")
 
 
-def fragments(*words: int) -> dict[str, Html]:
+def fragments(*words: int | str) -> dict[str, Html]:
     return {name: el("p", f"{name} {word}", id=name) for name, word in zip(NAMES, words, strict=False)}
 
 
@@ -88,6 +88,38 @@ def test_a_queue_that_overflows_becomes_the_state_and_holds_no_memory() -> None:
     channel.publish(fragments(5, 5, 5), 0.0)
     assert reader.hear(stalled.take()) == 1
     assert reader.elements == fresh(channel)
+
+
+def test_what_waits_for_a_slow_viewer_is_not_copied_as_a_whole() -> None:
+    channel = PageChannel("e")
+    slow, other = join(channel), join(channel)
+    assert slow.take() is other.take()
+    # A text of a page has 4,000 characters at most.
+    large = [word * 9_000 for word in "xyz"]
+    for number in range(3):
+        channel.publish(fragments(*[f"{number}{word}" for word in large]), 0.0)
+    # All three frames are larger than the state.
+    reader, piece = Reader(fragments(0)), slow.take()
+    assert piece is other.take()
+    assert reader.hear(piece) == 1
+    assert reader.elements == fresh(channel)
+    assert slow.take() == b""
+
+
+def test_frames_that_are_less_than_the_state_are_sent_one_by_one() -> None:
+    channel = PageChannel("e")
+    page = {str(number): el("p", "x" * 3_000, id=str(number)) for number in range(10)}
+    channel.publish(page, 0.0)
+    slow, other = join(channel, "e.1"), join(channel, "e.1")
+    for number in range(6):
+        page[str(number)] = el("p", "y" * 3_000, id=str(number))
+        channel.publish(page, 0.0)
+    first = slow.take()
+    assert first is other.take()
+    assert first.count(b"id:e.") == 1
+    # What is left is small enough for one piece.
+    assert slow.take().count(b"id:e.") == 5
+    assert slow.take() == b""
 
 
 def test_a_heartbeat_is_no_event() -> None:

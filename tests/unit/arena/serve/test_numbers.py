@@ -34,6 +34,11 @@ def cups(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
 
 
 @pytest.fixture(scope="module")
+def pages(cups: CommandLine) -> dict[str, Shown]:
+    return pages_of(cups.db)
+
+
+@pytest.fixture(scope="module")
 def hill(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     arena = CommandLine(tmp_path_factory.mktemp("hill"))
     arena("ladder", "run", "hill", *BOTS, *HELD, "--until", "error=400")
@@ -45,8 +50,9 @@ def hill(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     return arena
 
 
-def test_every_page_of_fixed_events_has_the_figures_of_the_commands(cups: CommandLine) -> None:
-    pages = pages_of(cups.db)
+def test_every_page_of_fixed_events_has_the_figures_of_the_commands(
+    cups: CommandLine, pages: dict[str, Shown]
+) -> None:
     assert sum(row["outcome"] == "draw" for row in cups.objects("matches", "--tournament", "spring")) >= 3
     assert [row["why"] for row in pages["/t/cup/"].twin["bracket"]].count("bye") == 3
     assert len(pages["/t/open/"].twin["places"]) == len(BOTS)
@@ -81,8 +87,10 @@ def _check(db: Path, numbers: PageNumbers, pages: dict[str, Shown]) -> None:
         ("/leaderboard", "%<", "1%<"),
     ],
 )
-def test_a_figure_that_differs_is_found(cups: CommandLine, address: str, before: str, after: str) -> None:
-    shown = pages_of(cups.db)[address]
+def test_a_figure_that_differs_is_found(
+    cups: CommandLine, pages: dict[str, Shown], address: str, before: str, after: str
+) -> None:
+    shown = pages[address]
     assert before in shown.html
     wrong = Shown(shown.html.replace(before, after, 1), shown.twin)
     with pytest.raises(AssertionError):
