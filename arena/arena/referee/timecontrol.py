@@ -122,6 +122,11 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
             process="hosted" if is_hosted else "in-process",
         )
 
+    @property
+    def is_nodes_alone(self) -> bool:
+        """Whether it bounds nodes, and time only as a watchdog."""
+        return self.nodes is not None and str(self) == f"{self.nodes} nodes"
+
     def to_wire(self) -> wire.TimeControl:
         """Give the `tc` of `new_match`."""
         return wire.TimeControl(
