@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from arena.executor.cluster.key_files import find_place
-from arena.executor.cluster.messages import Part
+from arena.executor.cluster.messages import ResultPart
 from arena.executor.cluster.setups import SlotSetup
 from arena.executor.cluster.slot import Jobs
 from arena.executor.cluster.slot_link import SlotLink
@@ -50,7 +50,7 @@ def main() -> None:
         records = [lie(vice, record) for record in play_batch(jobs.of(play), control)]
         if vice in {"garbage", "flood"}:
             size = 100 << 20 if vice == "flood" else 100
-            link.say(Part(play.run, play.batch, 0, 1, b"\xc1" * size))
+            link.say(ResultPart(play.run, play.batch, 0, 1, b"\xc1" * size))
         else:
             link.deliver(records * (1 + (vice == "twice")))
         if vice != "flood":

@@ -12,7 +12,7 @@ from arena.executor.pools import make_pool
 if TYPE_CHECKING:
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.plan import Plan
-    from arena.executor.cluster.key_files import Place
+    from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.pools import Pool
 
 DASK: Final = "dask:"
@@ -24,7 +24,7 @@ _NEEDED: Final = ("distributed", "cryptography")
 class Machines(NamedTuple):
     """Worker machines, or processes of this one that stand for them."""
 
-    place: Place | None
+    place: SchedulerPlace | None
     """Where their scheduler is; None for one that this run starts."""
     num_slots: int
     """Slots that this run starts; 0 where the machines have their own."""

@@ -115,7 +115,7 @@ class Run:
             self._recovery.began(began)
             self._ledger.began(began.number)
         for note in self._pool.notes():
-            self._ledger.tell(Notice(note))
+            self._ledger.tell(Notice(note, is_warning=False))
         self._herald.hear(self._pool.events())
         order = self._orders.poll()
         self._pause(now=self._orders.is_paused)

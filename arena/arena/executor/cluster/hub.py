@@ -19,17 +19,17 @@ from arena.executor.cluster.messages import (
     AskStatus,
     Begun,
     Bye,
+    ContentPiece,
     FromSlot,
     Hello,
-    Join,
-    Joined,
-    Left,
+    JoinRun,
+    MachineRemark,
     MachineState,
-    Order,
     Over,
-    Part,
-    Piece,
-    Remark,
+    ResultPart,
+    RunOrder,
+    SlotJoined,
+    SlotLeft,
     Spoilt,
     Status,
     Streamed,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from distributed import Scheduler
 
     from arena.executor.cluster.facts import WorkerFacts
-    from arena.executor.cluster.messages import Message
+    from arena.executor.cluster.messages import ClusterMessage
     from arena.executor.cluster.pieces import PieceCache
     from arena.executor.slots import Slot
 
@@ -74,7 +74,7 @@ class _Machine:
         self.facts = facts
         self.lost = 0
         self.played: deque[tuple[float, int]] = deque()
-        self.remarks: dict[str, Remark] = {}
+        self.remarks: dict[str, MachineRemark] = {}
         """By client."""
 
     def note(self, num: int) -> None:
@@ -134,7 +134,7 @@ class ClusterHub(SchedulerPlugin):
         self._machines[guest.slot.machine].lost += guest.bye is None
         is_lost = guest.bye is None or guest.bye.is_playing
         for client in self._clients():
-            self._tell_client(client, Left(guest.slot, is_lost))
+            self._tell_client(client, SlotLeft(guest.slot, is_lost))
 
     def remove_client(self, scheduler: Scheduler, client: str) -> None:
         """End the runs of a coordinator that is gone."""
@@ -144,7 +144,7 @@ class ClusterHub(SchedulerPlugin):
             for address, ack in run.waiting:
                 self._tell_slot(address, ack)
             for address in self._guests:
-                self._tell_slot(address, Order(name, "abort"))
+                self._tell_slot(address, RunOrder(name, "abort"))
         for machine in self._machines.values():
             machine.remarks.pop(client, None)
 
@@ -164,7 +164,7 @@ class ClusterHub(SchedulerPlugin):
             return
         guest = self._guests[address]
         match message:
-            case Begun() | Over() | Part():
+            case Begun() | Over() | ResultPart():
                 self._pass_up(guest, address, message, data)
             case Streamed():
                 run = self._runs.get(message.run)
@@ -177,12 +177,12 @@ class ClusterHub(SchedulerPlugin):
             case Bye():
                 guest.bye = message
 
-    def _pass_up(self, guest: _Guest, address: str, message: Begun | Over | Part, data: bytes) -> None:
+    def _pass_up(self, guest: _Guest, address: str, message: Begun | Over | ResultPart, data: bytes) -> None:
         run = self._runs.get(message.run)
         guest.playing -= isinstance(message, Over)
         if run is not None:
             self._tell_client(run.client, FromSlot(guest.slot, data))
-        if not isinstance(message, Part):
+        if not isinstance(message, ResultPart):
             return
         self._machines[guest.slot.machine].note(message.num_records)
         ack = Ack(message.run, message.batch, message.number)
@@ -202,32 +202,32 @@ class ClusterHub(SchedulerPlugin):
         self._tell_slot(address, Welcome(now))
         for name, run in self._runs.items():
             if run.order:
-                self._tell_slot(address, Order(name, run.order))
+                self._tell_slot(address, RunOrder(name, run.order))
         for client in self._clients():
-            self._tell_client(client, Joined(slot, facts, now))
+            self._tell_client(client, SlotJoined(slot, facts, now))
 
     def _hear_coordinator(self, client: str, data: bytes) -> None:
         message = messages.of_coordinator(data)
         match message:
-            case Join():
+            case JoinRun():
                 self._runs[message.run] = _Run(client)
                 now = time.time()
                 for guest in self._guests.values():
-                    self._tell_client(client, Joined(guest.slot, guest.facts, now))
+                    self._tell_client(client, SlotJoined(guest.slot, guest.facts, now))
             case ToSlot():
                 self._pass_down(client, message)
-            case Order():
+            case RunOrder():
                 self._order(client, message)
             case Taken():
                 self._taken(message)
-            case Piece():
+            case ContentPiece():
                 self._keep_piece(message)
-            case Remark():
+            case MachineRemark():
                 self._remark(client, message)
             case AskStatus():
                 self._tell_client(client, Status(self._states()))
 
-    def _order(self, client: str, order: Order) -> None:
+    def _order(self, client: str, order: RunOrder) -> None:
         run = self._runs.get(order.run)
         if run is not None and run.client == client:
             run.order = order.order
@@ -238,9 +238,9 @@ class ClusterHub(SchedulerPlugin):
         address = self._addresses.get(message.slot)
         if address is None:
             # It left while the message was on its way, and the coordinator may have joined after that.
-            self._tell_client(client, Left(message.slot, is_lost=True))
+            self._tell_client(client, SlotLeft(message.slot, is_lost=True))
             return
-        self._guests[address].playing += isinstance(messages.for_slot(message.data), messages.Play)
+        self._guests[address].playing += isinstance(messages.for_slot(message.data), messages.PlayBatch)
         self._send(address, message.data)
 
     def _taken(self, message: Taken) -> None:
@@ -254,24 +254,24 @@ class ClusterHub(SchedulerPlugin):
     def _want(self, address: str, want: Want) -> None:
         data = self._cache.read(want.content, want.piece)
         if data is not None:
-            self._tell_slot(address, Piece(want.content, want.piece, data))
+            self._tell_slot(address, ContentPiece(want.content, want.piece, data))
             return
         run = self._runs.get(want.run)
         if run is None:
-            self._tell_slot(address, Piece(want.content, want.piece, b"", "its coordinator is gone"))
+            self._tell_slot(address, ContentPiece(want.content, want.piece, b"", "its coordinator is gone"))
             return
         waiting = self._wanted.setdefault((want.content, want.piece), set())
         if not waiting:
             self._tell_client(run.client, want)
         waiting.add(address)
 
-    def _keep_piece(self, piece: Piece) -> None:
+    def _keep_piece(self, piece: ContentPiece) -> None:
         if not piece.why:
             self._cache.write(piece.content, piece.piece, piece.data)
         for address in self._wanted.pop((piece.content, piece.piece), ()):
             self._tell_slot(address, piece)
 
-    def _remark(self, client: str, remark: Remark) -> None:
+    def _remark(self, client: str, remark: MachineRemark) -> None:
         machine = self._machines.get(remark.machine)
         if machine is None:
             return
@@ -313,12 +313,12 @@ class ClusterHub(SchedulerPlugin):
         found = self._scheduler.client_comms.get(client)
         return 0 if found is None else len(found.buffer)
 
-    def _tell_slot(self, address: str, message: Message) -> None:
+    def _tell_slot(self, address: str, message: ClusterMessage) -> None:
         self._send(address, encode(message))
 
     def _send(self, address: str, data: bytes) -> None:
         if address in self._scheduler.stream_comms:
             self._scheduler.worker_send(address, {"op": OP, "data": data})
 
-    def _tell_client(self, client: str, message: Message) -> None:
+    def _tell_client(self, client: str, message: ClusterMessage) -> None:
         self._scheduler.client_send(client, {"op": OP, "data": encode(message)})

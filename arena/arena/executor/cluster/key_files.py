@@ -35,7 +35,7 @@ class KeyFile(NamedTuple):
     path: Path
 
 
-class Place(NamedTuple):
+class SchedulerPlace(NamedTuple):
     """Where a scheduler is, and how it is reached."""
 
     address: str
@@ -75,7 +75,7 @@ def read_key(path: Path) -> KeyFile:
     return KeyFile(head.group(1), certificates[1], certificates[0], keys[0], path)
 
 
-def find_place(address: str, keys: Path | None) -> Place:
+def find_place(address: str, keys: Path | None) -> SchedulerPlace:
     """Return where a scheduler is, from what was given on a command line.
 
     Raises:
@@ -91,10 +91,10 @@ def find_place(address: str, keys: Path | None) -> Place:
                 f"{address}: without encryption a scheduler is reached on this machine alone; write "
                 f"tls://{rest} and give --keys FILE (arena cluster keys makes it)"
             )
-        return Place(address, None)
+        return SchedulerPlace(address, None)
     if keys is None:
         raise ConfigError(f"{address} needs --keys FILE; arena cluster keys makes one for each machine")
-    return Place(address, read_key(keys.expanduser()))
+    return SchedulerPlace(address, read_key(keys.expanduser()))
 
 
 def client_context(key: KeyFile) -> ssl.SSLContext:
@@ -108,7 +108,7 @@ def client_context(key: KeyFile) -> ssl.SSLContext:
     return context
 
 
-def try_place(place: Place) -> None:
+def try_place(place: SchedulerPlace) -> None:
     """Return if a scheduler answers there and takes the key; it waits at most 4 s.
 
     Raises:

@@ -17,8 +17,8 @@ from arena.executor.cluster.settings import security_of, set_dask
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.executor.cluster.key_files import Place
-    from arena.executor.cluster.messages import HubTellsCoordinator, Message
+    from arena.executor.cluster.key_files import SchedulerPlace
+    from arena.executor.cluster.messages import ClusterMessage, HubTellsCoordinator
 
 _CONNECT_S: Final = 4.0
 _AGAIN_S: Final = 0.5
@@ -40,7 +40,7 @@ class CoordinatorLink:
 
     def __init__(
         self,
-        place: Place,
+        place: SchedulerPlace,
         *,
         hear: Callable[[HubTellsCoordinator], None],
         up: Callable[[], None],
@@ -62,14 +62,14 @@ class CoordinatorLink:
         self._thread = threading.Thread(target=self._run, name="cluster", daemon=True)
         self._thread.start()
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ClusterMessage) -> None:
         """Send a message; it is lost when there is no connection."""
         self._loop.call_soon_threadsafe(self._send, encode(message))
 
-    def in_background(self, work: Callable[[], Message]) -> None:
+    def in_background(self, work: Callable[[], ClusterMessage]) -> None:
         """Send what a function returns that may take long."""
 
-        def then(future: asyncio.Future[Message]) -> None:
+        def then(future: asyncio.Future[ClusterMessage]) -> None:
             self._send(encode(future.result()))
 
         self._loop.call_soon(lambda: self._loop.run_in_executor(None, work).add_done_callback(then))

@@ -20,21 +20,21 @@ PIECE = 4 << 20
 """Bytes of a piece of a content."""
 
 
-class Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
+class ClusterMessage(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """What all messages have in common."""
 
 
 # A slot says:
 
 
-class Hello(Message, frozen=True):
+class Hello(ClusterMessage, frozen=True):
     """A slot has joined."""
 
     slot: Slot
     facts: WorkerFacts
 
 
-class Begun(Message, frozen=True):
+class Begun(ClusterMessage, frozen=True):
     """Matches of a batch began, in this order; all but the last are over."""
 
     run: str
@@ -42,7 +42,7 @@ class Begun(Message, frozen=True):
     numbers: tuple[int, ...]
 
 
-class Part(Message, frozen=True):
+class ResultPart(ClusterMessage, frozen=True):
     """Results of a batch, in the order of its jobs; the hub answers with `Ack`."""
 
     run: str
@@ -54,7 +54,7 @@ class Part(Message, frozen=True):
     """A list of `MatchRecord`, encoded."""
 
 
-class Over(Message, frozen=True):
+class Over(ClusterMessage, frozen=True):
     """A batch has ended; its last results came before."""
 
     run: str
@@ -63,14 +63,14 @@ class Over(Message, frozen=True):
     """Why this machine cannot play it; empty if it could."""
 
 
-class Streamed(Message, frozen=True):
+class Streamed(ClusterMessage, frozen=True):
     """News of a running match, as a `Teller` writes them."""
 
     run: str
     data: bytes
 
 
-class Want(Message, frozen=True):
+class Want(ClusterMessage, frozen=True):
     """A slot needs a piece of a content; sent on by the hub if it does not have it."""
 
     run: str
@@ -81,13 +81,13 @@ class Want(Message, frozen=True):
     """-1 for its inventory, else which piece of `PIECE` bytes of its files, one after the other."""
 
 
-class Spoilt(Message, frozen=True):
+class Spoilt(ClusterMessage, frozen=True):
     """Pieces of a content were damaged on the way: the hub forgets those it has."""
 
     content: str
 
 
-class Bye(Message, frozen=True):
+class Bye(ClusterMessage, frozen=True):
     """A slot ends because it was asked to."""
 
     is_playing: bool
@@ -97,14 +97,14 @@ class Bye(Message, frozen=True):
 # The hub says to a slot:
 
 
-class Welcome(Message, frozen=True):
+class Welcome(ClusterMessage, frozen=True):
     """The answer to `Hello`."""
 
     now: float
     """The clock of the hub, seconds since 1970."""
 
 
-class Ack(Message, frozen=True):
+class Ack(ClusterMessage, frozen=True):
     """The hub has a part."""
 
     run: str
@@ -112,7 +112,7 @@ class Ack(Message, frozen=True):
     number: int
 
 
-class Row(msgspec.Struct, frozen=True, array_like=True):
+class JobRow(msgspec.Struct, frozen=True, array_like=True):
     """What of a job differs from match to match."""
 
     template: int
@@ -125,31 +125,31 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
     stalls_count: bool
 
 
-class Play(Message, frozen=True):
+class PlayBatch(ClusterMessage, frozen=True):
     """A batch. What its jobs have in common goes to a slot once."""
 
     run: str
     batch: int
     templates: dict[int, bytes]
     """Jobs that `rows` refer to, encoded, as far as this slot does not have them yet."""
-    rows: tuple[Row, ...]
+    rows: tuple[JobRow, ...]
 
 
-class Withdraw(Message, frozen=True):
+class Withdraw(ClusterMessage, frozen=True):
     """A batch is not wanted any more, unless it has begun."""
 
     run: str
     batch: int
 
 
-class Order(Message, frozen=True):
+class RunOrder(ClusterMessage, frozen=True):
     """What a run asks of all slots: `stop` lets no match begin, `go` does, `abort` ends those that run."""
 
     run: str
     order: str
 
 
-class Piece(Message, frozen=True):
+class ContentPiece(ClusterMessage, frozen=True):
     """A piece of a content, or its inventory in JSON; `why` it cannot be had, if that is so."""
 
     content: str
@@ -161,27 +161,27 @@ class Piece(Message, frozen=True):
 # A coordinator says:
 
 
-class Join(Message, frozen=True):
+class JoinRun(ClusterMessage, frozen=True):
     """A coordinator begins a run; the hub tells it of all slots."""
 
     run: str
 
 
-class ToSlot(Message, frozen=True):
+class ToSlot(ClusterMessage, frozen=True):
     """A message for one slot."""
 
     slot: Slot
     data: bytes
 
 
-class Taken(Message, frozen=True):
+class Taken(ClusterMessage, frozen=True):
     """A coordinator has taken so many bytes of results."""
 
     run: str
     size: int
 
 
-class Remark(Message, frozen=True):
+class MachineRemark(ClusterMessage, frozen=True):
     """What a coordinator says of a machine, for `arena cluster status`; empty takes it back."""
 
     machine: str
@@ -189,14 +189,14 @@ class Remark(Message, frozen=True):
     is_aside: bool
 
 
-class AskStatus(Message, frozen=True):
+class AskStatus(ClusterMessage, frozen=True):
     """Somebody asks for the state of the cluster."""
 
 
 # The hub says to a coordinator:
 
 
-class Joined(Message, frozen=True):
+class SlotJoined(ClusterMessage, frozen=True):
     """A slot is there."""
 
     slot: Slot
@@ -205,7 +205,7 @@ class Joined(Message, frozen=True):
     """The clock of the hub."""
 
 
-class Left(Message, frozen=True):
+class SlotLeft(ClusterMessage, frozen=True):
     """A slot is gone."""
 
     slot: Slot
@@ -213,7 +213,7 @@ class Left(Message, frozen=True):
     """Whether it ended in a match, or may have; else it ended between two."""
 
 
-class FromSlot(Message, frozen=True):
+class FromSlot(ClusterMessage, frozen=True):
     """A message of one slot."""
 
     slot: Slot
@@ -240,16 +240,16 @@ class MachineState(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
-class Status(Message, frozen=True):
+class Status(ClusterMessage, frozen=True):
     """The answer to `AskStatus`."""
 
     machines: tuple[MachineState, ...]
 
 
-SlotSays = Hello | Begun | Part | Over | Streamed | Want | Spoilt | Bye
-HubTellsSlot = Welcome | Ack | Play | Withdraw | Order | Piece
-CoordinatorSays = Join | ToSlot | Order | Taken | Remark | AskStatus | Piece
-HubTellsCoordinator = Joined | Left | FromSlot | Want | Status
+SlotSays = Hello | Begun | ResultPart | Over | Streamed | Want | Spoilt | Bye
+HubTellsSlot = Welcome | Ack | PlayBatch | Withdraw | RunOrder | ContentPiece
+CoordinatorSays = JoinRun | ToSlot | RunOrder | Taken | MachineRemark | AskStatus | ContentPiece
+HubTellsCoordinator = SlotJoined | SlotLeft | FromSlot | Want | Status
 
 _encoder = msgspec.msgpack.Encoder()
 _of_slot = msgspec.msgpack.Decoder[SlotSays](SlotSays)
@@ -309,6 +309,6 @@ def encode_records(records: list[MatchRecord]) -> bytes:
     return _encoder.encode(records)
 
 
-def encode(message: Message) -> bytes:
+def encode(message: ClusterMessage) -> bytes:
     """Return a message as it is sent."""
     return _encoder.encode(message)

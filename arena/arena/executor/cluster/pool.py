@@ -19,17 +19,17 @@ from arena.executor.cluster.contents import read_piece
 from arena.executor.cluster.link import CoordinatorLink
 from arena.executor.cluster.messages import (
     Begun,
+    ContentPiece,
     FromSlot,
-    Join,
-    Joined,
-    Left,
-    Order,
+    JobRow,
+    JoinRun,
+    MachineRemark,
     Over,
-    Part,
-    Piece,
-    Play,
-    Remark,
-    Row,
+    PlayBatch,
+    ResultPart,
+    RunOrder,
+    SlotJoined,
+    SlotLeft,
     Streamed,
     Taken,
     ToSlot,
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.executor.cluster.facts import Wanted
-    from arena.executor.cluster.key_files import Place
+    from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.cluster.messages import HubTellsCoordinator
     from arena.executor.cluster.private import PrivateCluster
-    from arena.executor.cluster.roster import Refused
+    from arena.executor.cluster.roster import RefusedMachine
     from arena.executor.job import Job
     from arena.executor.slots import Slot
     from arena_db.records import LiveEvent
@@ -87,7 +87,12 @@ class ClusterPool:
     batch_s = BATCH_S
 
     def __init__(
-        self, place: Place, wanted: Wanted, *, cluster: PrivateCluster | None = None, expected: int = 1
+        self,
+        place: SchedulerPlace,
+        wanted: Wanted,
+        *,
+        cluster: PrivateCluster | None = None,
+        expected: int = 1,
     ) -> None:
         """Connect, and get to know the slots meanwhile.
 
@@ -201,7 +206,7 @@ class ClusterPool:
 
     def put_aside(self, machine: str, why: str) -> str:
         """Let `arena cluster status` say that nothing is played on a machine; return what it is called."""
-        self._link.send(Remark(machine, why, is_aside=True))
+        self._link.send(MachineRemark(machine, why, is_aside=True))
         with self._lock:
             return self._roster.name_of(machine)
 
@@ -213,19 +218,19 @@ class ClusterPool:
 
     def _ask(self, order: str) -> None:
         self._order = order
-        self._link.send(Order(self._run, order))
+        self._link.send(RunOrder(self._run, order))
 
-    def _play(self, batch: _Batch) -> Play:
+    def _play(self, batch: _Batch) -> PlayBatch:
         sent = self._sent.setdefault(batch.slot, set())
         templates: dict[int, bytes] = {}
-        rows: list[Row] = []
+        rows: list[JobRow] = []
         for job in batch.jobs:
             number, _, data = self._template(job)
             if number not in sent:
                 sent.add(number)
                 templates[number] = data
             rows.append(
-                Row(
+                JobRow(
                     number,
                     job.number,
                     job.attempt,
@@ -236,7 +241,7 @@ class ClusterPool:
                     job.stalls_count,
                 )
             )
-        return Play(self._run, batch.number, templates, tuple(rows))
+        return PlayBatch(self._run, batch.number, templates, tuple(rows))
 
     def _template(self, job: Job) -> tuple[int, Job, bytes]:
         """Return what a job has in common with others of these two bots in this run."""
@@ -258,9 +263,9 @@ class ClusterPool:
         if self._gone_since is not None and self._num_batches:
             self._notes.put(f"the scheduler at {self._where} is back")
         self._gone_since = None
-        self._link.send(Join(self._run))
+        self._link.send(JoinRun(self._run))
         if self._order:
-            self._link.send(Order(self._run, self._order))
+            self._link.send(RunOrder(self._run, self._order))
 
     def _down(self) -> None:
         """Fail all batches: nobody is left who could bring their results."""
@@ -281,19 +286,19 @@ class ClusterPool:
         match message:
             case FromSlot():
                 self._hear_slot(message)
-            case Joined():
+            case SlotJoined():
                 self._ahead = message.now - time.time()
                 with self._lock:
                     changed = self._roster.add(message.slot, message.facts)
                 self._remark(changed)
-            case Left():
+            case SlotLeft():
                 self._left(message)
             case Want():
                 self._link.in_background(lambda: self._piece(message))
             case _:
                 pass
 
-    def _left(self, left: Left) -> None:
+    def _left(self, left: SlotLeft) -> None:
         with self._lock:
             changed = self._roster.remove(left.slot)
             self._sent.pop(left.slot, None)
@@ -307,17 +312,17 @@ class ClusterPool:
                 batch.set_result([])
         self._remark(changed)
 
-    def _remark(self, changed: Sequence[Refused]) -> None:
+    def _remark(self, changed: Sequence[RefusedMachine]) -> None:
         for machine, why in changed:
-            self._link.send(Remark(machine, why, is_aside=False))
+            self._link.send(MachineRemark(machine, why, is_aside=False))
 
-    def _piece(self, want: Want) -> Piece:
+    def _piece(self, want: Want) -> ContentPiece:
         if want.content not in self._contents:
-            return Piece(want.content, want.piece, b"", "it belongs to no bot of this run")
+            return ContentPiece(want.content, want.piece, b"", "it belongs to no bot of this run")
         try:
-            return Piece(want.content, want.piece, read_piece(want.content, want.piece))
+            return ContentPiece(want.content, want.piece, read_piece(want.content, want.piece))
         except (ArenaError, OSError) as error:
-            return Piece(want.content, want.piece, b"", str(error))
+            return ContentPiece(want.content, want.piece, b"", str(error))
 
     def _hear_slot(self, message: FromSlot) -> None:
         try:
@@ -328,22 +333,22 @@ class ClusterPool:
             case Streamed():
                 for event in decode_events(said.data):
                     self._events.put(event)
-            case Begun() | Part() | Over():
+            case Begun() | ResultPart() | Over():
                 batch = self._batches.get(said.batch)
                 # Of a batch that is lost, or was wrong, nothing is taken any more.
                 if batch is not None and batch.slot == message.slot and said.run == self._run:
                     self._hear_of(batch, said, len(message.data))
-                elif isinstance(said, Part):
+                elif isinstance(said, ResultPart):
                     self._link.send(Taken(self._run, len(message.data)))
             case _:
                 pass
 
-    def _hear_of(self, batch: _Batch, said: Begun | Part | Over, size: int) -> None:
+    def _hear_of(self, batch: _Batch, said: Begun | ResultPart | Over, size: int) -> None:
         match said:
             case Begun():
                 for number in said.numbers:
                     self._news.put(Began(batch.slot, number))
-            case Part():
+            case ResultPart():
                 self._take(batch, said, size)
             case Over():
                 self._batches.pop(batch.number, None)
@@ -353,7 +358,7 @@ class ClusterPool:
                     self._remark(changed)
                 batch.set_result([])
 
-    def _take(self, batch: _Batch, part: Part, size: int) -> None:
+    def _take(self, batch: _Batch, part: ResultPart, size: int) -> None:
         """Take results if they are those of the next jobs of their batch."""
         jobs = batch.jobs[batch.num_played :]
         try:

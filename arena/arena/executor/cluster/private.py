@@ -21,7 +21,7 @@ from arena.own import own_python, safe_path
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.executor.cluster.key_files import Place
+    from arena.executor.cluster.key_files import SchedulerPlace
 
 _START_S: Final = 30.0
 _END_S: Final = 10.0
@@ -57,7 +57,7 @@ class PrivateCluster:
             self._scheduler.kill()
             self._scheduler.wait()
             raise
-        self.place: Place = find_place(address, keys)
+        self.place: SchedulerPlace = find_place(address, keys)
         """Where the scheduler is."""
 
     @property

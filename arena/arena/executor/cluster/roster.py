@@ -17,7 +17,7 @@ _LACKS_BOT: Final = 9
 """The step of a machine that meets all conditions but for a bot."""
 
 
-class Refused(NamedTuple):
+class RefusedMachine(NamedTuple):
     """A machine that cannot take part."""
 
     machine: str
@@ -50,14 +50,14 @@ class Roster:
         """Return whether a slot is there."""
         return slot in self._slots
 
-    def add(self, slot: Slot, facts: WorkerFacts) -> list[Refused]:
+    def add(self, slot: Slot, facts: WorkerFacts) -> list[RefusedMachine]:
         """Note a slot that is there; return what changed of machines that are refused."""
         self._slots[slot] = facts
         # What was missing may have been installed since.
         self._bot_lacks.pop(slot.machine, None)
         return self._judge()
 
-    def remove(self, slot: Slot) -> list[Refused]:
+    def remove(self, slot: Slot) -> list[RefusedMachine]:
         """Note that a slot is gone; return what changed of machines that are refused."""
         self._slots.pop(slot, None)
         return self._judge()
@@ -67,7 +67,7 @@ class Roster:
         self._slots.clear()
         self._judge()
 
-    def lacks_bot(self, machine: str, why: str) -> list[Refused]:
+    def lacks_bot(self, machine: str, why: str) -> list[RefusedMachine]:
         """Note that a machine cannot start a bot; return what changed of machines that are refused."""
         from arena.executor.cluster.facts import Lack
 
@@ -102,7 +102,7 @@ class Roster:
     def _machines(self) -> dict[str, WorkerFacts]:
         return {slot.machine: facts for slot, facts in self._slots.items()}
 
-    def _judge(self) -> list[Refused]:
+    def _judge(self) -> list[RefusedMachine]:
         machines = self._machines()
         if not self._is_settled:
             self._median = median_speed(machines.values(), self._wanted)
@@ -112,9 +112,11 @@ class Roster:
             if lack is not None:
                 self._lacks[machine] = lack
         self._eligible = [slot for slot in self._slots if slot.machine not in self._lacks]
-        changed = [Refused(each, lack.why) for each, lack in self._lacks.items() if before.get(each) != lack]
+        changed = [
+            RefusedMachine(each, lack.why) for each, lack in self._lacks.items() if before.get(each) != lack
+        ]
         return changed + [
-            Refused(each, "") for each in before if each not in self._lacks and each in machines
+            RefusedMachine(each, "") for each in before if each not in self._lacks and each in machines
         ]
 
     def _summary(self) -> str:

@@ -25,7 +25,7 @@ from arena.executor.workspace import workspace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.executor.cluster.key_files import Place
+    from arena.executor.cluster.key_files import SchedulerPlace
 
 
 class QuietScheduler(Scheduler):
@@ -35,7 +35,7 @@ class QuietScheduler(Scheduler):
         """Start none."""
 
 
-def run_scheduler(place: Place, tell: Callable[[str], None]) -> None:
+def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
     """Run a scheduler until SIGTERM or SIGINT.
 
     Args:
@@ -70,9 +70,13 @@ def run_scheduler(place: Place, tell: Callable[[str], None]) -> None:
     with workspace() as folder:
         try:
             asyncio.run(serve(folder))
-        except OSError as error:
+        except RuntimeError as error:
+            # Dask says no more than that it failed, and hides why.
+            cause = error.__cause__
+            if not isinstance(cause, OSError):
+                raise
             raise ConfigError(
-                f"cannot listen at {place.address} ({error.strerror or error}); give another --bind HOST:PORT"
+                f"cannot listen at {place.address} ({cause.strerror or cause}); give another --bind HOST:PORT"
             ) from error
 
 

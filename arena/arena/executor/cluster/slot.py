@@ -32,7 +32,7 @@ from arena_plugins.program import is_file
 if TYPE_CHECKING:
     from arena.content.store import Content
     from arena.entrants import Competitor
-    from arena.executor.cluster.messages import Play
+    from arena.executor.cluster.messages import PlayBatch
     from arena.executor.worker import Began
     from arena_db.records import MatchRecord
 
@@ -54,7 +54,7 @@ class Jobs:
         self._templates: dict[tuple[str, int], Job] = {}
         self._bots: dict[tuple[str, str], Competitor] = {}
 
-    def of(self, play: Play) -> list[Job]:
+    def of(self, play: PlayBatch) -> list[Job]:
         """Return the jobs of a batch.
 
         Raises:

@@ -20,12 +20,12 @@ from arena.executor.cluster.messages import (
     Ack,
     Begun,
     Bye,
+    ContentPiece,
     Hello,
-    Order,
     Over,
-    Part,
-    Piece,
-    Play,
+    PlayBatch,
+    ResultPart,
+    RunOrder,
     Streamed,
     Want,
     Welcome,
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.executor.cluster.facts import WorkerFacts
-    from arena.executor.cluster.key_files import Place
-    from arena.executor.cluster.messages import Message
+    from arena.executor.cluster.key_files import SchedulerPlace
+    from arena.executor.cluster.messages import ClusterMessage
     from arena.executor.slots import Slot
     from arena_db.records import MatchRecord
 
@@ -80,7 +80,7 @@ def contact_address(scheme: str, slot: Slot) -> str:
 class SlotLink:
     """Takes what is sent to a slot, and sends what it says."""
 
-    def __init__(self, slot: Slot, place: Place, facts: WorkerFacts, folder: Path) -> None:
+    def __init__(self, slot: Slot, place: SchedulerPlace, facts: WorkerFacts, folder: Path) -> None:
         """Prepare to connect.
 
         Args:
@@ -95,8 +95,8 @@ class SlotLink:
         self.is_ending = False
         """Whether this slot ends after the match that it plays."""
         self._place, self._facts, self._folder = place, facts, folder
-        self._plays: SimpleQueue[Play | None] = SimpleQueue()
-        self._pieces: SimpleQueue[Piece] = SimpleQueue()
+        self._plays: SimpleQueue[PlayBatch | None] = SimpleQueue()
+        self._pieces: SimpleQueue[ContentPiece] = SimpleQueue()
         self._orders: dict[str, str] = {}
         self._withdrawn: set[tuple[str, int]] = set()
         self._current: tuple[str, int] | None = None
@@ -113,7 +113,7 @@ class SlotLink:
         while not self._joined.wait(_LOOK_S) and not self.is_ending:
             pass
 
-    def next_batch(self) -> Play | None:
+    def next_batch(self) -> PlayBatch | None:
         """Wait for a batch; None when the slot is to end."""
         while not self.is_ending:
             play = self._plays.get()
@@ -156,7 +156,7 @@ class SlotLink:
         data = encode_records(records)
         with self._acked:
             self._unacked[run, batch, number] = len(data)
-            self._say(Part(run, batch, number, len(records), data))
+            self._say(ResultPart(run, batch, number, len(records), data))
             while sum(self._unacked.values()) > _MAX_UNACKED and not self.must_abort():
                 self._acked.wait(_BEGUN_S * 10)
 
@@ -196,7 +196,7 @@ class SlotLink:
                 return found.data
         raise ArenaError(f"piece {piece} of content {content[:8]} did not come")
 
-    def say(self, message: Message) -> None:
+    def say(self, message: ClusterMessage) -> None:
         """Send a message."""
         self._say(message)
 
@@ -206,7 +206,7 @@ class SlotLink:
             self._say(Bye(is_playing=False))
             time.sleep(_GOODBYE_S)
 
-    def _say(self, message: Message) -> None:
+    def _say(self, message: ClusterMessage) -> None:
         self._loop.call_soon_threadsafe(self._send, encode(message))
 
     def _send(self, data: bytes) -> None:
@@ -261,9 +261,9 @@ class SlotLink:
     def _hear(self, data: bytes) -> None:
         message = messages.for_slot(data)
         match message:
-            case Play():
+            case PlayBatch():
                 self._plays.put(message)
-            case Order():
+            case RunOrder():
                 self._obey(message)
             case Withdraw():
                 self._withdrawn.add((message.run, message.batch))
@@ -271,14 +271,14 @@ class SlotLink:
                 with self._acked:
                     self._unacked.pop((message.run, message.batch, message.number), None)
                     self._acked.notify_all()
-            case Piece():
+            case ContentPiece():
                 self._pieces.put(message)
             case Welcome():
                 now = time.time()
                 self.clock_offset = message.now - (now + self._said_hello) / 2
                 self._joined.set()
 
-    def _obey(self, order: Order) -> None:
+    def _obey(self, order: RunOrder) -> None:
         if order.order == "go":
             self._orders.pop(order.run, None)
             return

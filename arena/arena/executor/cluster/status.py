@@ -11,13 +11,13 @@ from arena.executor.cluster.link import CoordinatorLink
 from arena.executor.cluster.messages import AskStatus, Status
 
 if TYPE_CHECKING:
-    from arena.executor.cluster.key_files import Place
+    from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.cluster.messages import HubTellsCoordinator, MachineState
 
 _ANSWER_S: Final = 5.0
 
 
-def ask_status(place: Place) -> tuple[MachineState, ...]:
+def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
     """Return the machines of a cluster, by name; it waits at most 5 s.
 
     Raises:

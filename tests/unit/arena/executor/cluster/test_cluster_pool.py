@@ -105,7 +105,7 @@ def moves(records: Sequence[MatchRecord]) -> list[MatchRecord]:
 
 def waiting(jobs_of: JobsOf, folder: Path, rounds: int = 1) -> list[Job]:
     """Return matches that last until there is a gate in the folder."""
-    return jobs_of(config("random", f"strange:folder={folder},wait=on", rounds=rounds))
+    return jobs_of(config("random", f"strange:folder={folder},wait=on,sign=on", rounds=rounds))
 
 
 def begin(pool: ClusterPool, jobs: Sequence[Job], slot: Slot) -> Future[list[MatchRecord]]:
@@ -120,6 +120,11 @@ def begin(pool: ClusterPool, jobs: Sequence[Job], slot: Slot) -> Future[list[Mat
     await_true(has_begun, "no match begins")
     assert news == [jobs[0].number]
     return future
+
+
+def await_thought(folder: Path, num: int = 1) -> None:
+    """Wait until so many slots are within a move that does not end."""
+    await_true(lambda: len(list(folder.glob("pid-*"))) == num, "no bot thinks")
 
 
 def slot_pids(cluster: PrivateCluster) -> dict[int, int]:
@@ -198,6 +203,7 @@ def test_an_abort_ends_matches_that_would_go_on(
 ) -> None:
     jobs = waiting(jobs_of, tmp_path)
     future = begin(pool, jobs, pool.slots()[0])
+    await_thought(tmp_path)
     pool.abort()
     assert isinstance(future.exception(DEADLINE_S), WorkerLostError)
     with joined(cluster) as other:
@@ -212,6 +218,7 @@ def test_a_coordinator_that_leaves_frees_its_slots(
         old = set(other.slots())
         for slot in old:
             begin(other, waiting(jobs_of, tmp_path), slot)
+        await_thought(tmp_path, 2)
     # Nothing opens the gate: their slots end, and their successors play.
     await_true(lambda: len(set(pool.slots()) - old) == 2, "no successors")
     assert len(play_all(pool, jobs_of(SIX))) == 6

@@ -18,7 +18,7 @@ from arena.executor.cluster.facts import (
     runs_code,
     wanted_of,
 )
-from arena.executor.cluster.roster import Refused, Roster
+from arena.executor.cluster.roster import RefusedMachine, Roster
 from arena.executor.slots import Slot
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ def test_a_machine_without_a_bot_is_refused_until_a_slot_joins_again(now: list[f
     del now
     roster = Roster(WANTED)
     roster.add(ONE, FACTS)
-    assert roster.lacks_bot(ONE.machine, "there is no node") == [Refused(ONE.machine, "there is no node")]
+    assert roster.lacks_bot(ONE.machine, "there is no node") == [
+        RefusedMachine(ONE.machine, "there is no node")
+    ]
     assert roster.eligible == []
-    assert roster.add(ONE._replace(start="2"), FACTS) == [Refused(ONE.machine, "")]
+    assert roster.add(ONE._replace(start="2"), FACTS) == [RefusedMachine(ONE.machine, "")]
     assert len(roster.eligible) == 2
