@@ -51,7 +51,7 @@ def _find_illegal(job: Job, record: MatchRecord) -> str:
     game = cached_game(job.game)
     state = game.initial_state()
     for ply, action in enumerate(record.actions):
-        if state.is_terminal or action not in state.legal_actions:
+        if action not in state.legal_actions:
             return f"action {action} at ply {ply} of match {job.number} is illegal"
         state = state.child(action)
     try:

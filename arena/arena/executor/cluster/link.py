@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _CONNECT_S: Final = 4.0
 _AGAIN_S: Final = 0.5
 _CLOSE_S: Final = 3.0
+_FLUSH_S: Final = 0.05
 
 
 class _OnceClient(Client):
@@ -104,15 +105,20 @@ class CoordinatorLink:
                 client._stream_handlers[OP] = self._take  # noqa: SLF001 - Dask has no public way
                 await client
                 self._client = client
-                self._up()
-                await _first(lost.wait(), self._closing.wait())
-                self._client = None
-                if lost.is_set():
-                    self._down()
-                else:
-                    # What was sent is still in a buffer of Dask's.
-                    await client.scheduler_comm.close(timeout=1)
-                await client._close(fast=True)  # noqa: SLF001 - `close` does more than is needed
+                try:
+                    self._up()
+                    await _first(lost.wait(), self._closing.wait())
+                    self._client = None
+                    if lost.is_set():
+                        self._down()
+                    else:
+                        # What was sent may still be in a buffer of Dask's.
+                        await asyncio.sleep(_FLUSH_S)
+                finally:
+                    # However it ended: the hub frees the slots of a run when this connection ends.
+                    if client.scheduler_comm is not None:
+                        client.scheduler_comm.abort()
+                    await client._close(fast=True)  # noqa: SLF001 - `close` does more than is needed
             if not self._closing.is_set():
                 await _first(asyncio.sleep(_AGAIN_S), self._closing.wait())
 
