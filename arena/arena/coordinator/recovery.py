@@ -88,7 +88,6 @@ class Recovery:
         ):
             return None
         self._aside[machine] = now + ASIDE_S
-        self._by_machine[machine].clear()
         return PutAside(machine, f"{len(lost)} slots died in {ASIDE_S / 60:.0f} min, each by another match")
 
     def was_wrong(self, machine: str) -> None:
