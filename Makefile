@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials ladder-trials store-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
+.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -66,6 +66,10 @@ kill-trials: $(VENV)/.installed-test
 
 lease-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/lost_leases.py
+
+# Worker machines are network namespaces of this user: results of four ways to play, then 200 kills and 20 partitions.
+cluster-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/cluster_trials.py
 
 # An hour: a ladder that bots join and leave while its coordinator is killed five times.
 ladder-trials: $(VENV)/.installed-test

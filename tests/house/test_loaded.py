@@ -19,6 +19,7 @@ from wheels import BOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+CLUSTER = {"distributed", "dask", "tornado", "cryptography"}
 HEAVY = {"sqlalchemy", "alembic", "textual", "numba", "onnxruntime", "torch", "tensorflow", "keras"}
 NUMERIC = {"numpy", "scipy"}
 FRAMEWORKS = {"torch", "tensorflow", "keras"}
@@ -46,7 +47,7 @@ def _first_names(modules: set[str]) -> set[str]:
 
 def test_help_is_light(tmp_path: Path) -> None:
     loaded = _first_names(modules_after(arena_call("--help"), tmp_path))
-    assert loaded & (HEAVY | NUMERIC) == set()
+    assert loaded & (HEAVY | NUMERIC | CLUSTER) == set()
     assert "arena" in loaded
 
 
@@ -55,6 +56,14 @@ def test_a_worker_has_no_command_line(tmp_path: Path) -> None:
     loaded = modules_after("import arena.__main__, arena.executor.worker", tmp_path)
     assert _first_names(loaded) & (HEAVY | {"click", "rich_click", "rich"}) == set()
     assert "arena.cli" not in loaded
+
+
+def test_matches_on_this_machine_load_nothing_of_a_cluster(tmp_path: Path) -> None:
+    words = ("match", "random", "random", "--game", "tic-tac-toe", "--rounds", "1", "--isolation", "none")
+    for executor in ("inline", "local"):
+        loaded = modules_after(arena_call(*words, "--executor", executor, "--concurrency", "1"), tmp_path)
+        assert _first_names(loaded) & CLUSTER == set()
+        assert not any(module.startswith("arena.executor.cluster") for module in loaded)
 
 
 def test_a_host_has_no_lists(tmp_path: Path) -> None:

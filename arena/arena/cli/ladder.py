@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from arena.cli.options import RunOptions
 
-_AGAIN = ("concurrency", "force_concurrency", "max_time")
+_AGAIN = ("concurrency", "force_concurrency", "max_time", "executor", "keys", "cluster")
 """Options of a run that goes on with a stored ladder."""
 
 

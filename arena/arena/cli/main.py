@@ -9,6 +9,7 @@ from rich_click import rich_click as look
 
 from arena.cli import (
     bots,
+    cluster,
     corrections,
     db,
     doctor,
@@ -95,5 +96,7 @@ for command in (
     bots.bots,
     db.db,
     doctor.doctor,
+    cluster.cluster,
+    cluster.worker,
 ):
     main.add_command(command)

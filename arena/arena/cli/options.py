@@ -62,6 +62,21 @@ _REVERSE = _field("--reverse", is_flag=True, default=None, help="The second-name
 _STOP_WHEN = _end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo.")
 _NAME = _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default.")
 _TUI = _output("--tui", is_flag=True, help="Play in the background and open the dashboard; q leaves it.")
+MACHINES = (
+    _machine(
+        "--executor",
+        metavar="WHERE",
+        help="local: worker processes; inline: this one; dask:tls://HOST:PORT: worker machines.  "
+        "[default: local]",
+    ),
+    _machine(
+        "--keys", metavar="FILE", help="This machine's key for dask:tls://; arena cluster keys makes it."
+    ),
+    _machine(
+        "--cluster", metavar="local:N", help="A scheduler and N slots of this run alone, on this machine."
+    ),
+)
+"""Options that say where matches are played."""
 _EVENT = (
     _field(
         "--openings",
@@ -90,10 +105,12 @@ _EVENT = (
         type=click.Choice(["kernel", "polled"]),
         help="Refuse to run without limits that the kernel keeps exactly.  [default: polled]",
     ),
+    *MACHINES,
     _machine(
-        "--executor",
-        type=click.Choice(["local", "inline"]),
-        help="Worker processes, or this one.  [default: local]",
+        "--speed",
+        type=click.Choice(["pin", "ignore"]),
+        help="Use only worker machines within 10 % of each other's speed, or all.  "
+        "[default: pin; ignore with --nodes alone]",
     ),
     _machine(
         "--concurrency",
@@ -213,6 +230,11 @@ def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 def event_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options of any event, whatever its plan."""
     return _with(command, *_GAME, *_EVENT, _TUI)
+
+
+def machine_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the options that say where matches are played."""
+    return _with(command, *MACHINES)
 
 
 def _with(

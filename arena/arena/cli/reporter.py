@@ -102,7 +102,7 @@ class Reporter(ABC):
     def tell(self, event: Event) -> None:
         """Hear one event."""
         if isinstance(event, Notice):
-            self.warn(event.text)
+            (self.warn if event.is_warning else self.remark)(event.text)
         elif isinstance(event, MatchStarted):
             with self._progress.aside():
                 self.started(event)

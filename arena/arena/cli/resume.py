@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich_click import RichCommand, RichOption
 
-from arena.cli.options import db_option, run_options
+from arena.cli.options import db_option, machine_options, run_options
 
 if TYPE_CHECKING:
     from arena.cli.exits import Exit
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Replace a process that holds it and has been silent for 30 s; it stores nothing more.",
 )
+@machine_options
 @run_options
 def resume(  # noqa: PLR0913 - one parameter an option
     options: RunOptions,
@@ -64,12 +65,16 @@ def resume(  # noqa: PLR0913 - one parameter an option
     force_concurrency: bool,
     max_time: float | None,
     take_over: bool,
+    executor: str | None,
+    keys: str | None,
+    cluster: str | None,
 ) -> Exit:
     """Go on with a tournament (default: the last unfinished one); every match is played exactly once."""
     from arena.cli.session import hold_again
     from arena.coordinator.prepare import Again
 
-    again = Again(rounds, concurrency, force_concurrency, max_time, take_over)
+    where = (executor, keys, cluster)
+    again = Again(rounds, concurrency, force_concurrency, max_time, take_over, *where)
     return hold_again(tournament, options, again)
 
 

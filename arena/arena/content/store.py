@@ -213,11 +213,12 @@ def prune(needed: Container[str] = (), *, unused_s: float = KEEP_S) -> Pruned:
     try:
         for path in sorted(base.iterdir()) if base.is_dir() else ():
             age_s = _age_s(path)
-            if path.name.startswith(_WORK):
+            if path.name.startswith("."):
+                # A work folder, or a part of a content that came from another machine.
                 if age_s > _STALE_S:
-                    remove(path)
+                    remove(path) if path.is_dir() else path.unlink(missing_ok=True)
             elif path.is_dir() and path.name not in (_ENTERED, *needed) and age_s >= unused_s:
-                num_bytes += sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+                num_bytes += _num_bytes(path)
                 num_contents += 1
                 _discard(path)
                 _stamp(path.name).unlink(missing_ok=True)
@@ -229,6 +230,43 @@ def prune(needed: Container[str] = (), *, unused_s: float = KEEP_S) -> Pruned:
             f"cannot remove contents from {base} ({error.strerror}); fix its permissions, then prune again"
         ) from error
     return Pruned(num_contents, num_bytes)
+
+
+def make_room(quota: int, *, unused_s: float = 2 * _TOUCH_S) -> None:
+    """Remove contents, the least recently used ones first, until all others have at most `quota` bytes.
+
+    What was used lately stays in any case: a bot may be started from it.
+
+    Args:
+        quota: bytes.
+        unused_s: seconds since the last use of what may go.
+
+    Raises:
+        StoreError: they have more.
+    """
+    base = content_folder()
+    kept = [path for path in base.iterdir() if path.is_dir() and _is_content(path)] if base.is_dir() else []
+    sizes = {path: _num_bytes(path) for path in sorted(kept, key=_age_s, reverse=True)}
+    total = sum(sizes.values())
+    for path, size in sizes.items():
+        if total <= quota or _age_s(path) < unused_s:
+            break
+        _discard(path)
+        _stamp(path.name).unlink(missing_ok=True)
+        total -= size
+    if total > max(0, quota):
+        raise StoreError(
+            f"contents of bots in {base} have {total >> 20} MiB that are in use, and there is room for "
+            f"{max(0, quota) >> 20}"
+        )
+
+
+def _is_content(path: Path) -> bool:
+    return path.name != _ENTERED and not path.name.startswith(".")
+
+
+def _num_bytes(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
 def _copy(collection: Collection) -> Content:

@@ -80,7 +80,14 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     require_tier: Literal["T0", "T1", "T2", "T3"] | None = None
     require_limits: Literal["kernel", "polled"] | None = None
     adjudicate: Literal["off", "solver"] = "off"
-    executor: Literal["local", "inline"] = "local"
+    executor: str = "local"
+    """`local`, `inline`, or `dask:` and the address of the scheduler of worker machines."""
+    keys: str | None = None
+    """The key file of this machine for that scheduler. It is not stored: it belongs to a machine."""
+    cluster: str | None = None
+    """`local:N`: a scheduler and N slots of this run alone, on this machine."""
+    speed: Literal["pin", "ignore"] | None = None
+    """Whether only worker machines of about the same speed take part; None: where a limit is time."""
     concurrency: int = 0
     """Matches at once; 0 = cores - 1, -k = k fewer than that."""
     force_concurrency: bool = False
@@ -144,6 +151,11 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             raise ConfigError(f"--nodes {self.nodes} is too small; give 1 or more")
         if self.srand is not None and not 0 <= self.srand < 1 << 63:
             raise ConfigError(f"--srand {self.srand} is not a whole number from 0 to 2^63 - 1")
+        if self.executor not in {"local", "inline"} and not self.executor.startswith("dask:"):
+            raise ConfigError(
+                f"--executor {self.executor} is none of local, inline and dask:tls://HOST:PORT, the "
+                "scheduler of worker machines"
+            )
         for key in ("event", "site", "openings"):
             check_text(f"--{key}", getattr(self, key))
         self._check_type()

@@ -31,9 +31,11 @@ class MatchFinished(msgspec.Struct, frozen=True, tag=True):
 
 
 class Notice(msgspec.Struct, frozen=True, tag=True):
-    """Something the host should know: a warning in words."""
+    """Something the host should know, in words."""
 
     text: str
+    is_warning: bool = True
+    """Whether something is wrong."""
 
 
 class DecisionFell(msgspec.Struct, frozen=True, tag=True):

@@ -9,12 +9,12 @@ from arena.coordinator.events import Notice
 from arena.coordinator.herald import Herald
 from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
+from arena.coordinator.machines import open_pool
 from arena.coordinator.orders import Orders
 from arena.coordinator.planner import Planner
 from arena.coordinator.rescue import rescuing
 from arena.coordinator.run import Rules, Run
 from arena.coordinator.stop import StopSignals
-from arena.executor.pools import make_pool
 from arena.executor.workspace import workspace
 from arena_db.owner import current_owner
 
@@ -75,7 +75,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         planner = Planner(store, tournament, plan, num_workers=num_workers)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=plan.config.max_time)
         rules = Rules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
-        with closing(make_pool(plan.config.executor, num_workers, folder)) as pool:
+        with closing(open_pool(plan, num_workers, folder)) as pool:
             return play_out(store, tournament, RunParts(planner, pool, orders, rules), tell=tell, goal=goal)
 
 

@@ -251,7 +251,7 @@ def new_tournament(plan: Plan) -> NewTournament:
         num_actions=plan.game.num_actions,
         pool=plan.limit.pool(is_hosted=plan.tier is not Tier.T0),
         seed=plan.config.srand or 0,
-        config=msgspec.structs.replace(plan.config, refused=refused).to_toml(),
+        config=msgspec.structs.replace(plan.config, refused=refused, keys=None).to_toml(),
         event=plan.config.event,
         site=plan.config.site,
         plan_version=NEWEST_PLAN,

@@ -84,7 +84,8 @@ class Planner:
         """Matches that were being played when bots were last seen to leave, until all of them are stored."""
         self.batch_size = 1
         """As for every `JobSource`."""
-        self._num_workers = num_workers
+        self.num_workers = num_workers
+        """As for every `JobSource`."""
         self._drop_gone(())
         if self.is_decided and not tournament.is_complete:
             # The run that decided it was killed with matches in flight.
@@ -142,8 +143,8 @@ class Planner:
         """
         is_adaptive = self.is_open if self._source is None else self._source.is_adaptive
         if is_adaptive:
-            return max(_FEWEST_ADAPTIVE, 4 * self._num_workers), num_queued + num_running
-        return max(_FEWEST, 2 * self._num_workers * self.batch_size), num_queued
+            return max(_FEWEST_ADAPTIVE, 4 * self.num_workers), num_queued + num_running
+        return max(_FEWEST, 2 * self.num_workers * self.batch_size), num_queued
 
     def take_gone(self) -> list[int]:
         """Return the numbers of matches that were dropped since the last call, as their bots have left."""

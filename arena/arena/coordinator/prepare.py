@@ -18,6 +18,7 @@ from arena.coordinator.config import parse_toml
 from arena.coordinator.enlarge import enlarge
 from arena.coordinator.holder import check_free
 from arena.coordinator.lease import Lease
+from arena.coordinator.machines import check_machines, find_machines
 from arena.coordinator.plan import leave_out, new_tournament, restore_plan, store_plan
 from arena.coordinator.seeding import seat_by_rating
 from arena.entrants import LeftOut
@@ -71,11 +72,20 @@ class Again(NamedTuple):
     max_time: float | None
     take_over: bool = False
     """Whether a process that holds it and has been silent for 30 s is replaced, though it lives."""
+    executor: str | None = None
+    keys: str | None = None
+    cluster: str | None = None
 
     @classmethod
     def of_options(cls, given: Mapping[str, Any]) -> Again:
         """Return what concurrency, force_concurrency and max_time of a command ask for."""
-        return cls(None, given["concurrency"], bool(given["force_concurrency"]), given["max_time"])
+        return cls(
+            None,
+            given["concurrency"],
+            bool(given["force_concurrency"]),
+            given["max_time"],
+            **{key: given[key] for key in ("executor", "keys", "cluster")},
+        )
 
     def of(self, config: TournamentConfig) -> TournamentConfig:
         """Change what belongs to a run and not to the tournament; a time budget ends with its run."""
@@ -84,9 +94,18 @@ class Again(NamedTuple):
             max_time=self.max_time,
             concurrency=config.concurrency if self.concurrency is None else self.concurrency,
             force_concurrency=self.force_concurrency or config.force_concurrency,
+            **self._where(),
         )
         config.check()
         return config
+
+    def _where(self) -> dict[str, str | None]:
+        """Return where it is played, as far as that is said anew."""
+        if self.executor is not None:
+            return {"executor": self.executor, "keys": self.keys, "cluster": self.cluster}
+        if self.cluster is not None:
+            return {"executor": "local", "cluster": self.cluster}
+        return {"keys": self.keys}
 
 
 class Reserved:
@@ -220,13 +239,17 @@ def unbegun_config(store: Store, record: TournamentRecord, again: Again) -> Tour
 
 
 def concurrency(config: TournamentConfig) -> int:
-    """Return the number of matches at once, refusing more than the machine has cores for.
+    """Return the number of matches at once on this machine, refusing more than it has cores for.
+
+    Worker machines are asked first whether they are there.
 
     Raises:
-        ConfigError: more than there are cores, without `--force-concurrency`.
+        ConfigError: more than there are cores, without `--force-concurrency`; or as `check_machines`.
     """
+    check_machines(config)
     cores = num_cores()
-    number = num_workers(config.concurrency, cores)
+    slots = find_machines(config).num_slots if config.cluster is not None else 0
+    number = slots or num_workers(config.concurrency, cores)
     if number > cores and not config.force_concurrency:
         raise ConfigError(
             f"--concurrency {number} is more than the {cores} cores of this machine, so bots would lose on "

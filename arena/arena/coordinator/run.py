@@ -6,14 +6,15 @@ import dataclasses
 import time
 from collections import Counter, deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.batches import Lengths, are_pair, batch_size, first_size, share
 from arena.coordinator.events import DecisionFell, Notice
-from arena.coordinator.recovery import MAX_LOSSES, Recovery
+from arena.coordinator.recovery import ASIDE_S, MAX_LOSSES, Recovery
 from arena.errors import ArenaError
 from arena.executor.record import void_record
-from arena.executor.slots import WorkerLostError
+from arena.executor.slots import PoolLostError, WorkerLostError, WrongResultError
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _MAX_WALKOVERS = 50
 """Matches that are decided without play and stored in one transaction."""
 _DEPTH = 2
 """Batches of a slot: one is played and one waits, so that no slot waits for the store."""
+_MAX_SUSPECTS = 16
+"""Matches at the head of the queue that are looked at for machines that none of them may be played on."""
 _TICK_S = 0.05
 """Seconds between two looks at orders and news, and from those to what viewers are told."""
 
@@ -111,6 +114,8 @@ class Run:
         for began in self._pool.news():
             self._recovery.began(began)
             self._ledger.began(began.number)
+        for note in self._pool.notes():
+            self._ledger.tell(Notice(note, is_warning=False))
         self._herald.hear(self._pool.events())
         order = self._orders.poll()
         self._pause(now=self._orders.is_paused)
@@ -144,6 +149,7 @@ class Run:
     def _plan(self) -> None:
         """Get further matches where few are left; forget those that a decision made needless."""
         before = self._source.decision
+        self._source.num_workers = self._pool.num_workers
         running = [number for flight in self._flying.values() for number in flight.jobs]
         jobs = self._source.more(len(self._queue), running)
         self._forget(self._source.take_gone())
@@ -175,7 +181,7 @@ class Run:
             slot = self._free_slot()
             if slot is None or not (self._queue or self._take_back(slot)):
                 return
-            jobs = self._take()
+            jobs = self._take(slot)
             if jobs:
                 future = self._pool.submit(jobs, slot, self._tick)
                 self._flying[future] = Flight(slot, {job.number: job for job in jobs})
@@ -186,7 +192,11 @@ class Run:
         if any(future.done() for future in self._flying):
             return None
         load = Counter(flight.slot for flight in self._flying.values())
-        slot = min(self._pool.slots(), key=load.__getitem__, default=None)
+        slots = self._recovery.usable(self._pool.slots())
+        avoided = self._recovery.avoided([job.number for job in islice(self._queue, _MAX_SUSPECTS)])
+        slot = min(
+            (slot for slot in slots if slot.machine not in avoided), key=load.__getitem__, default=None
+        )
         # Where bots join while it is played, no batch waits before theirs.
         depth = 1 if self._source.is_open else _DEPTH
         return slot if slot is not None and load[slot] < depth else None
@@ -207,8 +217,8 @@ class Run:
             playing.add(flight.slot)
         return bool(self._queue)
 
-    def _take(self) -> list[Job]:
-        """Take the next jobs for one batch; matches of quarantined bots are decided here."""
+    def _take(self, slot: Slot) -> list[Job]:
+        """Take the next jobs for a batch of a slot; matches of quarantined bots are decided here."""
         num_slots, batch_s = self._pool.num_workers, self._pool.batch_s
         first = first_size(self._num_batches, num_slots)
         self._source.batch_size = min(first, self._lengths.num_in(batch_s))
@@ -219,13 +229,17 @@ class Run:
         self._num_batches += 1
         jobs: list[Job] = []
         walkovers: list[MatchRecord] = []
+        avoiding: list[Job] = []
         while self._queue and len(jobs) < size and len(walkovers) < _MAX_WALKOVERS:
             job = self._queue.popleft()
             walkover = self._ledger.walkover(job)
-            if walkover is None:
+            if self._recovery.avoids(job.number, slot.machine):
+                avoiding.append(job)
+            elif walkover is None:
                 jobs.append(job)
             else:
                 walkovers.append(walkover)
+        self._queue += avoiding
         self._keep(walkovers)
         return jobs
 
@@ -254,7 +268,7 @@ class Run:
             if _is_lost(future):
                 left[flight.slot].update(flight.jobs)
                 continue
-            played = future.result()
+            played = [] if self._is_broken(future) else future.result()
             parts.append(played)
             for record in played:
                 del flight.jobs[record.number]
@@ -266,6 +280,18 @@ class Run:
             self._recover(slot, jobs)
         if lost and not self._stop_reason:
             self._rebuild()
+
+    def _is_broken(self, future: Future[list[MatchRecord]]) -> bool:
+        """Return whether a batch came to nothing through no fault of a match; put a wrong machine aside."""
+        error = future.exception()
+        if isinstance(error, WrongResultError):
+            self._recovery.was_wrong(error.slot.machine)
+            self._put_aside(error.slot.machine, f"it sent wrong results: {error}")
+        return isinstance(error, WrongResultError | PoolLostError)
+
+    def _put_aside(self, machine: str, why: str) -> None:
+        name = self._pool.put_aside(machine, why)
+        self._ledger.tell(Notice(f"nothing is played on {name} for {ASIDE_S / 60:.0f} min: {why}"))
 
     def _land(self, part: Sequence[MatchRecord]) -> None:
         """Note that matches of a batch that goes on were played."""
@@ -288,6 +314,9 @@ class Run:
         self._queue.extendleft(reversed(jobs.values()))
         if playing is None:
             return
+        aside = self._recovery.find_aside(slot.machine)
+        if aside is not None:
+            self._put_aside(*aside)
         self._herald.lost([playing.number])
         if is_guilty:
             cause = f"{MAX_LOSSES} workers died while they played it"

@@ -23,6 +23,8 @@ class JobSource(Protocol):
     """Whether the jobs handed out last go before all that wait."""
     batch_size: int
     """Matches that a slot takes at once, at most; the run sets it as it learns how long they take."""
+    num_workers: int
+    """Slots that play; the run sets it, as worker machines come and go."""
 
     @property
     def is_exhausted(self) -> bool:

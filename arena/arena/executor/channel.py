@@ -7,10 +7,14 @@ import select
 import socket
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from queue import Empty
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from queue import SimpleQueue
+
+_Given = TypeVar("_Given")
 
 MAX_MESSAGE = 60_000
 """Bytes of a message; the buffers of all systems take it."""
@@ -73,3 +77,12 @@ def looker(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection,
     waiting = select.poll()
     waiting.register(reader, select.POLLIN)
     return functools.partial(waiting.poll, 0)
+
+
+def drain(queue: SimpleQueue[_Given]) -> list[_Given]:
+    """Return what a queue holds, and empty it; never wait."""
+    found: list[_Given] = []
+    with suppress(Empty):
+        while True:
+            found.append(queue.get_nowait())
+    return found

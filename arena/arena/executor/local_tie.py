@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import multiprocessing
 import os
@@ -11,7 +10,6 @@ import signal
 import struct
 import sys
 import tempfile
-import threading
 import traceback
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +17,7 @@ import msgspec
 
 from arena.executor.channel import looker, send
 from arena.executor.cores import Core
+from arena.executor.parent import end_with_parent
 from arena.executor.worker import Began, Ways, make_control, play_batch
 from arena_db.records import MatchRecord
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 INTERRUPTS = frozenset({signal.SIGINT} if sys.platform == "win32" else {signal.SIGINT, signal.SIGHUP})
 """Signals that a terminal sends to all it runs; workers ignore them, and are started with them blocked."""
 _BEGAN = struct.Struct("<qq")
-_PR_SET_PDEATHSIG = 1
 _NICE = 10
 """Workers stand back behind the coordinator and the screens of people who watch."""
 _encoder = msgspec.msgpack.Encoder()
@@ -154,17 +152,10 @@ def _tie(coordinator: int) -> None:
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
         os.nice(_NICE)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    else:
-        threading.Thread(target=_end_with_coordinator, daemon=True).start()
-    # The coordinator may have died before.
-    if os.getppid() != coordinator:
-        os._exit(1)
+    end_with_parent(coordinator, _await_coordinator)
 
 
-def _end_with_coordinator() -> None:
+def _await_coordinator() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from concurrent.futures import Future
-from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Protocol
 
+from arena.executor.channel import drain
 from arena.executor.local import LocalPool
 from arena.executor.slots import Slot
 from arena.executor.telling import decode_events
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from arena_db.records import LiveEvent, MatchRecord
 
 
-_Given = TypeVar("_Given")
-
-
 class Pool(Protocol):
     """Where batches are played; every implementation gives the same records for the same jobs."""
 
-    num_workers: int
-    """Batches that can be played at once, when all slots are up."""
     batch_s: float
     """Seconds that a batch should last."""
+
+    @property
+    def num_workers(self) -> int:
+        """Batches that can be played at once, when all slots are up."""
+        ...
 
     def slots(self) -> Sequence[Slot]:
         """Return the slots that take batches now."""
@@ -64,6 +64,14 @@ class Pool(Protocol):
         """Take what was told of running matches since the last call, without payload where one begins."""
         ...
 
+    def notes(self) -> list[str]:
+        """Take what people should know of the machines, since the last call."""
+        ...
+
+    def put_aside(self, machine: str, why: str) -> str:
+        """Hear that nothing is played on a machine for some time; return what people call it."""
+        ...
+
     def stop(self) -> None:
         """Let no further match of any batch begin."""
         ...
@@ -88,8 +96,8 @@ class Pool(Protocol):
 class InlinePool:
     """Plays in this process, one batch after the other; for tests and for people at the debugger."""
 
-    num_workers = 1
     batch_s = SEEN_S
+    num_workers = 1
 
     def __init__(self, seats: WarmSeats | None = None, quiet_s: float | None = None) -> None:
         """Prepare to play.
@@ -124,13 +132,22 @@ class InlinePool:
 
     def news(self) -> list[Began]:
         """Take what was told since the last call."""
-        return _taken(self._told)
+        return drain(self._told)
 
     def events(self) -> list[LiveEvent]:
         """Take what was told, and what there is to tell now."""
         if self._control.teller is not None:
             self._control.teller.tell()
-        return [event for message in _taken(self._messages) for event in decode_events(message)]
+        return [event for message in drain(self._messages) for event in decode_events(message)]
+
+    def notes(self) -> list[str]:
+        """Return nothing: there is one machine."""
+        return []
+
+    def put_aside(self, machine: str, why: str) -> str:
+        """Return what people call this machine."""
+        del machine, why
+        return "this machine"
 
     def stop(self) -> None:
         """Let no further match begin."""
@@ -162,15 +179,6 @@ class InlinePool:
     def _must_abort(self) -> bool:
         self._tick()
         return self._is_aborting
-
-
-def _taken(queue: SimpleQueue[_Given]) -> list[_Given]:
-    """Return what a queue holds, and empty it; never wait."""
-    found: list[_Given] = []
-    with contextlib.suppress(Empty):
-        while True:
-            found.append(queue.get_nowait())
-    return found
 
 
 def make_pool(executor: str, size: int, folder: Path) -> Pool:

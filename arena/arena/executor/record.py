@@ -20,7 +20,7 @@ from arena_db.remark_codec import pack_remarks
 from arena_plugins import Outcome, Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from arena.executor.job import Job
     from arena.match import MatchResult
@@ -130,13 +130,23 @@ def _unplayed(
     )
 
 
+def note_machine(facts: Mapping[str, object]) -> None:
+    """Write into all records that this process makes from now on on which worker machine it runs."""
+    _machine.clear()
+    _machine.update(facts)
+    _versions.cache_clear()
+
+
+_machine: dict[str, object] = {}
+"""Of a worker machine; empty where the coordinator plays on its own."""
+
+
 @cache
 def _versions(tier: str) -> str:
-    return json.dumps(
-        {
-            "arena": importlib.metadata.version("bot-arena"),
-            "python": platform.python_version(),
-            "platform": f"{sys.platform} {platform.machine()}",
-            "isolation": isolation_record(tier),
-        }
-    )
+    facts: dict[str, object] = {
+        "arena": importlib.metadata.version("bot-arena"),
+        "python": platform.python_version(),
+        "platform": f"{sys.platform} {platform.machine()}",
+        "isolation": isolation_record(tier),
+    }
+    return json.dumps(facts | {"machine": _machine} if _machine else facts)

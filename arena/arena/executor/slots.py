@@ -36,3 +36,16 @@ class WorkerLostError(BrokenExecutor):
         super().__init__(f"the worker of slot {slot.number} died")
         self.slot = slot
         """The slot that died."""
+
+
+class WrongResultError(BrokenExecutor):
+    """A slot sent what cannot be the result of its batch; nothing of that batch is kept after it."""
+
+    def __init__(self, slot: Slot, why: str) -> None:
+        super().__init__(why)
+        self.slot = slot
+        """The slot that sent it."""
+
+
+class PoolLostError(BrokenExecutor):
+    """The way to all slots is broken; what they played last may be lost, and no match is to blame."""

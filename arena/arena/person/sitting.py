@@ -48,7 +48,7 @@ class Sitting:
 
     decision = ""
     is_open = is_urgent = False
-    batch_size = 1
+    batch_size = num_workers = 1
 
     def __init__(self, play: Play, desk: Desk, match: PlannedMatch) -> None:
         """Begin with a match that is planned already.

@@ -123,6 +123,11 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
             process="hosted" if is_hosted else "in-process",
         )
 
+    @property
+    def is_nodes_alone(self) -> bool:
+        """Whether it bounds nodes, and time only as a watchdog."""
+        return self.nodes is not None and str(self) == f"{self.nodes} nodes"
+
     def to_wire(self) -> wire.TimeControl:
         """Return the field `tc` of a `new_match` message."""
         return wire.TimeControl(

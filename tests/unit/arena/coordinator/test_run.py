@@ -280,6 +280,12 @@ class DyingPool:
     def events(self) -> list[LiveEvent]:
         return self._inner.events()
 
+    def notes(self) -> list[str]:
+        return []
+
+    def put_aside(self, machine: str, why: str) -> str:
+        return self._inner.put_aside(machine, why)
+
     def stop(self) -> None:
         self._inner.stop()
 

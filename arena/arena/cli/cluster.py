@@ -1,0 +1,159 @@
+"""`arena cluster` and `arena worker`: machines that play the matches of tournaments held elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich_click import RichCommand, RichGroup
+
+from arena.cli.options import format_option
+from arena.errors import ConfigError
+
+_COLUMNS = {
+    "machine": "MACHINE",
+    "state": "STATE",
+    "slots": "SLOTS",
+    "tier": "TIER",
+    "speed": "SPEED",
+    "matches_per_min": "MATCHES/MIN",
+    "lost": "LOST",
+    "note": "NOTE",
+}
+_NUMBER_OF_CORES = 0
+_keys_option = click.option(
+    "--keys", type=click.Path(path_type=Path), metavar="FILE", help="The key of this machine."
+)
+
+
+@click.group(cls=RichGroup)
+def cluster() -> None:
+    """Hold tournaments on many machines: make keys, start the scheduler, see who is there."""
+
+
+@cluster.command(cls=RichCommand)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option(
+    "--renew",
+    is_flag=True,
+    help="Make a new authority: all keys made before are refused once every machine has a new one.",
+)
+def keys(names: tuple[str, ...], *, renew: bool) -> None:
+    """Write a key file for each machine NAME into the current folder, all of one cluster.
+
+    Whoever holds one of these files can run code on every machine of the cluster: they can start a scheduler
+    or a worker, and send bots to all. Copy each file to its machine, as by scp, and to no other place. If one
+    is lost, make new ones with --renew for all machines, and start scheduler and workers again.
+    """
+    from arena.cli.output import say
+    from arena.coordinator.machines import check_extra
+
+    check_extra()
+    from arena.executor.cluster.keys import make_keys
+
+    made = make_keys(Path(), names, renew=renew)
+    files = ", ".join(str(file) for file in made.files)
+    say(f"wrote {files} (valid until {made.until:%Y-%m-%d}); ca.key stays here")
+    say("whoever holds one of these files can run code on every machine of this cluster")
+
+
+@cluster.command(cls=RichCommand)
+@click.option("--bind", required=True, metavar="HOST:PORT", help="Where the scheduler listens.")
+@_keys_option
+def start(*, bind: str, keys: Path | None) -> None:
+    """Start the scheduler, which workers and tournaments connect to; Ctrl-C ends it.
+
+    It passes messages on and decides nothing, so it needs one core of any machine that all others reach.
+    Without --keys it listens on this machine alone, as in --bind 127.0.0.1:8786.
+    """
+    from arena.cli.output import say
+    from arena.coordinator.machines import check_extra
+
+    check_extra()
+    from arena.executor.cluster.key_files import find_place
+    from arena.executor.cluster.known import note_cluster
+    from arena.executor.cluster.scheduler import run_scheduler
+
+    place = find_place(f"{'tcp' if keys is None else 'tls'}://{bind}", keys)
+
+    def tell(address: str) -> None:
+        note_cluster(address, keys)
+        with_keys = "" if keys is None else " --keys FILE"
+        say(f"listening at {address}; on other machines: arena worker {address}{with_keys}")
+
+    run_scheduler(place, tell)
+
+
+@cluster.command(cls=RichCommand)
+@click.argument("address", required=False, metavar="[ADDRESS]")
+@_keys_option
+@format_option
+def status(address: str | None, *, keys: Path | None, form: str) -> None:
+    """List the machines of a cluster (default: the one started here last) and what each of them lacks."""
+    from arena.cli.output import emit, say
+    from arena.coordinator.machines import check_extra
+
+    check_extra()
+    from arena.executor.cluster.key_files import find_place, try_place
+    from arena.executor.cluster.known import known_cluster
+    from arena.executor.cluster.status import ask_status, status_row
+
+    known = known_cluster() if address is None else None
+    if address is None and known is None:
+        raise ConfigError(
+            "no cluster was started here; write arena cluster status tls://HOST:PORT --keys FILE"
+        )
+    if known is not None:
+        address, keys = known.address, keys or known.keys
+    place = find_place(str(address), keys)
+    try_place(place)
+    rows = [status_row(machine) for machine in ask_status(place)]
+    if not rows and form == "table":
+        say("no worker machine is there; arena worker on one brings its slots", err=True)
+        return
+    emit("machine", rows, form, _COLUMNS)
+
+
+@click.command(cls=RichCommand)
+@click.argument("address", metavar="ADDRESS")
+@_keys_option
+@click.option(
+    "--slots",
+    type=int,
+    metavar="N",
+    help="Matches at once.  [default: cores - 1]",
+)
+@click.option("--disk", type=float, default=20.0, show_default=True, metavar="GIB", help="Room for bots.")
+def worker(address: str, *, keys: Path | None, slots: int | None, disk: float) -> None:
+    """Play matches for the tournaments of the cluster at ADDRESS, tls://HOST:PORT, until Ctrl-C.
+
+    This machine opens no port: it needs nothing but a way to ADDRESS. Bots are sent to it, and run in the
+    same sandbox as anywhere (arena doctor shows it). The first Ctrl-C or SIGTERM lets running matches end,
+    the second ends them; they are played again elsewhere.
+    """
+    from arena.cli.output import say
+    from arena.coordinator.machines import check_extra
+
+    check_extra()
+    from arena.executor.cluster.facts import find_facts
+    from arena.executor.cluster.key_files import find_place, try_place
+    from arena.executor.cluster.setups import SupervisorSetup
+    from arena.executor.cluster.speed import measure_slots
+    from arena.executor.cluster.supervisor import Supervisor
+    from arena.executor.cores import num_workers
+    from arena.sandbox.resources import num_cores
+
+    if slots is not None and slots < 1:
+        raise ConfigError(f"--slots {slots} plays nothing; give 1 or more, or leave it out for cores - 1")
+    if disk <= 0:
+        raise ConfigError(f"--disk {disk:g} has no room for bots; give some GiB")
+    place = find_place(address, keys)
+    try_place(place)
+    num = num_workers(slots or _NUMBER_OF_CORES, num_cores())
+    setup = SupervisorSetup(
+        address=place.address,
+        keys="" if keys is None else str(keys.absolute()),
+        facts=find_facts(num, measure_slots(num)),
+        quota=round(disk * (1 << 30)),
+    )
+    Supervisor(setup, say).run()

@@ -1,0 +1,121 @@
+"""Where the matches of an event are played: on this machine, or on worker machines."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arena.errors import ConfigError
+from arena.executor.pools import make_pool
+
+if TYPE_CHECKING:
+    from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.plan import Plan
+    from arena.executor.cluster.key_files import SchedulerPlace
+    from arena.executor.pools import Pool
+
+DASK: Final = "dask:"
+"""How an executor begins that is a scheduler of worker machines."""
+_LOCAL: Final = "local:"
+_NEEDED: Final = ("distributed", "cryptography")
+
+
+class Machines(NamedTuple):
+    """Worker machines, or processes of this one that stand for them."""
+
+    place: SchedulerPlace | None
+    """Where their scheduler is; None for one that this run starts."""
+    num_slots: int
+    """Slots that this run starts; 0 where the machines have their own."""
+
+
+def has_machines(config: TournamentConfig) -> bool:
+    """Return whether matches are played by worker machines, whether or not these are this one."""
+    return config.cluster is not None or config.executor.startswith(DASK)
+
+
+def find_machines(config: TournamentConfig) -> Machines:
+    """Return the worker machines that a configuration names; nothing is connected.
+
+    Raises:
+        ConfigError: they are not named as they must be, the extra is missing, or the key cannot be used.
+    """
+    if config.cluster is not None and config.executor.startswith(DASK):
+        raise ConfigError("--cluster local:N and --executor dask:… name two clusters; leave one of them out")
+    check_extra()
+    if config.cluster is not None:
+        num = config.cluster.removeprefix(_LOCAL)
+        if not config.cluster.startswith(_LOCAL) or not num.isdigit() or int(num) < 1:
+            raise ConfigError(f"--cluster {config.cluster} cannot be read; write local:N, as local:2")
+        return Machines(None, int(num))
+    if config.concurrency:
+        raise ConfigError(
+            "--concurrency is for matches on this machine; arena worker --slots N says how many a worker "
+            "machine plays at once"
+        )
+    from arena.executor.cluster.key_files import find_place
+
+    return Machines(
+        find_place(config.executor.removeprefix(DASK), Path(config.keys) if config.keys else None), 0
+    )
+
+
+def check_extra() -> None:
+    """Return if what worker machines need is installed.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if any(importlib.util.find_spec(name) is None for name in _NEEDED):
+        raise ConfigError("worker machines need an extra of the arena; pip install 'bot-arena[cluster]'")
+
+
+def check_machines(config: TournamentConfig) -> None:
+    """Return if the scheduler of the worker machines answers, where there are some; it waits at most 4 s.
+
+    Raises:
+        ConfigError: as `find_machines`, or nothing answers.
+    """
+    if not has_machines(config):
+        return
+    place = find_machines(config).place
+    if place is not None:
+        from arena.executor.cluster.key_files import try_place
+
+        try_place(place)
+
+
+def open_pool(plan: Plan, num_workers: int, folder: Path) -> Pool:
+    """Return the pool that plays a plan.
+
+    Args:
+        plan: what is played.
+        num_workers: matches at once, where this machine plays them.
+        folder: for temporary files.
+
+    Raises:
+        ConfigError: as `find_machines`.
+        ArenaError: the cluster of this run does not start.
+    """
+    config = plan.config
+    if not has_machines(config):
+        return make_pool(config.executor, num_workers, folder)
+    machines = find_machines(config)
+    from arena.executor.cluster.facts import wanted_of
+    from arena.executor.cluster.pool import ClusterPool
+    from arena.executor.cluster.private import PrivateCluster
+
+    wanted = wanted_of(plan.tier, config.game, is_pinned=is_pinned(plan))
+    if machines.place is not None:
+        return ClusterPool(machines.place, wanted)
+    cluster = PrivateCluster(num_workers, folder)
+    return ClusterPool(cluster.place, wanted, cluster=cluster, expected=num_workers)
+
+
+def is_pinned(plan: Plan) -> bool:
+    """Return whether all machines must be about as quick as each other: where the limit of a bot is time."""
+    if plan.config.speed is not None:
+        return plan.config.speed == "pin"
+    limits = [bot.limit or plan.limit for bot in plan.competitors]
+    return not all(limit.is_nodes_alone for limit in limits)

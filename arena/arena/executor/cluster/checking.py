@@ -1,0 +1,72 @@
+"""Whether a record from another machine can be the result of its job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.errors import ArenaError
+from arena.executor.job import cached_game
+from arena.games.symmetry import match_hash
+from arena_plugins import Outcome, Termination
+
+if TYPE_CHECKING:
+    from arena.executor.job import Job
+    from arena_db.records import MatchRecord
+
+_BY_RULES = frozenset({Termination.RULES})
+
+
+def find_wrong(job: Job, record: MatchRecord) -> str:
+    """Return what of a record contradicts its job or the rules; empty if nothing does.
+
+    This guards against faults of a machine, not against somebody who holds a key: bots, opening and seeds are
+    as planned, the actions are legal, the result follows from them, and the hash is that of the actions.
+
+    Args:
+        job: what was to be played.
+        record: what came back.
+    """
+    planned = (
+        ("tournament", job.tournament, record.tournament),
+        ("number", job.number, record.number),
+        ("attempt", job.attempt, record.attempt),
+        ("first bot", job.first.record.identity, record.first),
+        ("second bot", job.second.record.identity, record.second),
+        ("seed", (job.seed_first, job.seed_second), (record.seed_first, record.seed_second)),
+        ("opening", job.opening, tuple(record.actions[: record.num_opening])),
+        ("tier", job.tier, record.tier),
+    )
+    for what, wanted, found in planned:
+        if wanted != found:
+            return f"the {what} of match {job.number} is {found}, not {wanted}"
+    if record.rated and not job.rated:
+        return f"match {job.number} is rated, which it was not planned to be"
+    num = len(record.actions)
+    if len(record.times_ms) != num or len(record.values) != num:
+        return f"match {job.number} has {num} actions and {len(record.times_ms)} times"
+    return _find_illegal(job, record)
+
+
+def _find_illegal(job: Job, record: MatchRecord) -> str:
+    game = cached_game(job.game)
+    state = game.initial_state()
+    for ply, action in enumerate(record.actions):
+        if action not in state.legal_actions:
+            return f"action {action} at ply {ply} of match {job.number} is illegal"
+        state = state.child(action)
+    try:
+        outcome, termination = Outcome(record.outcome), Termination(record.termination)
+    except ValueError:
+        return f"match {job.number} ended {record.outcome} by {record.termination}, which there is not"
+    if termination in _BY_RULES:
+        if not state.is_terminal:
+            return f"match {job.number} ended by the rules, and they let it go on"
+        first = state.returns[0]
+        by_rules = Outcome.DRAW if not first else Outcome.FIRST if first > 0 else Outcome.SECOND
+        if outcome is not by_rules:
+            return f"match {job.number} ended {outcome.value}, and by the rules it is {by_rules.value}"
+    try:
+        right = match_hash(game, record.actions)
+    except ArenaError as error:
+        return f"match {job.number}: {error}"
+    return "" if right == record.match_hash else f"the hash of match {job.number} is not that of its actions"

@@ -1,0 +1,167 @@
+"""Sends contents of bots to machines: in pieces, from where the last attempt broke off, and verified."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.content.collect import MAX_BYTES, Collection
+from arena.content.manifest import Inventory
+from arena.content.store import content_folder, find_content, keep_content, make_room, work_folder
+from arena.errors import ArenaError
+from arena.executor.cluster.messages import PIECE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from arena.content.store import Content
+
+INVENTORY: Final = -1
+"""In place of the number of a piece: the list of files."""
+QUOTA: Final = 20 << 30
+"""Bytes of contents that a worker machine keeps."""
+_CHUNK: Final = 1 << 20
+_TRIES: Final = 2
+"""Times that a content is fetched; the second time around what the hub keeps of it."""
+
+
+class SpoiltError(ArenaError):
+    """A content came otherwise than it was sent."""
+
+
+def read_piece(content: str, piece: int) -> bytes:
+    """Return a piece of a kept content: its inventory in JSON, or bytes of its files, one after the other.
+
+    Raises:
+        ArenaError: it is not kept, or there is no such piece.
+    """
+    found = find_content(content)
+    if found is None:
+        raise ArenaError(f"content {content[:8]} is not kept by its coordinator any more")
+    if piece == INVENTORY:
+        return msgspec.json.encode(found.inventory)
+    start, data = piece * PIECE, bytearray()
+    for entry in found.inventory.files:
+        if start < entry.size and len(data) < PIECE:
+            with (Path(found.folder) / entry.path).open("rb") as file:
+                file.seek(start)
+                data += file.read(PIECE - len(data))
+        start = max(0, start - entry.size)
+    if not data and piece:
+        raise ArenaError(f"content {content[:8]} has no piece {piece}")
+    return bytes(data)
+
+
+def fetch_content(
+    content: str, ask: Callable[[int], bytes], *, spoilt: Callable[[], None], quota: int = QUOTA
+) -> Content:
+    """Return a content, fetched if it is not kept here; of several processes one fetches and the others wait.
+
+    Args:
+        content: its hash.
+        ask: returns a piece, as `read_piece` does.
+        spoilt: called when what came is not what was sent, before it is asked for again.
+        quota: bytes of contents that are kept here.
+
+    Raises:
+        ArenaError: it cannot be had, or not be kept; what has come stays for the next attempt.
+    """
+    with _one_at_a_time(content):
+        for attempt in range(_TRIES):
+            found = find_content(content)
+            if found is not None:
+                return found
+            try:
+                return _fetch(content, ask, quota)
+            except SpoiltError:
+                if attempt == _TRIES - 1:
+                    raise
+                spoilt()
+    raise ArenaError(f"content {content[:8]} cannot be fetched")
+
+
+def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
+    try:
+        inventory = msgspec.json.decode(ask(INVENTORY), type=Inventory)
+    except msgspec.MsgspecError as error:
+        raise SpoiltError(f"the list of files of content {content[:8]} was damaged on its way") from error
+    if inventory.tree_hash != content or not all(_is_inside(entry.path) for entry in inventory.files):
+        raise SpoiltError(f"the list of files of content {content[:8]} was damaged on its way")
+    size = inventory.num_bytes
+    if size > min(MAX_BYTES, quota):
+        raise ArenaError(f"content {content[:8]} has {size >> 20} MiB, and {quota >> 20} MiB are kept here")
+    make_room(quota - size)
+    part = content_folder() / f".part-{content}"
+    _receive(part, size, ask)
+    with work_folder() as work:
+        try:
+            _split(part, inventory, work / "files")
+        finally:
+            part.unlink(missing_ok=True)
+        collection = Collection(f"content {content[:8]}")
+        collection.needs = inventory.needs
+        collection.files = {entry.path: work / "files" / entry.path for entry in inventory.files}
+        kept = keep_content(collection)
+    if kept.hash != content:
+        raise SpoiltError(f"content {content[:8]} was damaged on its way")
+    return kept
+
+
+def _receive(part: Path, size: int, ask: Callable[[int], bytes]) -> None:
+    """Write all pieces that a file does not have yet."""
+    done = part.stat().st_size // PIECE if part.exists() else 0
+    with part.open("r+b" if done else "wb") as file:
+        file.seek(done * PIECE)
+        file.truncate()
+        for piece in range(done, -(-size // PIECE)):
+            data = ask(piece)
+            if len(data) != min(PIECE, size - piece * PIECE):
+                raise SpoiltError(f"piece {piece} of a content has {len(data)} bytes")
+            file.write(data)
+            file.flush()
+
+
+def _split(part: Path, inventory: Inventory, folder: Path) -> None:
+    """Write the files that lie in one, one after the other, and verify each."""
+    with part.open("rb") as source:
+        for entry in inventory.files:
+            target = folder / entry.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            digest, left = hashlib.sha256(), entry.size
+            with target.open("xb") as file:
+                while left and (data := source.read(min(_CHUNK, left))):
+                    digest.update(data)
+                    file.write(data)
+                    left -= len(data)
+            if left or digest.hexdigest() != entry.sha256:
+                raise SpoiltError(f"{entry.path} was damaged on its way")
+            target.chmod(0o755 if entry.is_executable else 0o644)
+
+
+def _is_inside(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return bool(parts) and ".." not in parts and not path.startswith("/") and "\0" not in path
+
+
+@contextmanager
+def _one_at_a_time(content: str) -> Generator[None]:
+    """Let one process of this machine at a time fetch a content; a killed one keeps nobody waiting."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    content_folder().mkdir(mode=0o711, parents=True, exist_ok=True)
+    # It stays, since another process may wait for it; `prune` removes it.
+    descriptor = os.open(content_folder() / f".lock-{content}", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

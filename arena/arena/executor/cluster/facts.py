@@ -1,0 +1,259 @@
+"""What a worker machine is and has, and whether it can play the matches of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+import secrets
+import socket
+import statistics
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from arena.content.packages import OURS
+from arena.errors import ArenaError, ConfigError
+from arena.home import home
+from arena.sandbox.resources import num_cores
+from arena_plugins.command import host_path
+from arena_plugins.entries import GAMES, offers
+from arena_plugins.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TOLERANCE = 0.10
+"""A machine is as quick as the others if its speed differs from their median by no more than this part."""
+
+
+class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a machine says of itself when a slot of it joins."""
+
+    name: str
+    """What people call it: its host name."""
+    slots: int
+    """Matches that it plays at once."""
+    cores: int
+    memory: int
+    """Bytes."""
+    cpu: str
+    tiers: tuple[str, ...]
+    """The tiers of isolation that are granted there."""
+    arena: str
+    """SHA-256 of the arena's own code."""
+    version: str
+    """Version of the arena."""
+    games: dict[str, str]
+    """SHA-256 of the code of each game by its name."""
+    runs: str
+    """What compiled code must be made for: interpreter, system, processor."""
+    speed: float
+    """How quick it is with all slots busy, in parts of `speed.REFERENCE`; 0 if it was not measured."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run asks of machines."""
+
+    tier: str
+    game: str
+    """Name of the game."""
+    game_hash: str
+    arena: str
+    version: str
+    runs: str
+    is_pinned: bool
+    """Whether machines must be about as quick as each other, since a limit is time."""
+
+
+def wanted_of(tier: str, game: str, *, is_pinned: bool) -> Wanted:
+    """Return what a run asks of machines that is planned on this one.
+
+    Args:
+        tier: in which its bots run.
+        game: spec of the game.
+        is_pinned: whether only machines of about the same speed take part.
+    """
+    name = Spec.parse(game).name
+    return Wanted(
+        tier=tier,
+        game=name,
+        game_hash=game_hashes().get(name, ""),
+        arena=arena_hash(),
+        version=importlib.metadata.version(OURS),
+        runs=runs_code(),
+        is_pinned=is_pinned,
+    )
+
+
+class Lack(NamedTuple):
+    """What keeps a machine from taking part in a run."""
+
+    step: int
+    """How many conditions it does meet before this one: the nearest machine has most."""
+    why: str
+
+
+def find_lack(facts: WorkerFacts, wanted: Wanted, median: float) -> Lack | None:
+    """Return what keeps a machine from taking part in a run; None if nothing does.
+
+    Args:
+        facts: what the machine is.
+        wanted: what the run asks.
+        median: the speed that it is compared with; 0 compares nothing.
+    """
+    for step, lack in enumerate((_arena_lack, _game_lack, _tier_lack, _code_lack)):
+        why = lack(facts, wanted)
+        if why:
+            return Lack(step, why)
+    if wanted.is_pinned and median and abs(facts.speed / median - 1) > TOLERANCE:
+        part = abs(facts.speed / median - 1)
+        way = "slower" if facts.speed < median else "quicker"
+        return Lack(
+            4, f"{part:.0%} {way} than the median; --speed ignore admits it, and so does --nodes N alone"
+        )
+    return None
+
+
+def _arena_lack(facts: WorkerFacts, wanted: Wanted) -> str:
+    if facts.arena == wanted.arena:
+        return ""
+    other = ", other code" if facts.version == wanted.version else f", not {wanted.version}"
+    return f"bot-arena {facts.version}{other}; install the same on all machines"
+
+
+def _game_lack(facts: WorkerFacts, wanted: Wanted) -> str:
+    if facts.games.get(wanted.game) == wanted.game_hash:
+        return ""
+    lacks = "other code of" if wanted.game in facts.games else "no"
+    return f"{lacks} game {wanted.game}; install its package there as here"
+
+
+def _tier_lack(facts: WorkerFacts, wanted: Wanted) -> str:
+    if wanted.tier == "T0" or wanted.tier in facts.tiers:
+        return ""
+    return f"tier {wanted.tier} is not granted there; arena doctor on it says why"
+
+
+def _code_lack(facts: WorkerFacts, wanted: Wanted) -> str:
+    return "" if facts.runs == wanted.runs else f"{facts.runs}, not {wanted.runs}, for which bots came"
+
+
+def median_speed(machines: Iterable[WorkerFacts], wanted: Wanted) -> float:
+    """Return the median speed of the machines that lack nothing else; 0 if there are none."""
+    speeds = [facts.speed for facts in machines if find_lack(facts, wanted, 0) is None]
+    return statistics.median_high(speeds) if speeds else 0.0
+
+
+def machine_id() -> str:
+    """Return the uuid of this machine, drawn at the first call and kept in the arena's home.
+
+    Raises:
+        ConfigError: it cannot be kept.
+    """
+    path = home() / "machine"
+    try:
+        home().mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="ascii") as file:
+            file.write(secrets.token_hex(16))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write {path}: {error.strerror}; set ARENA_HOME to another folder"
+        ) from error
+    return path.read_text(encoding="ascii").strip()
+
+
+def find_facts(slots: int, speed: float) -> WorkerFacts:
+    """Return what this machine is; tiers that were never tried here are tried now, which takes a second."""
+    return WorkerFacts(
+        name=socket.gethostname(),
+        slots=slots,
+        cores=num_cores(),
+        memory=_memory(),
+        cpu=_cpu(),
+        tiers=_tiers(),
+        arena=arena_hash(),
+        version=importlib.metadata.version(OURS),
+        games=game_hashes(),
+        runs=runs_code(),
+        speed=round(speed, 3),
+    )
+
+
+def runs_code() -> str:
+    """Return what compiled code of this machine is made for."""
+    return f"{sys.implementation.cache_tag} {sys.platform} {platform.machine()}"
+
+
+@cache
+def arena_hash() -> str:
+    """Return the SHA-256 of the code that referees and reports: arena, contract and store."""
+    import arena
+    import arena_db
+    import arena_plugins
+
+    return _hash_packages((arena.__path__[0], arena_db.__path__[0], arena_plugins.__path__[0]))
+
+
+@cache
+def game_hashes() -> dict[str, str]:
+    """Return the SHA-256 of the code of each game, by name; the games of the arena belong to its own."""
+    return {
+        entry.name: _game_hash(entry.distribution, entry.value) for entry in offers(GAMES, tuple(host_path()))
+    }
+
+
+def _game_hash(distribution: str, value: str) -> str:
+    if distribution == OURS:
+        return arena_hash()
+    top = value.partition(":")[0].partition(".")[0]
+    for folder in map(Path, host_path()):
+        if (folder / top).is_dir():
+            return _hash_packages((str(folder / top),))
+        if (folder / f"{top}.py").is_file():
+            return hashlib.sha256((folder / f"{top}.py").read_bytes()).hexdigest()
+    return ""
+
+
+def _hash_packages(folders: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for folder in map(Path, folders):
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(f"{folder.name}/{file.relative_to(folder).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _tiers() -> tuple[str, ...]:
+    from arena.sandbox.grade import grade
+    from arena.sandbox.tier import Tier
+
+    found: list[str] = []
+    for tier in (Tier.T1, Tier.T2, Tier.T3):
+        try:
+            if grade(tier).is_granted:
+                found.append(tier.value)
+        except ArenaError:  # this system has no sandbox
+            continue
+    return tuple(found)
+
+
+def _memory() -> int:
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return 0
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

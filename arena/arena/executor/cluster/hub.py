@@ -1,0 +1,324 @@
+"""The hub in the scheduler's process: passes messages on and remembers what joiners must know.
+
+It decides nothing: which slot plays what, and what a loss means, is decided by each coordinator.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any, Final
+
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from arena.executor.cluster import messages
+from arena.executor.cluster.messages import (
+    MAX_MESSAGE,
+    OP,
+    Ack,
+    AskStatus,
+    Begun,
+    Bye,
+    ContentPiece,
+    FromSlot,
+    Hello,
+    JoinRun,
+    MachineRemark,
+    MachineState,
+    Over,
+    ResultPart,
+    RunOrder,
+    SlotJoined,
+    SlotLeft,
+    Spoilt,
+    Status,
+    Streamed,
+    Taken,
+    ToSlot,
+    Want,
+    Welcome,
+    encode,
+)
+
+if TYPE_CHECKING:
+    from distributed import Scheduler
+
+    from arena.executor.cluster.facts import WorkerFacts
+    from arena.executor.cluster.messages import ClusterMessage
+    from arena.executor.cluster.pieces import PieceCache
+    from arena.executor.slots import Slot
+
+MAX_PENDING: Final = 64 << 20
+"""Bytes of results of one run that its coordinator has not taken; then slots wait."""
+_MAX_STREAMED: Final = 2000
+"""Messages for a coordinator that wait; beyond that no news of running matches are passed on."""
+_MINUTE_S: Final = 60.0
+
+
+class _Guest:
+    """A slot that is connected."""
+
+    def __init__(self, slot: Slot, facts: WorkerFacts) -> None:
+        self.slot = slot
+        self.facts = facts
+        self.bye: Bye | None = None
+        """What it said before it left."""
+        self.playing = 0
+        """Batches that it was sent and has not ended."""
+
+
+class _Machine:
+    """What is remembered of a machine, also when no slot of it is there."""
+
+    def __init__(self, facts: WorkerFacts) -> None:
+        self.facts = facts
+        self.lost = 0
+        self.played: deque[tuple[float, int]] = deque()
+        self.remarks: dict[str, MachineRemark] = {}
+        """By client."""
+
+    def note(self, num: int) -> None:
+        """Count matches that were played now."""
+        self.played.append((time.monotonic(), num))
+
+    def per_min(self) -> float:
+        """Return the matches of the last minute."""
+        while self.played and self.played[0][0] < time.monotonic() - _MINUTE_S:
+            self.played.popleft()
+        return float(sum(num for _, num in self.played))
+
+
+class _Run:
+    """A run whose coordinator is connected."""
+
+    def __init__(self, client: str) -> None:
+        self.client = client
+        self.order = ""
+        """What it asks of all slots; empty while it asks nothing."""
+        self.pending = 0
+        """Bytes of results that its coordinator has not taken."""
+        self.waiting: deque[tuple[str, Ack]] = deque()
+        """Answers that slots wait for, with their addresses."""
+
+
+class ClusterHub(SchedulerPlugin):
+    """Passes messages between coordinators and slots."""
+
+    name = "arena"
+
+    def __init__(self, cache: PieceCache) -> None:
+        """Know nobody yet; pieces of contents are kept in `cache`."""
+        self._cache = cache
+        self._guests: dict[str, _Guest] = {}
+        self._addresses: dict[Slot, str] = {}
+        self._machines: dict[str, _Machine] = {}
+        self._runs: dict[str, _Run] = {}
+        self._wanted: dict[tuple[str, int], set[str]] = {}
+        """Addresses of the slots that wait for a piece."""
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """Take the messages of a scheduler that starts."""
+        # Dask's methods have no types that say anything.
+        self._scheduler: Any = scheduler
+        self._scheduler.stream_handlers[OP] = self._hear
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:  # noqa: ANN401 - Dask's
+        """Tell all coordinators that a slot is gone."""
+        del scheduler
+        guest = self._guests.pop(worker, None)
+        for waiting in self._wanted.values():
+            waiting.discard(worker)
+        if guest is None:
+            return
+        del self._addresses[guest.slot]
+        self._machines[guest.slot.machine].lost += guest.bye is None
+        is_lost = guest.bye is None or guest.bye.is_playing
+        for client in self._clients():
+            self._tell_client(client, SlotLeft(guest.slot, is_lost))
+
+    def remove_client(self, scheduler: Scheduler, client: str) -> None:
+        """End the runs of a coordinator that is gone."""
+        del scheduler
+        for name in [name for name, run in self._runs.items() if run.client == client]:
+            run = self._runs.pop(name)
+            for address, ack in run.waiting:
+                self._tell_slot(address, ack)
+            for address in self._guests:
+                self._tell_slot(address, RunOrder(name, "abort"))
+        for machine in self._machines.values():
+            machine.remarks.pop(client, None)
+
+    def _hear(self, data: bytes, worker: str = "", client: str = "") -> None:
+        """Take a message; what one raises that cannot be read ends its connection."""
+        if len(data) > MAX_MESSAGE:
+            raise ValueError(f"a message of {len(data)} bytes")
+        if worker:
+            self._hear_slot(worker, data)
+        else:
+            self._hear_coordinator(client, data)
+
+    def _hear_slot(self, address: str, data: bytes) -> None:
+        message = messages.of_slot(data)
+        if isinstance(message, Hello):
+            self._welcome(address, message)
+            return
+        guest = self._guests[address]
+        match message:
+            case Begun() | Over() | ResultPart():
+                self._pass_up(guest, address, message, data)
+            case Streamed():
+                run = self._runs.get(message.run)
+                if run is not None and self._num_waiting(run.client) < _MAX_STREAMED:
+                    self._tell_client(run.client, FromSlot(guest.slot, data))
+            case Want():
+                self._want(address, message)
+            case Spoilt():
+                self._cache.forget(message.content)
+            case Bye():
+                guest.bye = message
+
+    def _pass_up(self, guest: _Guest, address: str, message: Begun | Over | ResultPart, data: bytes) -> None:
+        run = self._runs.get(message.run)
+        guest.playing -= isinstance(message, Over)
+        if run is not None:
+            self._tell_client(run.client, FromSlot(guest.slot, data))
+        if not isinstance(message, ResultPart):
+            return
+        self._machines[guest.slot.machine].note(message.num_records)
+        ack = Ack(message.run, message.batch, message.number)
+        if run is not None:
+            run.pending += len(data)
+            if run.pending > MAX_PENDING:
+                run.waiting.append((address, ack))
+                return
+        self._tell_slot(address, ack)
+
+    def _welcome(self, address: str, hello: Hello) -> None:
+        slot, facts = hello.slot, hello.facts
+        self._guests[address] = _Guest(slot, facts)
+        self._addresses[slot] = address
+        self._machines.setdefault(slot.machine, _Machine(facts)).facts = facts
+        now = time.time()
+        self._tell_slot(address, Welcome(now))
+        for name, run in self._runs.items():
+            if run.order:
+                self._tell_slot(address, RunOrder(name, run.order))
+        for client in self._clients():
+            self._tell_client(client, SlotJoined(slot, facts, now))
+
+    def _hear_coordinator(self, client: str, data: bytes) -> None:
+        message = messages.of_coordinator(data)
+        match message:
+            case JoinRun():
+                self._runs[message.run] = _Run(client)
+                now = time.time()
+                for guest in self._guests.values():
+                    self._tell_client(client, SlotJoined(guest.slot, guest.facts, now))
+            case ToSlot():
+                self._pass_down(client, message)
+            case RunOrder():
+                self._order(client, message)
+            case Taken():
+                self._taken(message)
+            case ContentPiece():
+                self._keep_piece(message)
+            case MachineRemark():
+                self._remark(client, message)
+            case AskStatus():
+                self._tell_client(client, Status(self._states()))
+
+    def _order(self, client: str, order: RunOrder) -> None:
+        run = self._runs.get(order.run)
+        if run is not None and run.client == client:
+            run.order = order.order
+            for address in self._guests:
+                self._tell_slot(address, order)
+
+    def _pass_down(self, client: str, message: ToSlot) -> None:
+        address = self._addresses.get(message.slot)
+        if address is None:
+            # It left while the message was on its way, and the coordinator may have joined after that.
+            self._tell_client(client, SlotLeft(message.slot, is_lost=True))
+            return
+        self._guests[address].playing += isinstance(messages.for_slot(message.data), messages.PlayBatch)
+        self._send(address, message.data)
+
+    def _taken(self, message: Taken) -> None:
+        run = self._runs.get(message.run)
+        if run is None:
+            return
+        run.pending -= message.size
+        while run.waiting and run.pending <= MAX_PENDING:
+            self._tell_slot(*run.waiting.popleft())
+
+    def _want(self, address: str, want: Want) -> None:
+        data = self._cache.read(want.content, want.piece)
+        if data is not None:
+            self._tell_slot(address, ContentPiece(want.content, want.piece, data))
+            return
+        run = self._runs.get(want.run)
+        if run is None:
+            self._tell_slot(address, ContentPiece(want.content, want.piece, b"", "its coordinator is gone"))
+            return
+        waiting = self._wanted.setdefault((want.content, want.piece), set())
+        if not waiting:
+            self._tell_client(run.client, want)
+        waiting.add(address)
+
+    def _keep_piece(self, piece: ContentPiece) -> None:
+        if not piece.why:
+            self._cache.write(piece.content, piece.piece, piece.data)
+        for address in self._wanted.pop((piece.content, piece.piece), ()):
+            self._tell_slot(address, piece)
+
+    def _remark(self, client: str, remark: MachineRemark) -> None:
+        machine = self._machines.get(remark.machine)
+        if machine is None:
+            return
+        if remark.text:
+            machine.remarks[client] = remark
+        else:
+            machine.remarks.pop(client, None)
+
+    def _states(self) -> tuple[MachineState, ...]:
+        found: list[MachineState] = []
+        slots = Counter(guest.slot.machine for guest in self._guests.values())
+        playing = {guest.slot.machine for guest in self._guests.values() if guest.playing > 0}
+        for key, machine in self._machines.items():
+            remarks = list(machine.remarks.values())
+            state = "playing" if key in playing else "idle"
+            if remarks:
+                state = "aside" if any(remark.is_aside for remark in remarks) else "refused"
+            if not slots[key]:
+                state = "gone"
+            found.append(
+                MachineState(
+                    machine=key,
+                    name=machine.facts.name,
+                    state=state,
+                    slots=slots[key],
+                    tier=max(machine.facts.tiers, default="-"),
+                    speed=machine.facts.speed,
+                    matches_per_min=machine.per_min(),
+                    lost=machine.lost,
+                    note="; ".join(dict.fromkeys(remark.text for remark in remarks)),
+                )
+            )
+        return tuple(sorted(found, key=lambda each: each.name))
+
+    def _clients(self) -> set[str]:
+        return {run.client for run in self._runs.values()}
+
+    def _num_waiting(self, client: str) -> int:
+        found = self._scheduler.client_comms.get(client)
+        return 0 if found is None else len(found.buffer)
+
+    def _tell_slot(self, address: str, message: ClusterMessage) -> None:
+        self._send(address, encode(message))
+
+    def _send(self, address: str, data: bytes) -> None:
+        if address in self._scheduler.stream_comms:
+            self._scheduler.worker_send(address, {"op": OP, "data": data})
+
+    def _tell_client(self, client: str, message: ClusterMessage) -> None:
+        self._scheduler.client_send(client, {"op": OP, "data": encode(message)})

@@ -1,0 +1,156 @@
+"""Reads the key file of a machine, and tries an address with it; standard library only."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import socket
+import ssl
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = "# key of an arena cluster:"
+"""How a key file begins; the name of the machine and the end of its validity follow."""
+TRY_S = 4.0
+"""Seconds in which the scheduler must answer the first time."""
+_PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----\n.*?-----END \1-----\n", re.DOTALL)
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_LOOPBACK = ("127.", "localhost", "::1", "[::1]")
+
+
+class KeyFile(NamedTuple):
+    """What a machine needs to take part in a cluster, as PEM texts."""
+
+    name: str
+    authority: str
+    """The certificate of the cluster's own authority."""
+    certificate: str
+    key: str
+    path: Path
+
+
+class SchedulerPlace(NamedTuple):
+    """Where a scheduler is, and how it is reached."""
+
+    address: str
+    """As Dask writes it: `tls://HOST:PORT`, or `tcp://127.0.0.1:PORT`."""
+    key: KeyFile | None
+    """None for plain TCP, which stays on this machine."""
+
+
+def read_key(path: Path) -> KeyFile:
+    """Read a key file that `arena cluster keys` made.
+
+    Raises:
+        ConfigError: it is missing, others may read it, it is no key, or it has expired.
+    """
+    try:
+        status = path.stat()
+        text = path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a key"
+        raise ConfigError(f"cannot read {path}: {why}; arena cluster keys makes keys") from error
+    if status.st_mode & _OTHERS:
+        raise ConfigError(
+            f"others may read {path}, and whoever has it can run code on every machine of the cluster; "
+            f"chmod 600 {path}, and if somebody may have read it: arena cluster keys --renew"
+        )
+    head = re.match(rf"{HEADER} (\S+), valid until (\S+)\n", text)
+    blocks = [(found.group(1), found.group(0)) for found in _PEM.finditer(text)]
+    keys = [block for kind, block in blocks if kind.endswith("PRIVATE KEY")]
+    certificates = [block for kind, block in blocks if kind == "CERTIFICATE"]
+    if head is None or len(keys) != 1 or len(certificates) != 2:  # noqa: PLR2004 - its own, its authority's
+        raise ConfigError(f"{path} is no key of a machine; arena cluster keys NAME makes one")
+    until = dt.datetime.fromisoformat(head.group(2))
+    if until <= dt.datetime.now(dt.UTC):
+        raise ConfigError(
+            f"{path} was valid until {until:%Y-%m-%d}; arena cluster keys --renew makes new ones"
+        )
+    return KeyFile(head.group(1), certificates[1], certificates[0], keys[0], path)
+
+
+def find_place(address: str, keys: Path | None) -> SchedulerPlace:
+    """Return where a scheduler is, from what was given on a command line.
+
+    Raises:
+        ConfigError: the address cannot be read, or goes over a network without a key; or as `read_key`.
+    """
+    scheme, _, rest = address.partition("://")
+    host, _, port = rest.rpartition(":")
+    if scheme not in {"tls", "tcp"} or not host or not port.isdigit():
+        raise ConfigError(f"{address} is no address of a scheduler; write tls://HOST:PORT")
+    if scheme == "tcp":
+        if not host.startswith(_LOOPBACK):
+            raise ConfigError(
+                f"{address}: without encryption a scheduler is reached on this machine alone; write "
+                f"tls://{rest} and give --keys FILE (arena cluster keys makes it)"
+            )
+        return SchedulerPlace(address, None)
+    if keys is None:
+        raise ConfigError(f"{address} needs --keys FILE; arena cluster keys makes one for each machine")
+    return SchedulerPlace(address, read_key(keys.expanduser()))
+
+
+def client_context(key: KeyFile) -> ssl.SSLContext:
+    """Return how a client and a server prove who they are: TLS 1.3, and certificates of one authority."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(cadata=key.authority)
+    context.load_cert_chain(key.path)
+    return context
+
+
+def try_place(place: SchedulerPlace) -> None:
+    """Return if a scheduler answers there and takes the key; it waits at most 4 s.
+
+    Raises:
+        ConfigError: nothing answers, or one end refuses the other; says which.
+    """
+    host, _, port = place.address.partition("://")[2].rpartition(":")
+    where = place.address
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), TRY_S) as plain:
+            plain.settimeout(TRY_S)
+            if place.key is None:
+                _await_word(plain, where)
+                return
+            with client_context(place.key).wrap_socket(plain) as secure:
+                _await_word(secure, where)
+    except ssl.SSLCertVerificationError as error:
+        raise ConfigError(
+            f"the scheduler at {where} has a key of another cluster, or an expired one "
+            f"({error.verify_message}); take a key that was made with its"
+        ) from error
+    except ssl.SSLError as error:
+        name = str(place.key and place.key.path)
+        raise ConfigError(
+            f"{where} refuses the key {name} ({error.reason}); take one that was made with the scheduler's "
+            "by arena cluster keys, on a port where arena cluster start listens"
+        ) from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ConfigError(
+            f"nothing answers at {where} ({why}); arena cluster start --bind HOST:PORT starts a scheduler"
+        ) from error
+
+
+def _await_word(connection: socket.socket, where: str) -> None:
+    """Wait for the first bytes of a scheduler: in TLS 1.3 a refused certificate shows only then."""
+    with suppress(TimeoutError):
+        if not connection.recv(1):
+            raise ConfigError(
+                f"{where} ends the connection at once; is that a scheduler of arena cluster start?"
+            )
+        return
+    raise ConfigError(
+        f"no scheduler of Dask answers at {where}; arena cluster start starts one, and one that has keys is "
+        "reached by tls:// and --keys FILE"
+    )

@@ -1,0 +1,140 @@
+"""The connection of a coordinator: a Dask client in a thread of its own, made anew when it breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from distributed import Client
+
+from arena.executor.cluster import messages
+from arena.executor.cluster.messages import OP, encode
+from arena.executor.cluster.settings import security_of, set_dask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.executor.cluster.key_files import SchedulerPlace
+    from arena.executor.cluster.messages import ClusterMessage, HubTellsCoordinator
+
+_CONNECT_S: Final = 4.0
+_AGAIN_S: Final = 0.5
+_CLOSE_S: Final = 3.0
+_FLUSH_S: Final = 0.05
+
+
+class _OnceClient(Client):
+    """A client that does not connect again by itself: a new scheduler knows nothing of us."""
+
+    lost: asyncio.Event
+
+    async def _reconnect(self) -> None:
+        self.lost.set()
+        await self._close(fast=True)
+
+
+class CoordinatorLink:
+    """Sends messages to the hub, and calls back in its own thread."""
+
+    def __init__(
+        self,
+        place: SchedulerPlace,
+        *,
+        hear: Callable[[HubTellsCoordinator], None],
+        up: Callable[[], None],
+        down: Callable[[], None],
+    ) -> None:
+        """Connect soon, and again whenever the connection is lost.
+
+        Args:
+            place: where the scheduler is.
+            hear: takes what the hub says.
+            up: called when there is a connection, before anything is heard over it.
+            down: called when it is lost.
+        """
+        self._place = place
+        self._hear, self._up, self._down = hear, up, down
+        self._client: Any = None
+        self._loop = asyncio.new_event_loop()
+        self._closing = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="cluster", daemon=True)
+        self._thread.start()
+
+    def send(self, message: ClusterMessage) -> None:
+        """Send a message; it is lost when there is no connection."""
+        self._loop.call_soon_threadsafe(self._send, encode(message))
+
+    def in_background(self, work: Callable[[], ClusterMessage]) -> None:
+        """Send what a function returns that may take long."""
+
+        def then(future: asyncio.Future[ClusterMessage]) -> None:
+            self._send(encode(future.result()))
+
+        self._loop.call_soon(lambda: self._loop.run_in_executor(None, work).add_done_callback(then))
+
+    def close(self) -> None:
+        """End the connection; messages that were sent before go first."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._closing.set)
+        self._thread.join(_CLOSE_S)
+
+    def _run(self) -> None:
+        set_dask()
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._keep_connected())
+        finally:
+            self._loop.close()
+
+    async def _keep_connected(self) -> None:
+        while not self._closing.is_set():
+            lost = asyncio.Event()
+            with suppress(OSError, TimeoutError, ValueError):
+                client: Any = _OnceClient(
+                    self._place.address,
+                    security=security_of(self._place.key),
+                    asynchronous=True,
+                    set_as_default=False,
+                    timeout=_CONNECT_S,
+                )
+                client.lost = lost
+                client._stream_handlers[OP] = self._take  # noqa: SLF001 - Dask has no public way
+                await client
+                self._client = client
+                try:
+                    self._up()
+                    await _first(lost.wait(), self._closing.wait())
+                    self._client = None
+                    if lost.is_set():
+                        self._down()
+                    else:
+                        # What was sent may still be in a buffer of Dask's.
+                        await asyncio.sleep(_FLUSH_S)
+                finally:
+                    # However it ended: the hub frees the slots of a run when this connection ends.
+                    if client.scheduler_comm is not None:
+                        client.scheduler_comm.abort()
+                    await client._close(fast=True)  # noqa: SLF001 - `close` does more than is needed
+            if not self._closing.is_set():
+                await _first(asyncio.sleep(_AGAIN_S), self._closing.wait())
+
+    def _send(self, data: bytes) -> None:
+        client = self._client
+        if client is not None and client.scheduler_comm is not None:
+            with suppress(OSError):
+                client.scheduler_comm.send({"op": OP, "data": data})
+
+    def _take(self, data: bytes) -> None:
+        self._hear(messages.for_coordinator(data))
+
+
+async def _first(*waits: Any) -> None:  # noqa: ANN401 - awaitables of any kind
+    """Wait until one of them is done; the others are given up."""
+    tasks = [asyncio.ensure_future(each) for each in waits]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()

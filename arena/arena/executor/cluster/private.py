@@ -1,0 +1,121 @@
+"""`--cluster local:N`: a scheduler and a worker of one run, on this machine, with keys made for it."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.errors import ArenaError
+from arena.executor.cluster.facts import find_facts
+from arena.executor.cluster.key_files import find_place
+from arena.executor.cluster.keys import make_keys
+from arena.executor.cluster.setups import SchedulerSetup, SupervisorSetup
+from arena.own import own_python, safe_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena.executor.cluster.key_files import SchedulerPlace
+
+_START_S: Final = 30.0
+_END_S: Final = 10.0
+_ADDRESS: Final = "tls://127.0.0.1:0"
+_LINE: Final = 200
+
+
+class PrivateCluster:
+    """The two processes; they end with this one, however it ends."""
+
+    def __init__(self, slots: int, folder: Path) -> None:
+        """Start both; slots join later.
+
+        Args:
+            slots: matches at once.
+            folder: for keys and output; only this user may look into it.
+
+        Raises:
+            ArenaError: the scheduler does not start.
+        """
+        self._folder = folder / "cluster"
+        self._folder.mkdir(mode=0o700)
+        (keys,) = make_keys(self._folder, ["local"]).files
+        self._scheduler = self._start(
+            "scheduler", SchedulerSetup(address=_ADDRESS, keys=str(keys), parent=os.getpid())
+        )
+        try:
+            address = self._read_address()
+            facts = find_facts(slots, 0.0)
+            setup = SupervisorSetup(address=address, keys=str(keys), facts=facts, parent=os.getpid())
+            self._supervisor = self._start("supervisor", setup)
+        except BaseException:
+            self._scheduler.kill()
+            self._scheduler.wait()
+            raise
+        self.place: SchedulerPlace = find_place(address, keys)
+        """Where the scheduler is."""
+
+    @property
+    def pids(self) -> tuple[int, int]:
+        """The process ids of scheduler and supervisor."""
+        return self._scheduler.pid, self._supervisor.pid
+
+    def find_death(self) -> str:
+        """Return what ended one of the two before its time, with its last words; empty if both run."""
+        for process, name in ((self._scheduler, "scheduler"), (self._supervisor, "supervisor")):
+            if process.poll() is not None:
+                said = self._said(name)
+                return (
+                    f"the {name} of --cluster local:N ended with {process.returncode}{said and f': {said}'}"
+                )
+        return ""
+
+    def close(self) -> None:
+        """End both, after some seconds by force."""
+        # Its slots have nothing to play any more.
+        for process in (self._supervisor, self._scheduler):
+            process.terminate()
+        ends_at = time.monotonic() + _END_S
+        for process in (self._supervisor, self._scheduler):
+            try:
+                process.wait(max(0.0, ends_at - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+
+    def _start(self, name: str, setup: SchedulerSetup | SupervisorSetup) -> subprocess.Popen[str]:
+        with (self._folder / f"{name}.log").open("w") as log, safe_path():
+            process = subprocess.Popen(  # noqa: S603 - this interpreter, arguments as a list
+                own_python("-m", f"arena.executor.cluster.{name}"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                # Ctrl-C is for the coordinator.
+                start_new_session=True,
+            )
+        if process.stdin is not None:
+            with suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(msgspec.json.encode(setup).decode() + "\n")
+        return process
+
+    def _read_address(self) -> str:
+        output = self._scheduler.stdout
+        if output is not None and select.select([output], [], [], _START_S)[0]:
+            address = output.readline().strip()
+            if address:
+                return address
+        raise ArenaError(f"the scheduler of --cluster local:N does not start: {self._said('scheduler')}")
+
+    def _said(self, name: str) -> str:
+        with suppress(OSError):
+            lines = (self._folder / f"{name}.log").read_text(errors="replace").strip().splitlines()
+            return lines[-1][:_LINE] if lines else ""
+        return ""

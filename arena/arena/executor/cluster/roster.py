@@ -1,0 +1,137 @@
+"""The slots that a run knows of, and which of them can play its matches."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arena.executor.cluster.facts import find_lack, median_speed
+
+if TYPE_CHECKING:
+    from arena.executor.cluster.facts import Lack, Wanted, WorkerFacts
+    from arena.executor.slots import Slot
+
+_PATIENCE_S: Final = 3.0
+"""Seconds without a slot after which people are told what is waited for."""
+_LACKS_BOT: Final = 9
+"""The step of a machine that meets all conditions but for a bot."""
+
+
+class RefusedMachine(NamedTuple):
+    """A machine that cannot take part."""
+
+    machine: str
+    why: str
+    """Empty if it can again."""
+
+
+class Roster:
+    """Keeps who is there; not for two threads at once."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        """Know of no slot yet."""
+        self._wanted = wanted
+        self._slots: dict[Slot, WorkerFacts] = {}
+        self._eligible: list[Slot] = []
+        self._lacks: dict[str, Lack] = {}
+        self._bot_lacks: dict[str, Lack] = {}
+        self._median = 0.0
+        self._is_settled = False
+        self._has_summed = False
+        self._missing_since = time.monotonic()
+        self._waits_for = ""
+
+    @property
+    def eligible(self) -> list[Slot]:
+        """The slots that can play."""
+        return self._eligible
+
+    def __contains__(self, slot: object) -> bool:
+        """Return whether a slot is there."""
+        return slot in self._slots
+
+    def add(self, slot: Slot, facts: WorkerFacts) -> list[RefusedMachine]:
+        """Note a slot that is there; return what changed of machines that are refused."""
+        self._slots[slot] = facts
+        # What was missing may have been installed since.
+        self._bot_lacks.pop(slot.machine, None)
+        return self._judge()
+
+    def remove(self, slot: Slot) -> list[RefusedMachine]:
+        """Note that a slot is gone; return what changed of machines that are refused."""
+        self._slots.pop(slot, None)
+        return self._judge()
+
+    def clear(self) -> None:
+        """Note that all are gone."""
+        self._slots.clear()
+        self._judge()
+
+    def lacks_bot(self, machine: str, why: str) -> list[RefusedMachine]:
+        """Note that a machine cannot start a bot; return what changed of machines that are refused."""
+        from arena.executor.cluster.facts import Lack
+
+        self._bot_lacks[machine] = Lack(_LACKS_BOT, why)
+        return self._judge()
+
+    def settle(self) -> None:
+        """Compare speeds with the present median from now on, since the first batch is played."""
+        self._is_settled = True
+
+    def name_of(self, machine: str) -> str:
+        """Return what people call a machine."""
+        return (self._machines().get(machine, None) and self._machines()[machine].name) or machine[:8]
+
+    def news(self) -> str:
+        """Return a sentence when the run begins, or when it waits for a machine; else nothing."""
+        if self._eligible:
+            self._missing_since = time.monotonic()
+            self._waits_for = ""
+            if self._has_summed:
+                return ""
+            self._has_summed = True
+            return self._summary()
+        if time.monotonic() - self._missing_since < _PATIENCE_S:
+            return ""
+        text = self._nearest()
+        if text == self._waits_for:
+            return ""
+        self._waits_for = text
+        return text
+
+    def _machines(self) -> dict[str, WorkerFacts]:
+        return {slot.machine: facts for slot, facts in self._slots.items()}
+
+    def _judge(self) -> list[RefusedMachine]:
+        machines = self._machines()
+        if not self._is_settled:
+            self._median = median_speed(machines.values(), self._wanted)
+        before, self._lacks = self._lacks, {}
+        for machine, facts in machines.items():
+            lack = find_lack(facts, self._wanted, self._median) or self._bot_lacks.get(machine)
+            if lack is not None:
+                self._lacks[machine] = lack
+        self._eligible = [slot for slot in self._slots if slot.machine not in self._lacks]
+        changed = [
+            RefusedMachine(each, lack.why) for each, lack in self._lacks.items() if before.get(each) != lack
+        ]
+        return changed + [
+            RefusedMachine(each, "") for each in before if each not in self._lacks and each in machines
+        ]
+
+    def _summary(self) -> str:
+        machines = {slot.machine: self._slots[slot] for slot in self._eligible}
+        num, slots = len(machines), sum(facts.slots for facts in machines.values())
+        text = f"{num} machine{'s' * (num != 1)}, {slots} slot{'s' * (slots != 1)}, {self._wanted.tier}"
+        speeds = [f"{facts.name} {facts.speed:.2f}" for facts in machines.values() if facts.speed]
+        if self._wanted.is_pinned and speeds:
+            text += f"; speed pin: {', '.join(sorted(speeds))} of the reference"
+        return text
+
+    def _nearest(self) -> str:
+        if not self._lacks:
+            return "no worker machine is there; arena worker on one brings its slots, and the run waits"
+        machine, lack = max(self._lacks.items(), key=lambda each: each[1].step)
+        return (
+            f"no machine can play this, and the run waits; the nearest is {self.name_of(machine)}: {lack.why}"
+        )

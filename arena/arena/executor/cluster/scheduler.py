@@ -1,0 +1,93 @@
+"""The process of the scheduler: Dask's, with our hub in it and without pages."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from distributed import Scheduler
+
+from arena.errors import ConfigError
+from arena.executor.cluster.hub import ClusterHub
+from arena.executor.cluster.key_files import find_place
+from arena.executor.cluster.pieces import PieceCache
+from arena.executor.cluster.settings import security_of, set_dask
+from arena.executor.cluster.setups import SchedulerSetup
+from arena.executor.parent import end_with_parent
+from arena.executor.workspace import workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.executor.cluster.key_files import SchedulerPlace
+
+
+class QuietScheduler(Scheduler):
+    """A scheduler without an HTTP server, whose port nobody would expect."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - Dask's
+        """Start none."""
+
+
+def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
+    """Run a scheduler until SIGTERM or SIGINT.
+
+    Args:
+        place: where it listens, and with which key; port 0 takes a free one.
+        tell: hears its address once it listens.
+
+    Raises:
+        ConfigError: it cannot listen there.
+    """
+    set_dask()
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    scheme, _, rest = place.address.partition("://")
+    host, _, port = rest.rpartition(":")
+
+    async def serve(folder: Path) -> None:
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, ended.set)
+        scheduler = QuietScheduler(
+            host=host,
+            port=int(port),
+            protocol=scheme,
+            security=security_of(place.key),
+            dashboard=False,
+            plugins=[ClusterHub(PieceCache(folder / "pieces"))],
+        )
+        async with scheduler:
+            tell(scheduler.address)
+            await ended.wait()
+
+    with workspace() as folder:
+        try:
+            asyncio.run(serve(folder))
+        except RuntimeError as error:
+            # Dask says no more than that it failed, and hides why.
+            cause = error.__cause__
+            if not isinstance(cause, OSError):
+                raise
+            raise ConfigError(
+                f"cannot listen at {place.address} ({cause.strerror or cause}); give another --bind HOST:PORT"
+            ) from error
+
+
+def main() -> None:
+    """Run the scheduler that the first line of standard input describes; print its address."""
+    setup = msgspec.json.decode(sys.stdin.readline(), type=SchedulerSetup)
+    end_with_parent(setup.parent)
+    place = find_place(setup.address, Path(setup.keys) if setup.keys else None)
+    with suppress(KeyboardInterrupt):
+        run_scheduler(place, lambda address: print(address, flush=True))  # noqa: T201 - read by the parent
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,294 @@
+"""The connection of a slot: a Dask worker in a thread of its own, which takes messages and sends them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import threading
+import time
+from itertools import groupby
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final
+
+from distributed import Worker
+
+from arena.errors import ArenaError
+from arena.executor.cluster import messages
+from arena.executor.cluster.messages import (
+    OP,
+    Ack,
+    Begun,
+    Bye,
+    ContentPiece,
+    Hello,
+    Over,
+    PlayBatch,
+    ResultPart,
+    RunOrder,
+    Streamed,
+    Want,
+    Welcome,
+    Withdraw,
+    encode,
+    encode_records,
+)
+from arena.executor.cluster.settings import security_of, set_dask
+from arena.executor.cluster.setups import LOST
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena.executor.cluster.facts import WorkerFacts
+    from arena.executor.cluster.key_files import SchedulerPlace
+    from arena.executor.cluster.messages import ClusterMessage
+    from arena.executor.slots import Slot
+    from arena_db.records import MatchRecord
+
+_ABORT_S: Final = 1.0
+"""Seconds that an aborted match has to end by itself."""
+_MAX_UNACKED: Final = 8 << 20
+"""Bytes of results that the hub has not acknowledged; then the slot waits."""
+_MAX_STREAMED: Final = 200
+"""Messages that wait to be sent; beyond that running matches are told later."""
+_BEGUN_S: Final = 0.005
+"""Matches that begin within this time are told in one message."""
+_PIECE_S: Final = 60.0
+"""Seconds to wait for a piece of a content."""
+_GOODBYE_S: Final = 0.3
+_LOOK_S: Final = 0.2
+
+
+class QuietWorker(Worker):
+    """A worker without an HTTP server."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - Dask's
+        """Start none."""
+
+
+def contact_address(scheme: str, slot: Slot) -> str:
+    """Return what the scheduler knows a slot by: it looks like an address, and must be one of its own.
+
+    Nothing ever connects to it: it is in 100::/64, to which no router sends anything (RFC 6666). A successor
+    has another one, so it can join before the scheduler has noticed the end of this slot.
+    """
+    digest = hashlib.sha256(f"{slot.machine}/{slot.number}/{slot.start}".encode()).hexdigest()
+    groups = ":".join(digest[at : at + 4] for at in range(0, 16, 4))
+    return f"{scheme}://[100::{groups}]:{1024 + int(digest[16:20], 16) % 60000}"
+
+
+class SlotLink:
+    """Takes what is sent to a slot, and sends what it says."""
+
+    def __init__(self, slot: Slot, place: SchedulerPlace, facts: WorkerFacts, folder: Path) -> None:
+        """Prepare to connect.
+
+        Args:
+            slot: which slot this process is.
+            place: where the scheduler is.
+            facts: what this machine is.
+            folder: for files of Dask.
+        """
+        self.slot = slot
+        self.clock_offset = 0.0
+        """Seconds by which the clock of the hub is ahead of ours."""
+        self.is_ending = False
+        """Whether this slot ends after the match that it plays."""
+        self._place, self._facts, self._folder = place, facts, folder
+        self._plays: SimpleQueue[PlayBatch | None] = SimpleQueue()
+        self._pieces: SimpleQueue[ContentPiece] = SimpleQueue()
+        self._orders: dict[str, str] = {}
+        self._withdrawn: set[tuple[str, int]] = set()
+        self._current: tuple[str, int] | None = None
+        self._unacked: dict[tuple[str, int, int], int] = {}
+        self._acked = threading.Condition()
+        self._begun: list[tuple[tuple[str, int], int]] = []
+        self._num_parts = 0
+        self._said_hello = 0.0
+        self._joined = threading.Event()
+
+    def start(self) -> None:
+        """Connect, however long it takes; return once the hub has answered, or the slot is to end."""
+        threading.Thread(target=lambda: asyncio.run(self._serve()), name="link", daemon=True).start()
+        while not self._joined.wait(_LOOK_S) and not self.is_ending:
+            pass
+
+    def next_batch(self) -> PlayBatch | None:
+        """Wait for a batch; None when the slot is to end."""
+        while not self.is_ending:
+            play = self._plays.get()
+            if play is None:
+                break
+            if self._orders.get(play.run) == "abort":
+                continue
+            self._current = play.run, play.batch
+            self._num_parts = 0
+            return play
+        return None
+
+    def end_soon(self) -> None:
+        """Begin no match any more, and let `next_batch` return None; may be called by a signal."""
+        self.is_ending = True
+        self._plays.put(None)
+
+    def must_stop(self) -> bool:
+        """Return whether no further match of the current batch begins."""
+        current = self._current
+        return self.is_ending or current is None or current[0] in self._orders or current in self._withdrawn
+
+    def must_abort(self) -> bool:
+        """Return whether the running match ends now."""
+        current = self._current
+        return current is not None and self._orders.get(current[0]) == "abort"
+
+    def tell_began(self, number: int) -> None:
+        """Say that a match of the current batch begins."""
+        if self._current is not None:
+            self._begun.append((self._current, number))
+        self._loop.call_soon_threadsafe(self._flush_soon)
+
+    def deliver(self, records: list[MatchRecord]) -> None:
+        """Send results of the current batch; wait while the hub has too many that it could not pass on."""
+        if self._current is None or not records:
+            return
+        (run, batch), number = self._current, self._num_parts
+        self._num_parts += 1
+        data = encode_records(records)
+        with self._acked:
+            self._unacked[run, batch, number] = len(data)
+            self._say(ResultPart(run, batch, number, len(records), data))
+            while sum(self._unacked.values()) > _MAX_UNACKED and not self.must_abort():
+                self._acked.wait(_BEGUN_S * 10)
+
+    def publish(self, data: bytes) -> bool:
+        """Send news of the running match, unless too much waits to be sent."""
+        current = self._current
+        if current is None or len(self._worker.batched_stream.buffer) > _MAX_STREAMED:
+            return False
+        self._say(Streamed(current[0], data))
+        return True
+
+    def finish(self, lack: str = "") -> None:
+        """Say that the current batch is over."""
+        if self._current is None:
+            return
+        current, self._current = self._current, None
+        self._withdrawn.discard(current)
+        self._say(Over(*current, lack))
+
+    def ask_piece(self, content: str, piece: int) -> bytes:
+        """Return a piece of a content.
+
+        Raises:
+            ArenaError: it cannot be had, or the run is aborted meanwhile.
+        """
+        run = self._current[0] if self._current else ""
+        self._say(Want(run, content, piece))
+        ends_at = time.monotonic() + _PIECE_S
+        while time.monotonic() < ends_at and not (self.must_abort() or self.is_ending):
+            try:
+                found = self._pieces.get(timeout=0.1)
+            except Empty:
+                continue
+            if (found.content, found.piece) == (content, piece):
+                if found.why:
+                    raise ArenaError(found.why)
+                return found.data
+        raise ArenaError(f"piece {piece} of content {content[:8]} did not come")
+
+    def say(self, message: ClusterMessage) -> None:
+        """Send a message."""
+        self._say(message)
+
+    def leave(self) -> None:
+        """Say goodbye, if anybody was there."""
+        if self._joined.is_set():
+            self._say(Bye(is_playing=False))
+            time.sleep(_GOODBYE_S)
+
+    def _say(self, message: ClusterMessage) -> None:
+        self._loop.call_soon_threadsafe(self._send, encode(message))
+
+    def _send(self, data: bytes) -> None:
+        # What began comes before its result.
+        self._flush()
+        self._worker.batched_send({"op": OP, "data": data})
+
+    def _flush_soon(self) -> None:
+        if self._begun and self._flushes is None:
+            late = self._loop.time() - self._flushed_at < _BEGUN_S
+            if late:
+                self._flushes = self._loop.call_later(_BEGUN_S, self._flush)
+            else:
+                self._flush()
+
+    def _flush(self) -> None:
+        if self._flushes is not None:
+            self._flushes.cancel()
+            self._flushes = None
+        self._flushed_at = self._loop.time()
+        begun, self._begun = self._begun, []
+        for batch, matches in groupby(begun, lambda each: each[0]):
+            numbers = tuple(number for _, number in matches)
+            self._worker.batched_send({"op": OP, "data": encode(Begun(*batch, numbers))})
+
+    async def _serve(self) -> None:
+        set_dask()
+        self._loop = asyncio.get_running_loop()
+        self._flushes: asyncio.TimerHandle | None = None
+        self._flushed_at = 0.0
+        scheme = self._place.address.partition("://")[0]
+        self._worker: Any = QuietWorker(
+            self._place.address,
+            nthreads=1,
+            name="-".join(map(str, self.slot)),
+            # Nobody needs to connect to a slot, and nobody but this machine can.
+            host="127.0.0.1",
+            protocol=scheme,
+            contact_address=contact_address(scheme, self.slot),
+            security=security_of(self._place.key),
+            memory_limit=0,
+            dashboard=False,
+            local_directory=str(self._folder),
+        )
+        self._worker.stream_handlers[OP] = self._hear
+        async with self._worker:
+            self._said_hello = time.time()
+            self._send(encode(Hello(self.slot, self._facts)))
+            await self._worker.finished()
+        os._exit(LOST)
+
+    def _hear(self, data: bytes) -> None:
+        message = messages.for_slot(data)
+        match message:
+            case PlayBatch():
+                self._plays.put(message)
+            case RunOrder():
+                self._obey(message)
+            case Withdraw():
+                self._withdrawn.add((message.run, message.batch))
+            case Ack():
+                with self._acked:
+                    self._unacked.pop((message.run, message.batch, message.number), None)
+                    self._acked.notify_all()
+            case ContentPiece():
+                self._pieces.put(message)
+            case Welcome():
+                now = time.time()
+                self.clock_offset = message.now - (now + self._said_hello) / 2
+                self._joined.set()
+
+    def _obey(self, order: RunOrder) -> None:
+        if order.order == "go":
+            self._orders.pop(order.run, None)
+            return
+        self._orders[order.run] = order.order
+        current = self._current
+        if order.order == "abort" and current is not None and current[0] == order.run:
+            self._loop.call_later(_ABORT_S, self._end_if, current)
+
+    def _end_if(self, batch: tuple[str, int]) -> None:
+        """End this process, and its bots with it, if it still plays an aborted batch."""
+        if self._current == batch:
+            self._worker.batched_send({"op": OP, "data": encode(Bye(is_playing=True))})
+            self._loop.call_later(_GOODBYE_S, os._exit, LOST)

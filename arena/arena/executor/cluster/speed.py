@@ -1,0 +1,53 @@
+"""How quick a machine is: random matches a second, with all its slots busy at once."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import time
+
+from arena.own import own_python
+
+REFERENCE = 1_800_000.0
+"""Random matches of Connect Four a second that are speed 1; one core of an AMD EPYC of 2023."""
+_MEASURE_S = 2.0
+_CHUNK = 20_000
+_PATIENCE_S = 120.0
+"""Seconds for it all: the first time its code is compiled."""
+
+
+def measure_speed(seconds: float = _MEASURE_S) -> float:
+    """Return the speed of this process, in parts of `REFERENCE`."""
+    from arena.games.kernels.bulk import random_matches
+    from arena_plugins import load_game
+
+    game = load_game("connect-four")
+    random_matches(game, 1, 1)  # compiles it, or reads what was compiled before
+    num, began = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - began) < seconds:
+        random_matches(game, _CHUNK, num)
+        num += _CHUNK
+    return num / elapsed / REFERENCE
+
+
+def measure_slots(slots: int) -> float:
+    """Return the median speed of so many processes at once; 0 if it cannot be measured."""
+    command = own_python("-m", __name__)
+    started = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
+        for _ in range(slots)
+    ]
+    speeds: list[float] = []
+    ends_at = time.monotonic() + _PATIENCE_S
+    for process in started:
+        try:
+            said, _ = process.communicate(timeout=max(0.0, ends_at - time.monotonic()))
+            speeds.append(float(said))
+        except (subprocess.TimeoutExpired, ValueError):
+            process.kill()
+            process.communicate()
+    return statistics.median(speeds) if speeds else 0.0
+
+
+if __name__ == "__main__":
+    print(measure_speed())  # noqa: T201 - read by `measure_slots`

@@ -1,0 +1,212 @@
+"""`arena worker`: one process per slot, started again when it dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from arena.errors import ArenaError
+from arena.executor.cluster.facts import machine_id
+from arena.executor.cluster.setups import CONNECTED, LOST, PLAYED, SlotSetup, SupervisorSetup
+from arena.executor.cores import num_workers
+from arena.executor.parent import end_with_parent
+from arena.executor.slots import Slot
+from arena.executor.workspace import workspace
+from arena.own import own_python, safe_path
+from arena.removal import remove
+from arena.sandbox.limits.exact import own_subtree
+from arena.sandbox.resources import num_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from arena.executor.cluster.facts import WorkerFacts
+
+MAX_BACKOFF_S: Final = 60.0
+MAX_EARLY: Final = 5
+"""Deaths before the first match after which the supervisor gives up."""
+_NUM_LINES: Final = 20
+_LOOK_S: Final = 0.1
+_LASTED_S: Final = 60.0
+"""Seconds of life after which a slot is started again at once."""
+
+
+class _SlotProcess:
+    """The process of one slot, and the one after it."""
+
+    def __init__(self, number: int, folder: Path) -> None:
+        self.number = number
+        self.folder = folder
+        self.process: subprocess.Popen[str] | None = None
+        self.is_connected = self.has_played = False
+        self.lines: deque[str] = deque(maxlen=_NUM_LINES)
+        self.starts_at = 0.0
+        self.num_deaths = 0
+        """In a row, each soon after its start."""
+        self.began = 0.0
+        self._num_starts = 0
+
+    def start(self, setup: SupervisorSetup, machine: str) -> None:
+        """Start the process; it ends when the thread that calls this does."""
+        self._num_starts += 1
+        place = self.folder / f"{self.number}-{self._num_starts}"
+        place.mkdir(mode=0o711)
+        told = SlotSetup(
+            address=setup.address,
+            keys=setup.keys,
+            slot=Slot(machine, self.number, os.urandom(16).hex()),
+            facts=setup.facts,
+            folder=str(place),
+            parent=os.getpid(),
+            programs_roam=setup.facts.slots < num_workers(0, num_cores()),
+            quota=setup.quota,
+        )
+        self.is_connected = False
+        self.began = time.monotonic()
+        with safe_path():
+            self.process = subprocess.Popen(  # noqa: S603 - this interpreter, arguments as a list
+                own_python("-m", "arena.executor.cluster.slot", str(self.number)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                # Ctrl-C is for the supervisor.
+                start_new_session=True,
+            )
+        assert self.process.stdin is not None  # noqa: S101 - for the type checker
+        self.process.stdin.write(msgspec.json.encode(told).decode() + "\n")
+        self.process.stdin.close()
+        threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        """Take what the process says, so that it never waits for us."""
+        assert process.stdout is not None  # noqa: S101 - for the type checker
+        for line in process.stdout:
+            match line.strip():
+                case said if said == CONNECTED:
+                    self.is_connected = True
+                case said if said == PLAYED:
+                    self.has_played = True
+                case said:
+                    self.lines.append(said)
+
+    def has_ended(self) -> bool:
+        """Return whether the process has ended; then its temporary files are removed and it is counted."""
+        if self.process is None or self.process.poll() is None:
+            return False
+        is_death = self.process.returncode not in (0, LOST)
+        self.process = None
+        remove(self.folder / f"{self.number}-{self._num_starts}")
+        lasted = time.monotonic() - self.began >= _LASTED_S
+        self.num_deaths = self.num_deaths + 1 if is_death and not lasted else 0
+        self.starts_at = time.monotonic() + (
+            min(MAX_BACKOFF_S, 2.0 ** (self.num_deaths - 1)) if self.num_deaths else 0.0
+        )
+        return True
+
+
+class Supervisor:
+    """The slots of this machine."""
+
+    def __init__(self, setup: SupervisorSetup, tell: Callable[[str], None]) -> None:
+        """Start nothing yet.
+
+        Args:
+            setup: where the scheduler is, and what this machine is.
+            tell: takes sentences for people.
+        """
+        self._setup = setup
+        self._tell = tell
+        self._num_signals = 0
+        self._machine = machine_id()
+
+    def run(self) -> None:
+        """Keep the slots running until two signals: SIGTERM or SIGINT lets matches end, the next ends them.
+
+        Raises:
+            ArenaError: a slot dies again and again before it plays a match; names its last lines.
+        """
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._count_signal)
+        own_subtree()
+        with workspace() as folder:
+            slots = [_SlotProcess(number, folder) for number in range(self._setup.facts.slots)]
+            try:
+                self._keep_running(slots)
+            finally:
+                for slot in slots:
+                    if slot.process is not None:
+                        slot.process.kill()
+                        slot.process.wait()
+
+    def _keep_running(self, slots: list[_SlotProcess]) -> None:
+        has_told, num_told = False, 0
+        while True:
+            for slot in slots:
+                if slot.has_ended():
+                    self._note_end(slot)
+                if slot.process is None and not self._num_signals and time.monotonic() >= slot.starts_at:
+                    slot.start(self._setup, self._machine)
+            if not has_told and all(slot.is_connected for slot in slots):
+                has_told = True
+                self._tell(f"{describe(self._setup.facts)}, connected")
+            if self._num_signals > num_told:
+                num_told = self._num_signals
+                self._end(slots)
+            if self._num_signals and all(slot.process is None for slot in slots):
+                return
+            time.sleep(_LOOK_S)
+
+    def _note_end(self, slot: _SlotProcess) -> None:
+        if not slot.num_deaths or self._num_signals:
+            return
+        if slot.num_deaths >= MAX_EARLY and not slot.has_played:
+            lines = "\n".join(slot.lines) or "nothing"
+            raise ArenaError(
+                f"slot {slot.number} died {MAX_EARLY} times before it played a match; it said:\n{lines}"
+            )
+        wait_s = max(0.0, slot.starts_at - time.monotonic())
+        self._tell(f"slot {slot.number} died; it is started again in {wait_s:.0f} s")
+
+    def _end(self, slots: list[_SlotProcess]) -> None:
+        is_first = self._num_signals == 1
+        if is_first and any(slot.process is not None for slot in slots):
+            self._tell("stopping: running matches end; Ctrl-C again ends them now")
+        for slot in slots:
+            if slot.process is not None:
+                slot.process.send_signal(signal.SIGTERM if is_first else signal.SIGKILL)
+
+    def _count_signal(self, *_: object) -> None:
+        self._num_signals += 1
+
+
+def describe(facts: WorkerFacts) -> str:
+    """Return what a machine is, in one line."""
+    tiers = " ".join(facts.tiers) or "none"
+    speed = f", speed {facts.speed:.2f}" if facts.speed else ""
+    slots = f"{facts.slots} slot{'s' * (facts.slots != 1)}"
+    return f"{facts.name}: {slots}, tiers {tiers}{speed}, bot-arena {facts.version}, no port open"
+
+
+def main() -> None:
+    """Supervise what the first line of standard input describes."""
+    setup = msgspec.json.decode(sys.stdin.readline(), type=SupervisorSetup)
+    end_with_parent(setup.parent)
+    try:
+        Supervisor(setup, lambda text: print(text, file=sys.stderr, flush=True)).run()  # noqa: T201
+    except ArenaError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

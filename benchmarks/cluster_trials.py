@@ -1,0 +1,353 @@
+"""Worker machines under `kill -9` and partitions; a machine is a network namespace of an ordinary user.
+
+Every run must end with the results of an undisturbed one: each match once, none void, nothing left behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena_db.errors import DatabaseError
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from typing import Self
+
+_INSIDE = "ARENA_TRIALS_INSIDE"
+_LAB = "10.99.0.1"
+_PORT = 8786
+_DEADLINE_S = 300.0
+_GONE_S = 5.0
+"""Seconds within which whatever a killed process started must have ended."""
+_OPTIONS = ("--game", "tic-tac-toe", "--srand", "7", "--nodes", "100")
+_VICTIMS = ("slot", "supervisor", "scheduler", "coordinator")
+FAILURES = ("wrong_results", "voids", "orphans", "wrong_exits", "open_ports")
+"""The figures that must be 0."""
+
+Row = tuple[int, str, tuple[int, ...], int, int, str]
+
+
+def main() -> None:
+    """Run the trials, print their figures as one line of JSON, and fail if one that must be 0 is not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--kills", type=int, default=50, help="of each of slot, supervisor, scheduler, coordinator"
+    )
+    parser.add_argument("--partitions", type=int, default=20)
+    parser.add_argument(
+        "--cut-s", type=float, default=5.0, help="seconds of a partition; every other is 18 times as long"
+    )
+    parser.add_argument("--rounds", type=int, default=100, help="two matches each")
+    parser.add_argument("--isolation", default="auto")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if not os.environ.get(_INSIDE):
+        command = ["unshare", "-Urn", sys.executable, *sys.argv]
+        sys.exit(subprocess.call(command, env=os.environ | {_INSIDE: "1"}))  # noqa: S603 - this program
+    with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
+        trials = Trials(lab, arguments.rounds, arguments.isolation, random.Random(arguments.seed))  # noqa: S311
+        trials.compare()
+        for number in range(arguments.kills * len(_VICTIMS)):
+            trials.kill(_VICTIMS[number % len(_VICTIMS)])
+        for number in range(arguments.partitions):
+            trials.part(arguments.cut_s * (18 if number % 2 else 1))
+        figures = {key: trials.figures[key] for key in (*sorted(trials.figures), *FAILURES)}
+    print(json.dumps(figures))
+    sys.exit(any(figures[key] for key in FAILURES))
+
+
+class Lab:
+    """A machine with a scheduler, and others that are joined to it by a wire each."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the network and the keys; no process of the arena runs yet."""
+        self.folder = folder
+        self._stack = ExitStack()
+        self.names = ("pc1", "pc2")
+        self.spaces: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        """Join the machines."""
+        _ip("link", "set", "lo", "up")
+        _ip("addr", "add", f"{_LAB}/32", "dev", "lo")
+        for number, name in enumerate(self.names, 1):
+            holder = self._stack.enter_context(_process(["unshare", "-n", "sleep", "inf"]))
+            self.spaces[name] = holder.pid
+            _wait_for(lambda pid=holder.pid: _space(pid) != _space(os.getpid()), "no namespace")
+            _ip("link", "add", name, "type", "veth", "peer", "name", "lab", "netns", str(holder.pid))
+            _ip("addr", "add", f"10.99.{number}.1/30", "dev", name)
+            _ip("link", "set", name, "up")
+            for words in (
+                ("link", "set", "lo", "up"),
+                ("addr", "add", f"10.99.{number}.2/30", "dev", "lab"),
+                ("link", "set", "lab", "up"),
+                ("route", "add", _LAB, "via", f"10.99.{number}.1"),
+            ):
+                subprocess.run([*self._inside(name), "ip", *words], check=True)  # noqa: S603 - our own
+        self.arena("cluster", "keys", "lab", *self.names).wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End what holds the namespaces."""
+        self._stack.close()
+
+    def cut(self, name: str, *, is_up: bool) -> None:
+        """Take the wire of a machine off, or put it back."""
+        _ip("link", "set", name, "up" if is_up else "down")
+        if is_up:
+            # The route went with the wire.
+            command = [*self._inside(name), "ip", "route", "replace", _LAB, "via", self._gate(name)]
+            subprocess.run(command, check=False)  # noqa: S603 - our own
+
+    def arena(self, *words: str, machine: str = "") -> subprocess.Popen[str]:
+        """Start a command of the arena on a machine; without a name on that of the scheduler."""
+        own = self.folder / (machine or "lab")
+        (own / "tmp").mkdir(parents=True, exist_ok=True)
+        own_environment = {"ARENA_HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}
+        cache = os.environ.get("ARENA_CACHE") or str(self.folder / "cache")
+        return subprocess.Popen(  # noqa: S603 - our own code
+            [*self._inside(machine), sys.executable, "-m", "arena", *words],
+            cwd=self.folder,
+            env=os.environ | own_environment | {"ARENA_CACHE": cache},
+            stdout=subprocess.DEVNULL,
+            stderr=(own / "errors.log").open("a"),
+            text=True,
+            start_new_session=True,
+        )
+
+    def start_scheduler(self) -> subprocess.Popen[str]:
+        """Start the scheduler and wait until it listens."""
+        process = self.arena("cluster", "start", "--bind", f"{_LAB}:{_PORT}", "--keys", "lab.key")
+        _wait_for(lambda: f"{_LAB}:{_PORT}" in _listeners(), "the scheduler does not listen")
+        return process
+
+    def start_worker(self, name: str) -> subprocess.Popen[str]:
+        """Start the worker of a machine, with one slot."""
+        return self.arena("worker", ADDRESS, "--keys", f"{name}.key", "--slots", "1", machine=name)
+
+    def _gate(self, name: str) -> str:
+        return f"10.99.{self.names.index(name) + 1}.1"
+
+    def _inside(self, name: str) -> list[str]:
+        return ["nsenter", "-t", str(self.spaces[name]), "-n"] if name else []
+
+
+ADDRESS = f"tls://{_LAB}:{_PORT}"
+
+
+class Trials:
+    """One tournament, held again and again while something is killed or cut."""
+
+    def __init__(self, lab: Lab, rounds: int, isolation: str, chance: random.Random) -> None:
+        """Hold nothing yet."""
+        self.figures: Counter[str] = Counter()
+        self._lab, self._chance = lab, chance
+        self._plan = [
+            "match",
+            "random",
+            "random",
+            *_OPTIONS,
+            "--rounds",
+            str(rounds),
+            "--isolation",
+            isolation,
+        ]
+        self._num = 0
+        self._expected: list[Row] = []
+        self._whole_s = 10.0
+
+    def compare(self) -> None:
+        """Play inline, locally, on a cluster of this machine and on two: all results must be equal."""
+        for words in (
+            ("--executor", "inline"),
+            ("--executor", "local", "--concurrency", "1"),
+            ("--cluster", "local:2"),
+        ):
+            self._hold(words)
+        with self._machines():
+            began = time.monotonic()
+            self._hold(DASK)
+            self._whole_s = time.monotonic() - began
+            others = [place for place in _listeners() if not place.startswith(("127.", "[::1]"))]
+            self.figures["open_ports"] += others != [f"{_LAB}:{_PORT}"]
+
+    def kill(self, victim: str) -> None:
+        """Kill one process at any moment of a run, and go on."""
+        self.figures[f"{victim}_kills"] += 1
+        with self._machines() as machines:
+
+            def strike() -> bool:
+                """Kill; return whether the run has to be resumed."""
+                name = self._chance.choice(self._lab.names)
+                if victim == "coordinator":
+                    return True
+                if victim == "scheduler":
+                    machines["scheduler"].kill()
+                    machines["scheduler"].wait()
+                    machines["scheduler"] = self._lab.start_scheduler()
+                elif victim == "supervisor":
+                    machines[name].kill()
+                    machines[name].wait()
+                    machines[name] = self._lab.start_worker(name)
+                else:
+                    for pid in _children(machines[name].pid):
+                        if b"cluster.slot" in _command(pid):
+                            os.kill(pid, signal.SIGKILL)
+                return False
+
+            self._hold(DASK, strike)
+        self._count_left()
+
+    def part(self, seconds: float) -> None:
+        """Take the wire of a machine off in a run, and put it back."""
+        self.figures["partitions"] += 1
+        name = self._chance.choice(self._lab.names)
+        with self._machines():
+
+            def strike() -> bool:
+                self._lab.cut(name, is_up=False)
+                time.sleep(seconds)
+                self._lab.cut(name, is_up=True)
+                return False
+
+            self._hold(DASK, strike)
+        self._count_left()
+
+    def _hold(self, words: Sequence[str], strike: Callable[[], bool] | None = None) -> None:
+        """Hold the tournament to its end, struck once, and compare its results."""
+        self._num += 1
+        store = self._lab.folder / f"{self._num}.db"
+        command = [*self._plan, *words, "--quiet", "--db", str(store)]
+        process = self._lab.arena(*command)
+        if strike is not None:
+            _wait_for(lambda: process.poll() is not None or rows(store), "no match is stored")
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(self._chance.uniform(0, self._whole_s / 2))
+            self.figures["in_play"] += process.poll() is None
+            if strike():
+                process.kill()
+                process.wait()
+                if len(rows(store)) < len(self._expected):
+                    process = self._lab.arena("resume", "--keys", "lab.key", "--quiet", "--db", str(store))
+        try:
+            status = process.wait(_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status = process.wait()
+        self.figures["runs"] += 1
+        killed = strike is not None and status == -signal.SIGKILL and len(rows(store)) == len(self._expected)
+        self.figures["wrong_exits"] += status != 0 and not killed
+        found = rows(store)
+        self._expected = self._expected or found
+        self.figures["wrong_results"] += found != self._expected
+        self.figures["voids"] += sum(row[1] == "void" for row in found)
+
+    @contextmanager
+    def _machines(self) -> Generator[dict[str, subprocess.Popen[str]]]:
+        """Run a scheduler and the workers of all machines."""
+        machines = {"scheduler": self._lab.start_scheduler()}
+        try:
+            machines |= {name: self._lab.start_worker(name) for name in self._lab.names}
+            yield machines
+        finally:
+            for name in (*self._lab.names, "scheduler"):
+                machines[name].terminate()
+            for process in machines.values():
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_GONE_S * 6)
+
+    def _count_left(self) -> None:
+        """Count processes of the arena that are still there some seconds after their run."""
+        ends_at = time.monotonic() + _GONE_S
+        while (left := _arenas(self._lab.folder)) and time.monotonic() < ends_at:
+            time.sleep(0.1)
+        self.figures["orphans"] += len(left)
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+DASK = ("--executor", f"dask:{ADDRESS}", "--keys", "lab.key")
+
+
+def rows(store: Path) -> list[Row]:
+    """Return number, outcome, actions, seeds and hash of every match that is done."""
+    with suppress(DatabaseError), Store.open(store, read_only=True) as opened:
+        found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
+        return sorted(
+            (one.number, one.outcome, one.actions, one.seed_first, one.seed_second, one.match_hash)
+            for one in found
+            if one.is_final
+        )
+    return []
+
+
+def _ip(*words: str) -> None:
+    subprocess.run([shutil.which("ip") or "ip", *words], check=True)  # noqa: S603 - our own
+
+
+@contextmanager
+def _process(command: Sequence[str]) -> Generator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(command) as process:  # noqa: S603 - our own
+        yield process
+        process.kill()
+
+
+def _space(pid: int) -> str:
+    return str(Path(f"/proc/{pid}/ns/net").readlink())
+
+
+def _wait_for(is_true: Callable[[], object], what: str) -> None:
+    ends_at = time.monotonic() + _DEADLINE_S
+    while not is_true():
+        if time.monotonic() > ends_at:
+            raise TimeoutError(what)
+        time.sleep(0.05)
+
+
+def _listeners() -> list[str]:
+    """Return where something listens, on this machine."""
+    said = subprocess.run(["ss", "-Hltn"], capture_output=True, text=True, check=True).stdout  # noqa: S607
+    return [line.split()[3] for line in said.splitlines()]
+
+
+def _children(pid: int) -> list[int]:
+    with suppress(OSError):
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+    return []
+
+
+def _command(pid: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
+def _arenas(folder: Path) -> list[int]:
+    """Return the processes that have a home or temporary files in this folder."""
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        pid = int(path.parent.name)
+        with suppress(OSError):
+            if f"ARENA_HOME={folder}".encode() in path.read_bytes() and pid != os.getpid():
+                found.append(pid)
+    return found
+
+
+if __name__ == "__main__":
+    main()

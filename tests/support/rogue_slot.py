@@ -1,0 +1,62 @@
+"""A slot of its own that sends what no honest slot would; run as a program with a setup."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from arena.executor.cluster.key_files import find_place
+from arena.executor.cluster.messages import ResultPart
+from arena.executor.cluster.setups import SlotSetup
+from arena.executor.cluster.slot import Jobs
+from arena.executor.cluster.slot_link import SlotLink
+from arena.executor.worker import Ways, make_control, play_batch
+
+if TYPE_CHECKING:
+    from arena_db.records import MatchRecord
+
+
+VICES = ("opening", "seed", "action", "tournament", "garbage", "twice", "flood")
+"""What is wrong in the answers to one batch after the other."""
+
+
+def lie(vice: str, record: MatchRecord) -> MatchRecord:
+    """Return what is sent in place of an honest record."""
+    changes: dict[str, dict[str, Any]] = {
+        "opening": {"num_opening": record.num_opening + 1},
+        "seed": {"seed_first": record.seed_first + 1},
+        "action": {"actions": (*record.actions[:-1], 99)},
+        "tournament": {"tournament": record.tournament + 1},
+    }
+    return dataclasses.replace(record, **changes.get(vice, {}))
+
+
+def main() -> None:
+    """Join, and answer one batch after the other with another lie."""
+    setup = msgspec.json.decode(sys.argv[1], type=SlotSetup)
+    place = find_place(setup.address, Path(setup.keys))
+    link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))
+    link.start()
+    jobs = Jobs(link, setup.quota)
+    control = make_control(Ways(setup.slot))
+    for vice in VICES:
+        play = link.next_batch()
+        if play is None:
+            return
+        records = [lie(vice, record) for record in play_batch(jobs.of(play), control)]
+        if vice in {"garbage", "flood"}:
+            size = 100 << 20 if vice == "flood" else 100
+            link.say(ResultPart(play.run, play.batch, 0, 1, b"\xc1" * size))
+        else:
+            link.deliver(records * (1 + (vice == "twice")))
+        if vice != "flood":
+            link.finish()
+    link.next_batch()
+
+
+if __name__ == "__main__":
+    main()

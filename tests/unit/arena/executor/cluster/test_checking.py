@@ -1,0 +1,85 @@
+"""What is believed of a record that another machine sends."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from arena.executor.cluster.checking import find_wrong
+from arena.executor.pools import InlinePool
+from arena.executor.record import void_record
+from arena_plugins import Termination
+from tournaments import config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.coordinator.config import TournamentConfig
+    from arena.executor.job import Job
+    from arena_db.records import MatchRecord
+
+    JobsOf = Callable[[TournamentConfig], list[Job]]
+
+
+@pytest.fixture
+def played(jobs_of: JobsOf) -> list[tuple[Job, MatchRecord]]:
+    # These bots compile nothing, which could end the batch early on a busy machine.
+    jobs = jobs_of(config("random", "strange", openings="auto:plies=2", rounds=3))
+    pool = InlinePool()
+    records = pool.submit(jobs, pool.slots()[0], lambda: None).result()
+    pool.close()
+    return list(zip(jobs, records, strict=True))
+
+
+def test_honest_records_are_believed(played: list[tuple[Job, MatchRecord]]) -> None:
+    assert {find_wrong(job, record) for job, record in played} == {""}
+    job, _ = played[0]
+    assert find_wrong(job, void_record(job, Termination.ARENA_ERROR, "why")) == ""
+
+
+def swapped(record: MatchRecord) -> str:
+    return {"first": "second", "second": "draw", "draw": "first"}[record.outcome]
+
+
+def lies(record: MatchRecord) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is told of each lie, and what it changes."""
+    actions = record.actions
+    shorter = {"actions": actions[:-1], "times_ms": record.times_ms[:-1], "values": record.values[:-1]}
+    return [
+        ("the tournament", {"tournament": record.tournament + 1}),
+        ("the number", {"number": record.number + 1}),
+        ("the attempt", {"attempt": record.attempt + 1}),
+        ("the first bot", {"first": record.second}),
+        ("the second bot", {"second": record.first}),
+        ("the seed", {"seed_first": record.seed_first ^ 1}),
+        ("the seed", {"seed_second": record.seed_second ^ 1}),
+        ("the opening", {"num_opening": 1}),
+        ("the tier", {"tier": "T3"}),
+        ("is illegal", {"actions": (*actions[:-1], actions[0])}),
+        ("is illegal", {"actions": (*actions[:-1], 99)}),
+        ("the rules, and they let it go on", shorter),
+        ("by the rules it is", {"outcome": swapped(record)}),
+        ("which there is not", {"outcome": "won"}),
+        ("which there is not", {"termination": "boredom"}),
+        ("the hash", {"match_hash": "0" * 64}),
+    ]
+
+
+def test_lies_are_found(played: list[tuple[Job, MatchRecord]]) -> None:
+    for job, record in played:
+        for words, changes in lies(record):
+            assert words in find_wrong(job, dataclasses.replace(record, **changes))
+
+
+def test_times_are_those_of_the_actions(played: list[tuple[Job, MatchRecord]]) -> None:
+    job, record = played[0]
+    assert "actions and" in find_wrong(job, dataclasses.replace(record, times_ms=record.times_ms[1:]))
+    assert "actions and" in find_wrong(job, dataclasses.replace(record, values=record.values[1:]))
+
+
+def test_a_match_of_a_test_is_not_rated(played: list[tuple[Job, MatchRecord]]) -> None:
+    job, record = played[0]
+    assert "is rated" in find_wrong(msgspec.structs.replace(job, rated=False), record)

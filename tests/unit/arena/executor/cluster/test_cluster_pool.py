@@ -1,0 +1,285 @@
+"""Worker machines as a pool: real slots of this machine, a real scheduler on loopback."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import time
+from concurrent.futures import wait
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+import strange_bots
+from arena.executor.cluster.facts import find_facts, wanted_of
+from arena.executor.cluster.pool import ClusterPool
+from arena.executor.cluster.private import PrivateCluster
+from arena.executor.cluster.setups import SlotSetup
+from arena.executor.pools import InlinePool
+from arena.executor.slots import PoolLostError, Slot, WorkerLostError, WrongResultError
+from arena.own import own_python
+from source_tree import ROOT
+from tournaments import config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from arena.coordinator.config import TournamentConfig
+    from arena.executor.job import Job
+    from arena.executor.pools import Pool
+    from arena_db.records import MatchRecord
+
+    JobsOf = Callable[[TournamentConfig], list[Job]]
+
+DEADLINE_S = 90.0
+PLAIN = ("random", "strange")
+"""Bots that compile nothing, so that a slot plays at once."""
+SIX = config(*PLAIN, rounds=3)
+WANTED = wanted_of("T0", "tic-tac-toe", is_pinned=False)
+
+
+def nothing() -> None:
+    """Hear of no orders."""
+
+
+def await_true(is_true: Callable[[], object], what: str) -> None:
+    """Wait until something is so; a busy machine has long to bring it about."""
+    ends_at = time.monotonic() + DEADLINE_S
+    while not is_true():
+        assert time.monotonic() < ends_at, what
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateCluster]:
+    """Run a cluster whose slots know the strange bot, too."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with pytest.MonkeyPatch.context() as patch:
+        strange_bots.install(patch, folder / "site")
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "site"), str(ROOT / "tests" / "support")]))
+        patch.setenv("ARENA_HOME", str(folder / "home"))
+        with closing(PrivateCluster(2, folder)) as found:
+            yield found
+
+
+@contextmanager
+def joined(cluster: PrivateCluster, num: int = 2) -> Generator[ClusterPool]:
+    """Be a coordinator that knows `num` slots."""
+    with closing(ClusterPool(cluster.place, WANTED)) as pool:
+        await_true(lambda: len(pool.slots()) >= num, "slots do not join")
+        yield pool
+
+
+@pytest.fixture
+def pool(cluster: PrivateCluster) -> Iterator[ClusterPool]:
+    with joined(cluster) as found:
+        yield found
+
+
+def play(pool: Pool, jobs: Sequence[Job], slot: Slot) -> list[MatchRecord]:
+    future = pool.submit(jobs, slot, nothing)
+    wait([future], DEADLINE_S)
+    return [record for part in (*pool.results(), future.result(0)) for record in part]
+
+
+def play_all(pool: Pool, jobs: Sequence[Job]) -> list[MatchRecord]:
+    """Play all jobs in the first slot; what a busy machine leaves of a batch, too."""
+    records: list[MatchRecord] = []
+    while len(records) < len(jobs):
+        records += play(pool, jobs[len(records) :], pool.slots()[0])
+    return records
+
+
+def moves(records: Sequence[MatchRecord]) -> list[MatchRecord]:
+    return [
+        dataclasses.replace(record, started_at=0, duration_ms=0, times_ms=(), versions="")
+        for record in records
+    ]
+
+
+def waiting(jobs_of: JobsOf, folder: Path, rounds: int = 1) -> list[Job]:
+    """Return matches that last until there is a gate in the folder."""
+    return jobs_of(config("random", f"strange:folder={folder},wait=on,sign=on", rounds=rounds))
+
+
+def begin(pool: ClusterPool, jobs: Sequence[Job], slot: Slot) -> Future[list[MatchRecord]]:
+    """Return a batch whose first match has begun."""
+    future = pool.submit(jobs, slot, nothing)
+    news: list[int] = []
+
+    def has_begun() -> bool:
+        news.extend(began.number for began in pool.news() if began.slot == slot)
+        return bool(news)
+
+    await_true(has_begun, "no match begins")
+    assert news == [jobs[0].number]
+    return future
+
+
+def await_thought(folder: Path, num: int = 1) -> None:
+    """Wait until so many slots are within a move that does not end."""
+    await_true(lambda: len(list(folder.glob("pid-*"))) == num, "no bot thinks")
+
+
+def slot_pids(cluster: PrivateCluster) -> dict[int, int]:
+    """Return the process ids of the slots of a cluster, by number."""
+    found: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+            words = path.with_name("cmdline").read_text().split("\0")
+        except OSError:
+            continue
+        if parent == cluster.pids[1] and "arena.executor.cluster.slot" in words:
+            found[int(words[-2])] = int(path.parent.name)
+    return found
+
+
+def test_it_gives_the_same_records_as_this_process(jobs_of: JobsOf, pool: ClusterPool) -> None:
+    jobs = jobs_of(config(*PLAIN, openings="auto:plies=1", rounds=4))
+    records = play_all(pool, jobs)
+    with closing(InlinePool()) as here:
+        assert moves(records) == moves(play_all(here, jobs))
+    facts = {record.number: msgspec.json.decode(record.versions)["machine"]["id"] for record in records}
+    assert set(facts.values()) == {pool.slots()[0].machine}
+    assert {began.number for began in pool.news()} == {job.number for job in jobs}
+
+
+def test_after_a_stop_no_match_begins(jobs_of: JobsOf, pool: ClusterPool, tmp_path: Path) -> None:
+    jobs = waiting(jobs_of, tmp_path)
+    future = begin(pool, jobs, pool.slots()[0])
+    pool.stop()
+    other = pool.submit(jobs[1:], pool.slots()[1], nothing)
+    assert other.result(DEADLINE_S) == []
+    (tmp_path / "gate").touch()
+    wait([future], DEADLINE_S)
+    assert [record.number for part in (*pool.results(), future.result(0)) for record in part] == [1]
+    pool.go()
+    assert [record.number for record in play(pool, jobs[1:], pool.slots()[1])] == [2]
+
+
+def test_a_batch_that_waits_is_given_back(jobs_of: JobsOf, pool: ClusterPool, tmp_path: Path) -> None:
+    jobs = waiting(jobs_of, tmp_path)
+    slot = pool.slots()[0]
+    first = begin(pool, jobs[:1], slot)
+    second = pool.submit(jobs[1:], slot, nothing)
+    assert not second.cancel(), "nobody knows yet"
+    assert not first.cancel()
+    (tmp_path / "gate").touch()
+    wait([first, second], DEADLINE_S)
+    assert [record.number for part in pool.results() for record in part] == [1]
+    assert (first.result(0), second.result(0)) == ([], [])
+
+
+def test_a_killed_slot_fails_its_batches_and_has_a_successor(
+    jobs_of: JobsOf, cluster: PrivateCluster, pool: ClusterPool, tmp_path: Path
+) -> None:
+    jobs = waiting(jobs_of, tmp_path)
+    slot = pool.slots()[0]
+    playing = begin(pool, jobs[:1], slot)
+    behind = pool.submit(jobs[1:], slot, nothing)
+    os.kill(slot_pids(cluster)[slot.number], signal.SIGKILL)
+    for future in (playing, behind):
+        error = future.exception(DEADLINE_S)
+        assert isinstance(error, WorkerLostError)
+        assert error.slot == slot
+    late = pool.submit(jobs, slot, nothing)
+    assert isinstance(late.exception(DEADLINE_S), WorkerLostError)
+    await_true(lambda: len(pool.slots()) == 2, "no successor")
+    successor = next(each for each in pool.slots() if each.number == slot.number)
+    assert successor.start != slot.start
+    (tmp_path / "gate").touch()
+    assert [record.number for record in play(pool, jobs[:1], successor)] == [1]
+
+
+def test_an_abort_ends_matches_that_would_go_on(
+    jobs_of: JobsOf, cluster: PrivateCluster, pool: ClusterPool, tmp_path: Path
+) -> None:
+    jobs = waiting(jobs_of, tmp_path)
+    future = begin(pool, jobs, pool.slots()[0])
+    await_thought(tmp_path)
+    pool.abort()
+    assert isinstance(future.exception(DEADLINE_S), WorkerLostError)
+    with joined(cluster) as other:
+        records = play_all(other, jobs_of(SIX))
+    assert len(records) == 6, "other runs go on"
+
+
+def test_a_coordinator_that_leaves_frees_its_slots(
+    jobs_of: JobsOf, cluster: PrivateCluster, pool: ClusterPool, tmp_path: Path
+) -> None:
+    with joined(cluster) as other:
+        old = set(other.slots())
+        for slot in old:
+            begin(other, waiting(jobs_of, tmp_path), slot)
+        await_thought(tmp_path, 2)
+    # Nothing opens the gate: their slots end, and their successors play.
+    await_true(lambda: len(set(pool.slots()) - old) == 2, "no successors")
+    assert len(play_all(pool, jobs_of(SIX))) == 6
+
+
+@contextmanager
+def rogue(cluster: PrivateCluster, folder: Path) -> Generator[Slot]:
+    """Run a slot of another machine that lies."""
+    slot = Slot("e" * 32, 0, os.urandom(16).hex())
+    key = cluster.place.key
+    assert key is not None
+    setup = SlotSetup(
+        address=cluster.place.address,
+        keys=str(key.path),
+        slot=slot,
+        facts=msgspec.structs.replace(find_facts(1, 0.0), name="rogue"),
+        folder=str(folder),
+        parent=os.getpid(),
+        programs_roam=False,
+    )
+    program = ROOT / "tests" / "support" / "rogue_slot.py"
+    command = own_python(str(program), msgspec.json.encode(setup).decode())
+    with subprocess.Popen(command) as process:  # noqa: S603 - a program of the tests
+        yield slot
+        process.kill()
+
+
+def test_a_slot_that_lies_is_not_believed(
+    jobs_of: JobsOf, cluster: PrivateCluster, pool: ClusterPool, tmp_path: Path
+) -> None:
+    with rogue(cluster, tmp_path) as slot:
+        await_true(lambda: slot in pool.slots(), "the rogue does not join")
+        for words in (
+            "the opening",
+            "the seed",
+            "is illegal",
+            "the tournament",
+            "cannot be read",
+            "more results",
+        ):
+            error = pool.submit(jobs_of(SIX), slot, nothing).exception(DEADLINE_S)
+            assert isinstance(error, WrongResultError)
+            assert words in str(error)
+            assert error.slot == slot
+        assert pool.put_aside(slot.machine, "it lies") == "rogue"
+        assert pool.results() == []
+        flood = pool.submit(jobs_of(SIX), slot, nothing)
+        assert isinstance(flood.exception(DEADLINE_S), WorkerLostError), "the hub cuts it off"
+        assert pool.results() == []
+        assert len(play_all(pool, jobs_of(SIX))) == 6, "honest slots go on"
+
+
+def test_without_its_scheduler_all_batches_fail_and_no_match_is_to_blame(
+    jobs_of: JobsOf, tmp_path: Path
+) -> None:
+    with closing(PrivateCluster(1, tmp_path)) as own, joined(own, 1) as pool:
+        future = pool.submit(jobs_of(SIX), pool.slots()[0], nothing)
+        os.kill(own.pids[0], signal.SIGKILL)
+        # It may have been over before.
+        error = future.exception(DEADLINE_S)
+        assert error is None or isinstance(error, PoolLostError)
+        await_true(lambda: pool.slots() == [], "the slot is still there")
+        assert any("is gone; the run waits for it for 10 min" in note for note in pool.notes())
+        assert "the scheduler of --cluster local:N ended with -9" in own.find_death()

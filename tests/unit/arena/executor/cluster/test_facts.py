@@ -1,0 +1,155 @@
+"""Which machines can take part in a run, and what is said of those that cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from arena.executor.cluster import roster as roster_module
+from arena.executor.cluster.facts import (
+    WorkerFacts,
+    arena_hash,
+    find_lack,
+    game_hashes,
+    machine_id,
+    median_speed,
+    runs_code,
+    wanted_of,
+)
+from arena.executor.cluster.roster import RefusedMachine, Roster
+from arena.executor.slots import Slot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WANTED = wanted_of("T2", "tic-tac-toe", is_pinned=True)
+FACTS = WorkerFacts(
+    name="pc1",
+    slots=2,
+    cores=4,
+    memory=1 << 33,
+    cpu="x",
+    tiers=("T1", "T2"),
+    arena=arena_hash(),
+    version=WANTED.version,
+    games=game_hashes(),
+    runs=runs_code(),
+    speed=1.0,
+)
+
+
+def other(**changes: object) -> WorkerFacts:
+    return msgspec.structs.replace(FACTS, **changes)
+
+
+def test_an_equal_machine_lacks_nothing() -> None:
+    assert find_lack(FACTS, WANTED, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "step", "words"),
+    [
+        (other(arena="0", version="0.0.9"), 0, "bot-arena 0.0.9, not "),
+        (other(arena="0"), 0, f"bot-arena {WANTED.version}, other code"),
+        (other(games={}), 1, "no game tic-tac-toe"),
+        (other(games={"tic-tac-toe": "0"}), 1, "other code of game tic-tac-toe"),
+        (other(tiers=("T1",)), 2, "tier T2 is not granted there; arena doctor"),
+        (other(runs="cpython-399 linux arm"), 3, "cpython-399 linux arm, not "),
+        (other(speed=0.89), 4, "11% slower than the median; --speed ignore"),
+        (other(speed=1.11), 4, "11% quicker than the median"),
+    ],
+)
+def test_a_machine_that_differs_is_told_what_it_lacks(facts: WorkerFacts, step: int, words: str) -> None:
+    lack = find_lack(facts, WANTED, 1.0)
+    assert lack is not None
+    assert lack.step == step
+    assert words in lack.why
+
+
+def test_speed_and_tier_count_only_where_they_are_asked_for() -> None:
+    slow = other(speed=0.1, tiers=())
+    assert find_lack(slow, wanted_of("T0", "tic-tac-toe", is_pinned=False), 1.0) is None
+    assert find_lack(other(speed=0.91), WANTED, 1.0) is None
+    assert find_lack(other(speed=1.09), WANTED, 1.0) is None
+    assert find_lack(other(speed=0.0), WANTED, 0.0) is None, "nothing was measured"
+
+
+def test_the_median_is_that_of_machines_that_could_play() -> None:
+    machines = [other(speed=speed) for speed in (1.0, 1.1, 5.0)]
+    assert median_speed(machines, WANTED) == 1.1
+    assert median_speed([*machines, other(speed=9.0, arena="0"), other(speed=9.0, arena="0")], WANTED) == 1.1
+    assert median_speed([], WANTED) == 0.0
+
+
+def test_a_machine_keeps_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "one"))
+    first = machine_id()
+    assert machine_id() == first
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "two"))
+    assert machine_id() != first
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Set the clock of rosters."""
+    clock = [0.0]
+    monkeypatch.setattr(roster_module.time, "monotonic", lambda: clock[0])
+    return clock
+
+
+ONE, TWO, SLOW = Slot("a" * 32, 0, "1"), Slot("b" * 32, 0, "1"), Slot("c" * 32, 0, "1")
+
+
+def test_a_roster_takes_machines_as_they_come(now: list[float]) -> None:
+    del now
+    roster = Roster(WANTED)
+    assert roster.add(ONE, FACTS) == []
+    assert roster.add(TWO, other(name="pc2", speed=1.05)) == []
+    (refused,) = roster.add(SLOW, other(name="pc3", speed=0.5))
+    assert refused.machine == SLOW.machine
+    assert "50% slower" in refused.why
+    assert roster.eligible == [ONE, TWO]
+    assert roster.news() == "2 machines, 4 slots, T2; speed pin: pc1 1.00, pc2 1.05 of the reference"
+    assert roster.news() == ""
+    assert roster.name_of(TWO.machine) == "pc2"
+    roster.remove(ONE)
+    assert roster.eligible == [TWO]
+    assert ONE not in roster
+
+
+def test_speeds_are_compared_with_the_median_of_the_beginning(now: list[float]) -> None:
+    del now
+    roster = Roster(WANTED)
+    roster.add(ONE, FACTS)
+    roster.settle()
+    for number in range(3):
+        roster.add(Slot("d" * 32, number, "1"), other(speed=2.0))
+        roster.add(Slot("e" * 32, number, "1"), other(speed=2.0))
+    assert roster.eligible == [ONE]
+
+
+def test_a_run_without_a_machine_names_the_nearest_one(now: list[float]) -> None:
+    roster = Roster(WANTED)
+    assert roster.news() == "", "machines may be about to join"
+    now[0] = 4.0
+    assert "no worker machine is there; arena worker" in roster.news()
+    assert roster.news() == "", "it is said once"
+    roster.add(ONE, other(games={}))
+    roster.add(TWO, other(name="pc2", tiers=("T1",)))
+    assert "the nearest is pc2: tier T2 is not granted there" in roster.news()
+    roster.add(SLOW, FACTS)
+    assert roster.news().startswith("1 machine, 2 slots, T2")
+
+
+def test_a_machine_without_a_bot_is_refused_until_a_slot_joins_again(now: list[float]) -> None:
+    del now
+    roster = Roster(WANTED)
+    roster.add(ONE, FACTS)
+    assert roster.lacks_bot(ONE.machine, "there is no node") == [
+        RefusedMachine(ONE.machine, "there is no node")
+    ]
+    assert roster.eligible == []
+    assert roster.add(ONE._replace(start="2"), FACTS) == [RefusedMachine(ONE.machine, "")]
+    assert len(roster.eligible) == 2
