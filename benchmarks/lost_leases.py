@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from simulated.cup import add_cup, match
 
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import Settings, open_raw
 from arena_db.errors import LockedError
 from arena_db.owner import current_owner
 from arena_db.store import Store

@@ -17,9 +17,9 @@ from simulated.driver import driver
 from simulated.images import Disk
 from simulated.recorder import Mark, Op, Recorder, Sync
 
-from arena_db.engine import Settings
+from arena_db.backend.lite.engine import Settings
+from arena_db.backend.lite.opening import prepare
 from arena_db.errors import DatabaseError
-from arena_db.opening import prepare
 from arena_db.records import LiveEvent
 from arena_db.store import Store
 

@@ -51,7 +51,7 @@ def store_path(option: str | None = None) -> Path:
     if not given:
         return home().absolute() / "arena.db"
     with store_errors():
-        from arena_db.opening import find_path
+        from arena_db.backend.lite.opening import find_path
 
         return find_path(given if "://" in given else Path(given).expanduser())
 

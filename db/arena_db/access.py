@@ -9,14 +9,14 @@ from dataclasses import replace
 from threading import local
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from arena_db.backend.lite.engine import make_engine, writer_lock, writing
+from arena_db.backend.lite.log import Log
+from arena_db.backend.lite.place import StorePlace
+from arena_db.backend.lite.spool import Spool
 from arena_db.batch import Facts
-from arena_db.engine import make_engine, writer_lock, writing
 from arena_db.errors import AccessError, RefusedError, StoppedError
 from arena_db.failures import reading, translated
 from arena_db.fence import pass_fence
-from arena_db.log import Log
-from arena_db.place import StorePlace
-from arena_db.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, PoolProxiedConnection
 
-    from arena_db.engine import Settings
+    from arena_db.backend.lite.engine import Settings
     from arena_db.fence import Fence
 
 

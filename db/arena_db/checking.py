@@ -23,12 +23,12 @@ from arena_db import (
     sum_faults,
     tokens,
 )
-from arena_db.engine import find_driver
+from arena_db.backend.lite.engine import find_driver
+from arena_db.backend.lite.schema import find_differing
 from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
 from arena_db.models import APPLICATION_ID, REVISION, tallies
 from arena_db.naming import metadata
-from arena_db.schema import find_differing
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:

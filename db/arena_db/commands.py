@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select, update
 
+from arena_db.backend.lite.engine import Settings, open_raw, writer_lock
 from arena_db.clock import now
-from arena_db.engine import Settings, open_raw, writer_lock
 from arena_db.errors import RefusedError
 from arena_db.failures import explain
 from arena_db.models import commands

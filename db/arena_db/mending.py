@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy.schema import CreateIndex
 
 from arena_db import plan_faults, points, replays, resumming
+from arena_db.backend.lite.schema import find_differing
 from arena_db.errors import DamagedError
 from arena_db.models import REVISION
 from arena_db.naming import metadata
-from arena_db.schema import find_differing
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Index

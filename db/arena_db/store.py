@@ -7,22 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
-from arena_db.backup import copy_to
+from arena_db.backend.lite.backup import copy_to
+from arena_db.backend.lite.engine import Settings
+from arena_db.backend.lite.opening import find_path, prepare
+from arena_db.backend.lite.restoring import restore
 from arena_db.browsing import Browsing
 from arena_db.bulk import BulkReading
-from arena_db.engine import Settings
 from arena_db.entering import Entering
 from arena_db.errors import LockedError
 from arena_db.failures import translated
 from arena_db.finding import NameSearch
 from arena_db.leasing import Leasing
 from arena_db.named import NamesReading
-from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.plays import PlaysReading
 from arena_db.points import PointsKeeping
 from arena_db.replays import ReplaysKeeping
-from arena_db.restoring import restore
 from arena_db.soundness import Soundness
 from arena_db.tokens import TokensKeeping
 from arena_db.transfers import Transferring

@@ -13,8 +13,8 @@ from sqlalchemy import insert, select, update
 
 from arena_db.access import Access
 from arena_db.account_tables import accounts, tokens
+from arena_db.backend.lite.engine import open_raw, writer_lock
 from arena_db.clock import now
-from arena_db.engine import open_raw, writer_lock
 from arena_db.errors import DamagedError
 from arena_db.failures import explain
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from arena_db.engine import Settings
+    from arena_db.backend.lite.engine import Settings
 
 _SEALED: Final = ("sha256", "role", "bot", "created_at", "expires_at", "revoked_at")
 _USE_MS: Final = 200

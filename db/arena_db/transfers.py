@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import delete, func, insert, select, text
 
 from arena_db import numbering, rescue
+from arena_db.backend.lite.engine import Settings, make_migration_engine, writing
+from arena_db.backend.lite.opening import find_path, prepare
 from arena_db.checking import find_faults
 from arena_db.clock import now
 from arena_db.corrections import origins, removals, voids
 from arena_db.counted import COUNTS, Counted
-from arena_db.engine import Settings, make_migration_engine, writing
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import translated
 from arena_db.files import part_of, sync_file, sync_folder
 from arena_db.merging import MergedTournament, merge
 from arena_db.models import analyses, matches, tournaments
 from arena_db.naming import metadata
-from arena_db.opening import find_path, prepare
 from arena_db.partial_sums import recompute
 from arena_db.summed import SumsReading
 from arena_db.voiding import refuse_running

@@ -142,7 +142,7 @@ def add_cup(store: Store, *names: str, num: int = 12, **changes: object) -> Cup:
 
 def tamper(path: Path, *statements: str) -> None:
     """Change a store behind its back, without its rules."""
-    from arena_db.engine import Settings, open_raw
+    from arena_db.backend.lite.engine import Settings, open_raw
 
     raw = open_raw(Settings(path=path), foreign_keys=False)
     raw.execute("PRAGMA ignore_check_constraints=1")

@@ -14,8 +14,8 @@ import pytest
 
 from arena_db import coordination
 from arena_db import owner as owners
+from arena_db.backend.lite.engine import Settings, open_raw
 from arena_db.clock import now
-from arena_db.engine import Settings, open_raw
 from arena_db.errors import DamagedError, LeaseLostError, RefusedError
 from arena_db.owner import Owner, current_owner, is_alive
 from arena_db.points import RatingPoint, SeatRating

@@ -18,8 +18,9 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from arena_db import migrate, models, opening
-from arena_db.engine import Settings, make_migration_engine, open_raw, writing
+from arena_db import migrate, models
+from arena_db.backend.lite import opening
+from arena_db.backend.lite.engine import Settings, make_migration_engine, open_raw, writing
 from arena_db.errors import DamagedError, OlderError, UnsupportedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store

@@ -14,8 +14,9 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
-from arena_db import live, migrate, opening
-from arena_db.engine import Settings, find_driver, make_migration_engine, writing
+from arena_db import live, migrate
+from arena_db.backend.lite import opening
+from arena_db.backend.lite.engine import Settings, find_driver, make_migration_engine, writing
 from arena_db.errors import OlderError, TakenError
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import LiveEvent, MatchFilter

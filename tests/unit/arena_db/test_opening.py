@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from arena_db import engine, opening
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite import engine, opening
+from arena_db.backend.lite.engine import Settings, open_raw
 from arena_db.errors import (
     AccessError,
     DamagedError,

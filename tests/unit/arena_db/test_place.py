@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import rescue
+from arena_db.backend.lite.spool import Spool
 from arena_db.errors import AccessError, DatabaseError, ForeignError, FullError, MovedError, RefusedError
 from arena_db.owner import current_owner
 from arena_db.records import Remark
 from arena_db.remark_codec import pack_remarks
-from arena_db.spool import Spool
 from arena_db.spool_lines import encode
 from arena_db.store import Store
 from stores import add_cup

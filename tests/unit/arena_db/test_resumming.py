@@ -14,10 +14,10 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import migrate, resumming
-from arena_db.engine import Settings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.lite.engine import Settings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.lite.schema import find_differences
 from arena_db.errors import DamagedError, OlderError
 from arena_db.records import MatchFilter
-from arena_db.schema import find_differences
 from arena_db.store import Store
 from stores import add_cup, digest, pool
 

@@ -13,8 +13,9 @@ from alembic.config import Config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena_db import migrate, schema
-from arena_db.engine import Settings, find_driver, make_migration_engine, open_raw, writing
+from arena_db import migrate
+from arena_db.backend.lite import schema
+from arena_db.backend.lite.engine import Settings, find_driver, make_migration_engine, open_raw, writing
 from arena_db.errors import AlteredError, DamagedError
 from arena_db.models import REVISION
 from arena_db.store import Store

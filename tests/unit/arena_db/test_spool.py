@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena_db import coordination, files
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import Settings, open_raw
+from arena_db.backend.lite.spool import Spool
 from arena_db.errors import AccessError, FullError, LeaseLostError, LockedError
 from arena_db.owner import Owner, current_owner
 from arena_db.records import LiveEvent
-from arena_db.spool import Spool
 from arena_db.spool_lines import encode
 from arena_db.store import Store
 from stores import add_cup

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena_db.engine import writer_lock
+from arena_db.backend.lite.engine import writer_lock
 from arena_db.errors import LockedError
 from arena_db.files import part_of, remove_part, sweep_parts, sync_folder, write_durably
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from arena_db.engine import Settings
+    from arena_db.backend.lite.engine import Settings
 
 _SUFFIXES: Final = ("-shm", "-wal", "-spool", "")
 """What belongs to a store, in the order it is moved: a log without its file could become the log of another

@@ -9,8 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from arena_db.backup import copy_to
-from arena_db.engine import Settings, has_log, make_migration_engine, open_raw, writing
+from arena_db.backend.lite.backup import copy_to
+from arena_db.backend.lite.engine import (
+    Settings,
+    has_log,
+    make_engine,
+    make_migration_engine,
+    open_raw,
+    writing,
+)
+from arena_db.backend.lite.filesystem import network_type
+from arena_db.backend.lite.moving import settle
+from arena_db.backend.lite.schema import refuse_code
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -22,11 +32,8 @@ from arena_db.errors import (
     UnsupportedError,
 )
 from arena_db.failures import explain
-from arena_db.filesystem import network_type
 from arena_db.models import APPLICATION_ID, REVISION, create
-from arena_db.moving import settle
-from arena_db.resumming import go_on, is_unfinished
-from arena_db.schema import refuse_code
+from arena_db.resumming import step
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -103,7 +110,30 @@ def _bring_up_to_date(settings: Settings, revision: str | None) -> None:
             _back_up(settings)
         _make_tables(settings)
     # Not in the transaction of the upgrade: it is long, and what is done of it is kept.
-    go_on(settings)
+    _go_on(settings)
+
+
+def _is_unfinished(raw: Any) -> bool:  # noqa: ANN401 - a connection of one of two libraries
+    """Return whether an upgrade of this store still has to count matches."""
+    return raw.execute("SELECT 1 FROM summing WHERE upgrading = 1").fetchone() is not None
+
+
+def _go_on(settings: Settings) -> None:
+    """Count the matches that an upgrade has not counted yet, one batch in each transaction.
+
+    It may be interrupted at any moment; whoever opens the store next goes on. Several processes take turns.
+
+    Raises:
+        DamagedError: in the end the sums do not hold as many matches as there are.
+    """
+    engine = make_engine(settings)
+    try:
+        is_done = False
+        while not is_done:
+            with writing(engine, settings) as connection:
+                is_done = step(connection)
+    finally:
+        engine.dispose()
 
 
 def _may_write(path: Path) -> bool:
@@ -122,7 +152,7 @@ def _look(settings: Settings, path: Path) -> tuple[str | None, bool]:
     with closing(open_raw(replace(settings, read_only=True))) as raw:
         revision = read_revision(raw, settings)
         with _told(settings):
-            return revision, revision == REVISION and is_unfinished(raw)
+            return revision, revision == REVISION and _is_unfinished(raw)
 
 
 def _undo(settings: Settings) -> None:

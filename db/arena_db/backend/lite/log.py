@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena_db.engine import Settings
+    from arena_db.backend.lite.engine import Settings
 
 LIMIT: Final = 32 << 20
 """Bytes of a log after which a writer waits for the readers. SQLite starts a log anew when nobody reads it,

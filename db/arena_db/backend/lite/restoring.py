@@ -6,9 +6,12 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena_db.backup import copy_whole
+from arena_db.backend.lite.backup import copy_whole
+from arena_db.backend.lite.engine import Settings, make_engine, open_raw
+from arena_db.backend.lite.moving import move_aside, moving
+from arena_db.backend.lite.opening import read_revision
+from arena_db.backend.lite.schema import find_differences
 from arena_db.coordination import held_by_living
-from arena_db.engine import Settings, make_engine, open_raw
 from arena_db.errors import (
     AlteredError,
     DamagedError,
@@ -20,9 +23,6 @@ from arena_db.errors import (
 )
 from arena_db.failures import translated
 from arena_db.files import sync_folder
-from arena_db.moving import move_aside, moving
-from arena_db.opening import read_revision
-from arena_db.schema import find_differences
 
 if TYPE_CHECKING:
     from pathlib import Path
