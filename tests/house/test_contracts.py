@@ -34,6 +34,7 @@ PLANTED = {
     "screen": {"arena/arena/cli/planted.py": "if TYPE_CHECKING:\n    import textual"},
     "server": {"arena/arena/site/planted.py": "def lazy():\n    import uvicorn"},
     "sql": {"plugins/arena_plugins/planted.py": "import sqlalchemy"},
+    "driver": {"db/arena_db/planted.py": "def lazy():\n    import psycopg"},
     "acyclic": {
         "db/arena_db/planted.py": "import arena_db.other",
         "db/arena_db/other.py": "def lazy():\n    import arena_db.planted",

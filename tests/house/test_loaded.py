@@ -19,7 +19,17 @@ from wheels import BOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAVY = {"sqlalchemy", "alembic", "textual", "numba", "onnxruntime", "torch", "tensorflow", "keras"}
+HEAVY = {
+    "sqlalchemy",
+    "alembic",
+    "psycopg",
+    "textual",
+    "numba",
+    "onnxruntime",
+    "torch",
+    "tensorflow",
+    "keras",
+}
 NUMERIC = {"numpy", "scipy"}
 FRAMEWORKS = {"torch", "tensorflow", "keras"}
 BUNDLED = sorted(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import StoreError
-from arena.home import cache, home, store_path
+from arena.home import cache, home, store_file
 from arena.own import interpreter
 from arena.sandbox.runtimes import runtime_files, script_programs
 from arena_plugins.entries import BOTS, list_plugins
@@ -100,10 +100,12 @@ def _joined(one: Readable, other: Readable) -> Readable:
 
 
 def _arenas_own() -> list[Path]:
-    own = [home(), cache()]
+    # Passwords of servers lie where libpq looks for them.
+    own = [home(), cache(), *(Path(name).expanduser() for name in ("~/.pgpass", "~/.pg_service.conf"))]
     # If what is named is no file, there is none to hide.
     with suppress(StoreError):
-        own.append(store_path())
+        file = store_file()
+        own += [] if file is None else [file]
     return [Path(os.path.realpath(path)) for path in own]
 
 
