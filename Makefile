@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
+.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -80,6 +80,10 @@ store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_kills.py
 	$(BIN)/python benchmarks/power_loss.py
 	$(BIN)/python benchmarks/damaged_stores.py
+
+# Stores on a PostgreSQL server of its own, which this starts: many coordinators, kills of the server, COPY, merges.
+postgres-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/postgres_trials.py
 
 # How often intervals of ratings hold the truth, 1,000 simulated fields a row: see docs/explanation/ratings.md.
 # Then lengths, errors and estimates of sequential tests, 2,000 a row, the ratings of 200 ladders, and who wins Swiss

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from arena.coordinator.kinds import schedule_of
 from arena.coordinator.plan import restore_plan
 from arena.results.addresses import find_event
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.records import NewBatch
 from arena_db.store import Store
 
@@ -97,7 +97,7 @@ def _play_nearly_all(path: Path, num_matches: int) -> None:
                 ),
             )
     num_done = num_matches - _LEFT
-    with closing(open_raw(Settings(path=path))) as raw:
+    with closing(open_raw(FileSettings(place=path))) as raw:
         raw.execute("PRAGMA foreign_keys=0")
         names = [row[1] for row in raw.execute("PRAGMA table_info(matches)") if row[1] != "id"]
         (first,) = raw.execute("SELECT max(number) + 1 FROM matches").fetchone()

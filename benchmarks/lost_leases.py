@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from simulated.cup import add_cup, match
 
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import LockedError
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -41,12 +41,12 @@ from dataclasses import replace
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from simulated.cup import match
-from arena_db import access
+from arena_db.backend.lite import database
 from arena_db.errors import LeaseLostError, MovedError
 from arena_db.owner import current_owner
 from arena_db.store import Store
 
-stop_at, usual = int(sys.argv[3]), access.writing
+stop_at, usual = int(sys.argv[3]), database.writing
 def writing(*arguments):
     global stop_at
     stop_at -= 1
@@ -56,7 +56,7 @@ def writing(*arguments):
 
 with Store.open(sys.argv[2], busy_ms=int(sys.argv[4])) as opened:
     store = opened.claim(1, current_owner())
-    access.writing = writing
+    database.writing = writing
     entrants = store.entrants(1)
     try:
         for planned in store.unplayed(1):
@@ -124,7 +124,7 @@ def stop(folder: Path, chance: random.Random, figures: Counter[str], number: int
         entrants = held.entrants(1)
         told = [planned.number for planned in unplayed[:20] if held.save([match(1, planned, entrants)])]
         if busy_ms < 1000:  # noqa: PLR2004 - it is to give up waiting
-            with closing(open_raw(Settings(path=path))) as lock:
+            with closing(open_raw(FileSettings(place=path))) as lock:
                 lock.execute("BEGIN IMMEDIATE")
                 status, told_by_old = _wake(old, path)
                 lock.execute("ROLLBACK")
@@ -241,7 +241,7 @@ def _replace(old: subprocess.Popen[bytes], path: Path, figures: Counter[str], *,
 
 def _silence(path: Path) -> None:
     """Date the last write of the holder back by two minutes."""
-    settings = Settings(path=path, busy_ms=100)
+    settings = FileSettings(place=path, busy_ms=100)
     with closing(open_raw(settings)) as raw:
         try:
             raw.execute("UPDATE leases SET beat_at = beat_at - 120, expires_at = expires_at - 120")

@@ -17,9 +17,9 @@ from simulated.driver import driver
 from simulated.images import Disk
 from simulated.recorder import Mark, Op, Recorder, Sync
 
-from arena_db.engine import Settings
+from arena_db.backend.lite.engine import FileSettings
+from arena_db.backend.lite.opening import prepare
 from arena_db.errors import DatabaseError
-from arena_db.opening import prepare
 from arena_db.records import LiveEvent
 from arena_db.store import Store
 
@@ -62,7 +62,7 @@ def main() -> None:
 def record(folder: Path, num_matches: int, seed: int, *, fast: bool) -> Recording:
     """Write a store over a recording disk, in transactions of several sizes."""
     path, disk = folder / "arena.db", Recorder("recorder")
-    settings = Settings(path=path, fast=fast, driver=driver("recorder"))
+    settings = FileSettings(place=path, fast=fast, driver=driver("recorder"))
     prepare(settings, create=True)
     with Store(settings) as store:
         entrants, plan, tournament = add_cup(store, num_matches)

@@ -15,6 +15,7 @@ from arena.errors import ConfigError, StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from arena_db.backend.places import Place
     from arena_db.store import Store
 
 
@@ -41,34 +42,66 @@ def user_config() -> Path | None:
     return usual if usual.is_file() else None
 
 
-def store_path(option: str | None = None) -> Path:
-    """Return the file of the store: as given, else `ARENA_DB`, else `arena.db` in `home()`.
+def store_place(option: str | None = None) -> Place:
+    """Return where the store lies: as given, else `ARENA_DB`, else `arena.db` in `home()`.
 
     Raises:
-        StoreError: what is given is a server's URL or a folder.
+        StoreError: what is given is a folder, a URL of another kind of server, or one with a password.
     """
     given = option or os.environ.get("ARENA_DB")
     if not given:
         return home().absolute() / "arena.db"
     with store_errors():
-        from arena_db.opening import find_path
+        from arena_db.backend.places import find_place
 
-        return find_path(given if "://" in given else Path(given).expanduser())
+        return find_place(given if "://" in given else Path(given).expanduser())
+
+
+def store_file(option: str | None = None) -> Path | None:
+    """Return the file of the store; None where it lies on a server.
+
+    Raises:
+        StoreError: as `store_place`.
+    """
+    place = store_place(option)
+    return place if isinstance(place, Path) else None
+
+
+def store_argument(option: str | None = None) -> str:
+    """Return what another process is given as `--db` to open the same store.
+
+    Raises:
+        StoreError: as `store_place`.
+    """
+    place = store_place(option)
+    return str(place) if isinstance(place, Path) else place.url
 
 
 def has_store(option: str | None = None) -> bool:
     """Say whether there is a store; where there is none, something that is played makes it.
 
     Raises:
-        StoreError: as `store_path`.
+        StoreError: as `store_place`; or the server cannot be asked.
         ConfigError: it is given by a path whose folder is not there.
     """
-    path = store_path(option)
+    path = store_place(option)
+    if not isinstance(path, Path):
+        with store_errors():
+            from arena_db.backend.choice import is_there
+
+            return is_there(path)
     if path.exists():
         return True
     if path.parent != home().absolute() and not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent} for a store; make it, or give another --db")
     return False
+
+
+def removed_file(option: str | None, name: str) -> Path:
+    """Return the file that a tournament is moved to: beside the store, or here where that is a server's."""
+    file = store_file(option)
+    folder = Path() if file is None else file.parent
+    return (folder / f"{name}.removed.db").absolute()
 
 
 @contextmanager
@@ -83,7 +116,8 @@ def open_store(
     """Open the store for a `with` block, within which every error of it is a StoreError.
 
     Args:
-        option: path or `sqlite:///path`; None for the usual place, whose folder is made when needed.
+        option: path, `sqlite:///path` or `postgresql://USER@HOST/DB`; None for the usual place, whose folder
+            is made when needed.
         read_only: never write; an older store is then refused, not upgraded.
         fast: faster commits, the last of which a power cut may lose.
         create: make the store where there is none.
@@ -92,13 +126,13 @@ def open_store(
     Raises:
         StoreError: it is missing, damaged, foreign, newer, locked, or no place for a store.
     """
-    path = store_path(option)
+    place = store_place(option)
     with store_errors():
         from arena_db.store import Store
 
         if create and not read_only:
-            _make_usual_folder(path)
-        opened = Store.open(path, read_only=read_only, fast=fast, create=create, busy_ms=busy_ms)
+            _make_usual_folder(place)
+        opened = Store.open(place, read_only=read_only, fast=fast, create=create, busy_ms=busy_ms)
         with opened as store, damage_told(store):
             yield store
 
@@ -125,7 +159,7 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
         if not faults:
             raise
         raise StoreError(
-            f"{store.path} is damaged: {faults[0]}; `arena db check` tells more, `arena db restore` puts a "
+            f"{store.place} is damaged: {faults[0]}; `arena db check` tells more, `arena db restore` puts a "
             "backup in its place"
         ) from error
 
@@ -145,12 +179,12 @@ def restore_store(backup: Path, option: str | None = None) -> Path | None:
         StoreError: the backup is missing, foreign, newer, damaged or the store itself, or the store is in
             use, foreign or newer; then all is as before.
     """
-    path = store_path(option)
+    place = store_place(option)
     with store_errors():
         from arena_db.store import Store
 
-        _make_usual_folder(path)
-        return Store.restore(backup, path)
+        _make_usual_folder(place)
+        return Store.restore(backup, place)
 
 
 @contextmanager
@@ -169,8 +203,10 @@ def _folder(variable: str) -> Path | None:
     return Path(value).expanduser() if value else None
 
 
-def _make_usual_folder(path: Path) -> None:
-    folder = path.parent
+def _make_usual_folder(place: Place) -> None:
+    if not isinstance(place, Path):
+        return
+    folder = place.parent
     if folder != home().absolute():
         return
     try:

@@ -12,8 +12,8 @@ from simulated.cup import add_cup, match
 from simulated.driver import driver
 from simulated.failing import Failing
 
-from arena_db import log
-from arena_db.engine import Settings
+from arena_db.backend.lite import log
+from arena_db.backend.lite.engine import FileSettings
 from arena_db.errors import AccessError, DatabaseError, FullError
 from arena_db.store import Store
 
@@ -40,7 +40,7 @@ def failing_calls(folder: Path, kind: str, numbers: Iterable[int]) -> dict[str, 
     """
     path, base, disk = folder / "arena.db", _base(folder, POINTS), Failing("failing")
     figures = _figures() | {"missed": 0}
-    settings = Settings(path=path, driver=driver("failing"))
+    settings = FileSettings(place=path, driver=driver("failing"))
     with _short_log():
         for num in numbers:
             shutil.copy(base, path)

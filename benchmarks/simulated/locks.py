@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from simulated.cup import add_cup, match
 
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import LockedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -90,7 +90,7 @@ def _lock(path: Path, seconds: float | None) -> Generator[None]:
     is_held, may_end = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with closing(open_raw(Settings(path=path))) as raw:
+        with closing(open_raw(FileSettings(place=path))) as raw:
             raw.execute("BEGIN IMMEDIATE")
             is_held.set()
             may_end.wait(seconds)
@@ -170,7 +170,7 @@ def _count(path: Path, ready: Barrier, is_over: Event) -> None:
 
 
 def _stand_still(path: Path, ready: Barrier, is_over: Event) -> None:
-    with closing(open_raw(Settings(path=path, read_only=True))) as raw:
+    with closing(open_raw(FileSettings(place=path, read_only=True))) as raw:
         raw.execute("BEGIN")
         raw.execute("SELECT count(*) FROM matches").fetchall()
         ready.wait()

@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from threading import local
-from typing import TYPE_CHECKING, Any, Final, Self
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+from arena_db.backend.choice import backend_of
 from arena_db.batch import Facts
-from arena_db.engine import make_engine, writer_lock, writing
-from arena_db.errors import AccessError, RefusedError, StoppedError
-from arena_db.failures import reading, translated
+from arena_db.errors import LockedError, RefusedError, StoppedError, UnsupportedError
+from arena_db.failures import explain, reading, translated
 from arena_db.fence import pass_fence
-from arena_db.log import Log
-from arena_db.place import StorePlace
-from arena_db.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from sqlalchemy import Connection, PoolProxiedConnection
 
-    from arena_db.engine import Settings
+    from arena_db.backend.places import Place
+    from arena_db.backend.settings import Settings
     from arena_db.fence import Fence
 
+_Result = TypeVar("_Result")
 
-_ASKED_EVERY: Final = 100_000
-"""Instructions of SQLite's machine, about a millisecond, between two questions whether a query is wanted."""
+_PATIENCE_S: Final = 60.0
+"""How long results wait for a server that is away: as long as a lease lasts."""
+_FIRST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 1.0
 
 _SHORT_MS: Final = 1000
 """How long a save waits for the lock where results wait for it already."""
+
+
+class _Interest:
+    """Whether a thread still wants an answer; another thread may ask for it."""
+
+    def __init__(self) -> None:
+        self.is_wanted: Callable[[], bool] = _always
 
 
 class _Asking(local):
     """What the present thread wants of its queries: whether still an answer, and of which moment."""
 
     def __init__(self) -> None:
-        self.is_wanted: Callable[[], bool] = _always
+        self.wish = _Interest()
         self.moment: Connection | None = None
         """Of the transaction that all of its queries belong to, in `at_one_moment`."""
 
@@ -55,15 +62,13 @@ class Access:
     def __init__(self, settings: Settings) -> None:
         """Take a prepared store; `Store.open` is the way to get one."""
         self._settings = settings
-        self._place = StorePlace(settings.path)
+        self._backend = backend_of(settings)
+        self._engine = self._backend.engine
+        self._spool = self._backend.spool
         self._fence: Fence | None = None
         self._is_stopped = False
         self._asking = _Asking()
-        self._raws: dict[int, Any] = {}
-        self._engine = make_engine(settings, self._place.check, self._raws)
         self._watcher: PoolProxiedConnection | None = None
-        self._spool = Spool(settings.path)
-        self._log = Log(settings)
         self._facts = Facts()
 
     def __enter__(self) -> Self:
@@ -73,16 +78,16 @@ class Access:
         self.close()
 
     def close(self) -> None:
-        """End all connections; the last one on a store folds its write-ahead log back into the file.
+        """End all connections; the last one on a file folds its write-ahead log back into it.
 
         A fenced store shares its connections with the store it came from, which ends them.
         """
-        with translated(self.path), writer_lock(self._settings):
+        with translated(self.place):
             if self._watcher is not None:
                 self._watcher.close()
                 self._watcher = None
             if self._fence is None:
-                self._engine.dispose()
+                self._backend.close()
 
     def interrupt(self) -> None:
         """End every query of this store, the one that runs and all later ones; may be called from any thread.
@@ -94,12 +99,9 @@ class Access:
             RefusedError: the store is open for writing.
         """
         if not self._settings.read_only:
-            raise RefusedError(f"{self.path} is open for writing, where no query may be interrupted")
+            raise RefusedError(f"{self.place} is open for writing, where no query may be interrupted")
         self._is_stopped = True
-        for raw in list(self._raws.values()):
-            # A connection that is being closed has no query to end.
-            with suppress(self._settings.driver.module.ProgrammingError):
-                raw.interrupt()
+        self._backend.interrupt()
 
     @contextmanager
     def while_wanted(self, is_wanted: Callable[[], bool]) -> Generator[None]:
@@ -109,13 +111,14 @@ class Access:
         be open to read only.
 
         Args:
-            is_wanted: called in this thread, about a thousand times a second while a query runs.
+            is_wanted: called now and then while a query runs, in this thread or another.
         """
-        before, self._asking.is_wanted = self._asking.is_wanted, is_wanted
+        wish = self._asking.wish
+        before, wish.is_wanted = wish.is_wanted, is_wanted
         try:
             yield
         finally:
-            self._asking.is_wanted = before
+            wish.is_wanted = before
 
     def check_readable(self) -> None:
         """Return if the file of this store still has its name and may be read; takes some microseconds.
@@ -126,28 +129,44 @@ class Access:
             MovedError: it was removed, moved or replaced.
             AccessError: it may no longer be read.
         """
-        self._place.check()
-        if not os.access(self.path, os.R_OK):
-            denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            raise AccessError(f"{self.path} may not be read by you; see its permissions") from denied
+        self._backend.check_readable()
+
+    @property
+    def place(self) -> Place:
+        """Where the store lies: a file or a server."""
+        return self._settings.place
 
     @property
     def path(self) -> Path:
-        """The file of the store."""
-        return self._settings.path
+        """The file of the store.
+
+        Raises:
+            UnsupportedError: it lies on a server.
+        """
+        if isinstance(self.place, Path):
+            return self.place
+        raise UnsupportedError(f"{self.place} is no file, which this needs; give a file by --db FILE")
 
     def data_version(self) -> int:
         """Return a number that changes when anybody, this store too, has written; cheap enough to poll."""
         with self._looking() as raw:
-            return int(raw.execute("PRAGMA data_version").fetchall()[0][0])
+            return self._backend.data_version(raw)
 
     @contextmanager
     def _looking(self) -> Generator[Any]:
         """Give the driver's connection that is held for those who look again and again."""
         with self._reading():
             if self._watcher is None:
-                self._watcher = self._engine.raw_connection()
-            yield self._watcher.driver_connection
+                self._watcher = self._backend.watcher()
+            raw: Any = self._watcher.dbapi_connection
+            try:
+                yield raw
+            except self._backend.driver_error:
+                if self._spool is None:
+                    # Its server may have been restarted. Given back, it would be asked to end a transaction.
+                    self._watcher = None
+                    raw.close()
+                raise
 
     @contextmanager
     def at_one_moment(self) -> Generator[None]:
@@ -174,29 +193,26 @@ class Access:
             with self._reading():
                 yield held
             return
-        with self._reading(), self._engine.connect() as connection:
-            self._watch(connection.connection.driver_connection)
+        with self._reading(), self._backend.reading(self._is_wanted()) as connection:
             yield connection
 
-    def _watch(self, raw: Any) -> None:  # noqa: ANN401 - one of two libraries
-        """Have SQLite ask now and then whether the query is still wanted.
-
-        `interrupt` of a connection ends the statement that runs; one that begins just afterwards, in another
-        thread, would run to its end.
-        """
-        if self._settings.read_only:
-            raw.set_progress_handler(lambda: self._is_stopped or not self._asking.is_wanted(), _ASKED_EVERY)
+    def _is_wanted(self) -> Callable[[], bool] | None:
+        """Return what says whether a query of the present thread is still wanted; None where none may end."""
+        if not self._settings.read_only:
+            return None
+        wish = self._asking.wish
+        return lambda: not self._is_stopped and wish.is_wanted()
 
     def _reading(self) -> AbstractContextManager[None]:
         if self._is_stopped:
-            raise StoppedError(f"a query of {self.path} was interrupted")
-        return reading(self.path, self._settings.driver.module.Error)
+            raise StoppedError(f"a query of {self.place} was interrupted")
+        return reading(self.place, self._backend.driver_error)
 
     @contextmanager
-    def _write(self, settings: Settings | None = None) -> Generator[Connection]:
+    def _write(self, settings: Settings | None = None, *, alone: bool = True) -> Generator[Connection]:
         settings = settings or self._settings
         self._store_waiting(settings)
-        with self._transaction(settings) as connection:
+        with self._transaction(settings, alone=alone) as connection:
             yield connection
 
     @contextmanager
@@ -208,25 +224,30 @@ class Access:
         """
         if self._fence is not None and self._fence.tournament != tournament:
             raise RefusedError(f"a run of tournament {self._fence.tournament} does not write to {tournament}")
-        with self._write(settings) as connection:
+        with self._write(settings, alone=False) as connection:
             yield connection
 
     @contextmanager
-    def _transaction(self, settings: Settings) -> Generator[Connection]:
+    def _transaction(self, settings: Settings, *, alone: bool = True) -> Generator[Connection]:
         """Write in one transaction; every write of a store comes through here.
 
         Where this store is that of a run, the transaction begins with a look whether the run still has its
         tournament, and after its end the file is compared with the one that was opened: what was committed to
         a file that is gone must not be told as stored, and what failed may have failed for that.
 
+        Args:
+            settings: how long to wait, and whether to sync.
+            alone: what is written concerns more than the tournament of the run; a store of no run is always
+                alone.
+
         Raises:
             LeaseLostError: another process has taken over the tournament.
             MovedError: the file was removed, moved or replaced.
         """
         fence = self._fence
-        with translated(self.path):
+        with translated(self.place):
             try:
-                with writing(self._engine, settings, self._log.tend) as connection:
+                with self._backend.writing(settings, alone=alone or fence is None) as connection:
                     if fence is not None:
                         try:
                             pass_fence(connection, fence)
@@ -238,15 +259,52 @@ class Access:
                     yield connection
             finally:
                 if fence is not None:
-                    self._place.check()
+                    self._backend.check_place()
 
     def _store_waiting(self, settings: Settings, *, claimed: int | None = None) -> None:
         """Store what waits beside the store, in a transaction of its own; see `Spool.store`."""
-        if self._spool.waiting():
-            with translated(self.path):
+        spool = self._spool
+        if spool is not None and spool.waiting():
+            with translated(self.place):
                 with self._transaction(settings) as connection:
-                    stored = self._spool.store(connection, claimed=claimed)
-                self._spool.discard(stored)
+                    stored = spool.store(connection, claimed=claimed)
+                spool.discard(stored)
+
+    def _beside(self, write: Callable[[Any], _Result], most_ms: int) -> _Result:
+        """Write by a connection of its own, also beside a store that is open to read only.
+
+        Args:
+            write: makes one quick change by a driver's connection.
+            most_ms: how long to wait for the lock, at most.
+        """
+        # An open connection of this store keeps the other one from folding back the log when it is closed.
+        self.data_version()
+        with translated(self.place):
+            try:
+                with self._backend.beside(min(self._settings.busy_ms, most_ms)) as raw:
+                    return write(raw)
+            except (self._backend.driver_error, UnicodeDecodeError) as error:
+                raise explain(error, self.place) from error
+
+    @property
+    def _dialect(self) -> str:
+        return self._engine.dialect.name
+
+    def _patiently(self, write: Callable[[], _Result]) -> _Result:
+        """Try a write again, which may be made twice, until a server takes it.
+
+        Raises:
+            LockedError: it was away, or its store locked, for a minute.
+        """
+        end, pause = monotonic() + _PATIENCE_S, _FIRST_PAUSE_S
+        while True:
+            try:
+                return write()
+            except LockedError:
+                if monotonic() > end:
+                    raise
+            sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
 
     def _in_a_hurry(self) -> Settings:
         return replace(self._settings, busy_ms=min(self._settings.busy_ms, _SHORT_MS))

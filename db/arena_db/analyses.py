@@ -8,20 +8,20 @@ from collections import defaultdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from arena_db.codec import unpack_actions
 from arena_db.dialects import upsert
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.judgements import JudgedAction, JudgedMatch, JudgedPly
-from arena_db.judging import NUM_MISTAKES, read_rows
+from arena_db.judging import num_mistakes, read_rows
 from arena_db.models import analyses, matches, tournaments
 from arena_db.remarks import CHUNK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection
 
 _PARTS = 5
 """What the row of an action consists of; those of versions before scores were kept have three parts."""
@@ -87,16 +87,16 @@ def count_mistakes(connection: Connection, numbers: Sequence[int]) -> dict[int, 
     """Return how many mistakes the newest complete analysis of each match found, by id of the match."""
     found: dict[int, int] = {}
     for start in range(0, len(numbers), CHUNK):
-        counted: ColumnElement[int | None] = getattr(func, NUM_MISTAKES)(
-            analyses.c.content, matches.c.num_opening
-        )
         query = (
-            select(analyses.c.match_id, counted)
+            select(analyses.c.match_id, analyses.c.content, matches.c.num_opening)
             .join_from(analyses, matches, matches.c.id == analyses.c.match_id)
             .where(analyses.c.match_id.in_(numbers[start : start + CHUNK]))
             .order_by(analyses.c.match_id, analyses.c.made_at, analyses.c.name)
         )
-        found.update((number, num) for number, num in connection.execute(query) if num is not None)
+        for number, content, num_opening in connection.execute(query):
+            num = num_mistakes(content, num_opening)
+            if num is not None:
+                found[number] = num
     return found
 
 

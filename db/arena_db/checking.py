@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import CheckConstraint, func, select, text
 from sqlalchemy.exc import DBAPIError
@@ -23,12 +23,11 @@ from arena_db import (
     sum_faults,
     tokens,
 )
-from arena_db.engine import find_driver
+from arena_db.backend import sound
 from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
-from arena_db.models import APPLICATION_ID, REVISION, tallies
+from arena_db.models import tallies
 from arena_db.naming import metadata
-from arena_db.schema import find_differing
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
@@ -48,15 +47,14 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
     if differences := _schema(connection):
         return differences
     looks = [
-        _marks(connection),
-        _pages(connection, "quick_check" if quick else "integrity_check"),
+        sound.find_faults(connection, quick=quick),
         plan_faults.wrong_counts(connection),
     ]
     reading = match_faults.MatchReading()
     if not quick:
         looks += [
             _rules(connection),
-            _references(connection),
+            sound.find_loose_references(connection, _MOST_NAMED),
             seals.find_faults(connection),
             plan_faults.wrong_plans(connection),
             reading.find_faults(connection),
@@ -70,7 +68,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             tokens.find_faults(connection),
         ]
     with _uncollected():
-        return [fault for look in looks for fault in _cut(_survived(look))]
+        return [fault for look in looks for fault in _cut(_survived(look, connection))]
 
 
 @contextmanager
@@ -95,27 +93,30 @@ def find_run_faults(connection: Connection, tournament: int) -> list[str]:
     """
     if differences := _schema(connection):
         return differences
-    return list(_cut(_survived(seals.find_faults(connection, tournament, whole=False))))
+    return list(_cut(_survived(seals.find_faults(connection, tournament, whole=False), connection)))
 
 
 def _schema(connection: Connection) -> list[str]:
-    return _cut(_survived(_differences(connection)))
+    return _cut(_survived(_differences(connection), connection))
 
 
 def _differences(connection: Connection) -> Iterator[str]:
-    raw: Any = connection.connection.driver_connection
-    for key, told in find_differing(raw, REVISION):
+    for key, told in sound.find_differing(connection):
         yield f"{told}; `arena db repair` makes it anew" if mending.is_mendable(*key) else told
 
 
-def _survived(faults: Iterator[str]) -> Iterator[str]:
+def _survived(faults: Iterator[str], connection: Connection) -> Iterator[str]:
     """Yield faults; what keeps a look from going on is one of them."""
     try:
         yield from faults
     except DatabaseError as error:
         yield str(error)
-    except (DBAPIError, find_driver().module.Error) as error:
-        yield f"SQLite finds: {error.orig if isinstance(error, DBAPIError) else error}"
+    except (DBAPIError, sound.driver_error(connection)) as error:
+        database = "SQLite" if sound.is_file(connection) else "PostgreSQL"
+        yield f"{database} finds: {error.orig if isinstance(error, DBAPIError) else error}"
+        if not sound.is_file(connection):
+            # It answers nothing more in this transaction.
+            connection.rollback()
     except ODD as error:
         yield f"a damaged row cannot be read ({type(error).__name__}: {error})"
 
@@ -125,21 +126,6 @@ def _cut(faults: Iterator[str]) -> list[str]:
     if len(found) > _MOST_NAMED:
         found[-1] = "more of the same kind"
     return found
-
-
-def _marks(connection: Connection) -> Iterator[str]:
-    application_id = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
-    if application_id != APPLICATION_ID:
-        yield f"the application id is {application_id:#x}, not {APPLICATION_ID:#x}"
-    revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
-    if revision != REVISION:
-        yield f"the tables have revision {revision}, not {REVISION}"
-
-
-def _pages(connection: Connection, pragma: str) -> Iterator[str]:
-    for found in connection.exec_driver_sql(f"PRAGMA {pragma}").scalars():
-        if found != "ok":
-            yield f"SQLite finds: {found}"
 
 
 def _rules(connection: Connection) -> Iterator[str]:
@@ -155,13 +141,6 @@ def _rules(connection: Connection) -> Iterator[str]:
                 query = select(func.count()).select_from(table).where(text(f"NOT ({rule.sqltext})"))
                 if num := connection.scalar(query):
                     yield f"{num} rows of {table.name} break the rule {rule.name}"
-
-
-def _references(connection: Connection) -> Iterator[str]:
-    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(
-        _MOST_NAMED
-    ):
-        yield f"row {row} of {table} points to no row of {parent}"
 
 
 def _tallies(connection: Connection, reading: match_faults.MatchReading) -> Iterator[str]:

@@ -40,6 +40,12 @@ def seconds() -> TypeEngine[float]:
     return double.with_variant(REAL(), "sqlite")
 
 
+def words() -> TypeEngine[str]:
+    """Return the type of a text, which is compared byte by byte everywhere."""
+    bytewise = Text(collation="C")
+    return bytewise.with_variant(Text(), "sqlite")
+
+
 def integer(name: str) -> Column[int]:
     """Return a column of a 32-bit integer."""
     return Column(name, Integer, nullable=False)
@@ -47,7 +53,7 @@ def integer(name: str) -> Column[int]:
 
 def text(name: str) -> Column[str]:
     """Return a column of text."""
-    return Column(name, Text, nullable=False)
+    return Column(name, words(), nullable=False)
 
 
 def blob(name: str) -> Column[bytes]:

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
 
 from arena_db.clock import now
-from arena_db.engine import Settings, open_raw, writer_lock
+from arena_db.dialects import driver_query, values_in_order
 from arena_db.errors import RefusedError
-from arena_db.failures import explain
 from arena_db.models import commands
 from arena_db.records import CommandRecord
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
-_MOST_WAIT_MS: Final = 5000
-"""Who asks sits before a screen."""
-_ASK: Final = (
-    "INSERT INTO commands (tournament_id, kind, payload, asked_at, answer) "
-    "VALUES (?, ?, ?, (julianday('now') - 2440587.5) * 86400.0, '') RETURNING id"
-)
 
-
-def ask(settings: Settings, tournament: int, kind: str, payload: str) -> int:
-    """Leave a command by a connection of its own that is open for this alone; return its id.
-
-    It works beside a connection that may only read, which has to be open, so that this one is not the last
-    and does not fold back the log of the writer. A command is of no use after a power cut: no sync.
-
-    Raises:
-        DatabaseError: no such tournament or kind, a long payload, the store is locked or not to be written.
-    """
-    writing = replace(settings, read_only=False, fast=True, busy_ms=min(settings.busy_ms, _MOST_WAIT_MS))
-    try:
-        with writer_lock(writing), closing(open_raw(writing)) as raw:
-            raw.execute("PRAGMA wal_autocheckpoint=0").fetchall()
-            raw.execute("BEGIN IMMEDIATE")
-            ((command,),) = raw.execute(_ASK, (tournament, kind, payload)).fetchall()
-            raw.execute("COMMIT")
-    except (settings.driver.module.Error, UnicodeDecodeError) as error:
-        raise explain(error, settings.path) from error
+def ask(raw: Any, dialect: str, tournament: int, kind: str, payload: str) -> int:  # noqa: ANN401 - a driver's connection
+    """Leave a command by a connection of the driver, in a transaction of its own; return its id."""
+    text, usual = _ask_text(dialect)
+    values = values_in_order(usual, tournament_id=tournament, kind=kind, payload=payload)
+    ((command,),) = raw.execute(text, values).fetchall()
     return int(command)
+
+
+@cache
+def _ask_text(dialect: str) -> tuple[str, dict[str, Any]]:
+    new = insert(commands).values(tournament_id=0, kind="", payload="", asked_at=now(), answer="")
+    return driver_query(new.returning(commands.c.id), dialect)
 
 
 def is_waiting(connection: Connection, tournament: int) -> bool:

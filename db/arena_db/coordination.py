@@ -51,6 +51,7 @@ def claim(
         return 0
     if holder is None or holder.lease.owner.uuid != owner.uuid:
         live.forget(connection, tournament)
+    live.make_room(connection)
     return int(epoch)
 
 

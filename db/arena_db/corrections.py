@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Column, ForeignKey, Index, Table, Text, text
+from sqlalchemy import Column, ForeignKey, Index, Table, text
 
 from arena_db import columns
 from arena_db.naming import metadata
@@ -56,7 +56,7 @@ origins = Table(
     "origins",
     metadata,
     columns.tournament_key(),
-    Column("source", Text, nullable=False),
+    Column("source", columns.words(), nullable=False),
     Column("merged_at", columns.seconds(), nullable=False),
     columns.length("source", 1, 4096),
     sqlite_strict=True,

@@ -9,6 +9,7 @@ DatabaseError
 ├── OlderError            made by an older version, and only readable here
 ├── DamagedError          its content contradicts itself
 ├── LockedError           another process holds it for too long
+│   └── AwayError         the server cannot be reached, or ended the connection
 ├── FullError             the disk is full
 ├── AccessError           it cannot be read or written
 ├── LeaseLostError        another process runs the tournament now
@@ -55,6 +56,13 @@ class DamagedError(DatabaseError):
 
 class LockedError(DatabaseError):
     """Another process kept the store locked for longer than the wait."""
+
+
+class AwayError(LockedError):
+    """The server cannot be reached, or ended the connection; whether the transaction was kept is not known.
+
+    All that a run writes may be written twice, so it is tried again.
+    """
 
 
 class FullError(DatabaseError):

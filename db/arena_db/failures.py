@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound
 
 from arena_db.errors import (
     AccessError,
+    AwayError,
     DamagedError,
     DatabaseError,
     ForeignError,
@@ -19,11 +20,11 @@ from arena_db.errors import (
     LockedError,
     RefusedError,
     StoppedError,
+    UnsupportedError,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
 
 _DAMAGED: Final = "{path} is damaged ({text}); `arena db check` tells more; put a backup in its place"
 _ACCESS: Final = "{path} cannot be used ({text}); see its permissions and its disk, or give --db FILE"
@@ -59,20 +60,61 @@ _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
 )
 
 
-def explain(error: BaseException, path: Path) -> DatabaseError:
-    """Return the error of the store that says what `error`, raised by the database, means for `path`."""
+_AWAY: Final = "{path} is away ({text}); see whether the server runs and lets you in"
+_STATES: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
+    # Beginnings of PostgreSQL's codes (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+    ("57014", StoppedError, "a query of {path} was interrupted"),
+    ("55P03", LockedError, "{path} is locked by another process; stop that one or try again"),
+    ("40", LockedError, "{path} was being written by another process, too; try again"),
+    ("08", AwayError, _AWAY),
+    ("57", AwayError, _AWAY),
+    ("25P03", AwayError, _AWAY),
+    ("53300", AwayError, _AWAY),
+    ("53100", FullError, _FULL),
+    ("53", AwayError, _AWAY),
+    ("58", AccessError, "{path} cannot be used ({text}); see the log of the server"),
+    ("XX", DamagedError, "{path} is damaged ({text}); see the log of the server"),
+    # The only function that a query may ask for in vain counts mistakes.
+    (
+        "42883",
+        UnsupportedError,
+        "conditions on grades need a store in a file, which {path} is not; arena db merge makes one of it",
+    ),
+    ("42501", AccessError, "{path} may not be used by you ({text}); GRANT allows it"),
+    ("25006", AccessError, "{path} may only be read ({text})"),
+)
+
+
+def _explain_state(error: BaseException, place: object) -> DatabaseError | None:
+    """Return the error of the store for one of PostgreSQL; None where a record breaks a rule."""
+    text = " ".join(str(error).split())
+    state = getattr(error, "sqlstate", None)
+    if state is None:
+        # So it comes from the client: it has no connection, or lost it.
+        is_away = type(error).__name__ == "OperationalError"
+        return AwayError(_AWAY.format(path=place, text=text)) if is_away else None
+    for prefix, kind, message in _STATES:
+        if state.startswith(prefix):
+            return kind(message.format(path=place, text=text))
+    return None
+
+
+def explain(error: BaseException, place: object) -> DatabaseError:
+    """Return the error of the store that says what `error`, raised by the database, means for a place."""
     name = str(getattr(error, "sqlite_errorname", ""))
     # A text that is no UTF-8: the driver cannot read it from a row, nor even from a message of SQLite.
     if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
-        return DamagedError(_DAMAGED.format(path=path, text="a text cannot be decoded"))
+        return DamagedError(_DAMAGED.format(path=place, text="a text cannot be decoded"))
+    if hasattr(error, "sqlstate") and (found := _explain_state(error, place)) is not None:
+        return found
     for prefix, kind, text in _KINDS:
         if name.startswith(prefix):
-            return kind(text.format(path=path, text=error))
-    return RefusedError(f"{path} refuses a record: {error}")
+            return kind(text.format(path=place, text=error))
+    return RefusedError(f"{place} refuses a record: {error}")
 
 
 @contextmanager
-def translated(path: Path) -> Generator[None]:
+def translated(place: object) -> Generator[None]:
     """Raise the errors of the store in place of those of the database and its driver.
 
     Raises:
@@ -81,28 +123,28 @@ def translated(path: Path) -> Generator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise explain(error.orig or error, path) from error
+        raise explain(error.orig or error, place) from error
     except UnicodeDecodeError as error:
-        raise explain(error, path) from error
+        raise explain(error, place) from error
     except (UnicodeEncodeError, OverflowError) as error:
-        raise RefusedError(f"{path} refuses a record: {error}") from error
+        raise RefusedError(f"{place} refuses a record: {error}") from error
     except OSError as error:
         kind, text = (FullError, _FULL) if error.errno in _NO_ROOM else (AccessError, _ACCESS)
-        raise kind(text.format(path=path, text=error)) from error
+        raise kind(text.format(path=place, text=error)) from error
 
 
 @contextmanager
-def reading(path: Path, driver_error: type[Exception]) -> Generator[None]:
+def reading(place: object, driver_error: type[Exception]) -> Generator[None]:
     """Do as `translated` does for what only reads: rows that cannot be read are damaged, and not refused.
 
     Args:
-        path: of the store.
+        place: of the store.
         driver_error: the base of what the driver raises.
 
     Raises:
         DatabaseError: the kind that fits; a DamagedError for every row that is not as it was stored.
     """
-    with translated(path):
+    with translated(place):
         try:
             yield
         except (UnicodeEncodeError, OverflowError):
@@ -110,10 +152,10 @@ def reading(path: Path, driver_error: type[Exception]) -> Generator[None]:
             raise
         except (DBAPIError, driver_error) as error:
             cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-            found = explain(cause, path)
+            found = explain(cause, place)
             if isinstance(found, RefusedError):
-                raise DamagedError(_ODD_ROW.format(path=path, text=cause)) from error
+                raise DamagedError(_ODD_ROW.format(path=place, text=cause)) from error
             raise found from error
         except ODD as error:
             text = f"{type(error).__name__}: {error}"
-            raise DamagedError(_ODD_ROW.format(path=path, text=text)) from error
+            raise DamagedError(_ODD_ROW.format(path=place, text=text)) from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import bindparam, select, update
 
 from arena_db.clock import now
-from arena_db.dialects import driver_query
+from arena_db.dialects import driver_query, values_in_order
 from arena_db.errors import LeaseLostError
 from arena_db.models import leases, tournaments
 from arena_db.owner import Owner
@@ -34,9 +34,9 @@ def pass_fence(connection: Connection, fence: Fence) -> None:
     """Return if no other claim was made, as the first statement of a transaction that holds the write lock.
 
     A flag in memory would not do: a process that is stopped between its look at the flag and its commit
-    writes when it wakes, hours later. Nobody can make another claim between this statement and the commit. As
-    part of each save it only reads, and asks the driver itself: by SQLAlchemy it takes six times as long. The
-    lease is renewed by `beat`.
+    writes when it wakes, hours later. Nobody can make another claim between this statement and the commit: on
+    a server it locks the lease, which other tournaments do not wait for. As part of each save it writes
+    nothing, and asks the driver itself: by SQLAlchemy it takes six times as long. `beat` renews the lease.
 
     Raises:
         LeaseLostError: another claim was made; the caller rolls back.
@@ -83,6 +83,5 @@ def owner_of(row: Row[*tuple[Any, ...]]) -> Owner:
 def _look(dialect: str, fence: Fence) -> tuple[str, tuple[Any, ...]]:
     """Return the query for the claim of a fence, and its values in order; each save asks for both."""
     own = (leases.c.tournament_id == bindparam("of")) & (leases.c.epoch == bindparam("by"))
-    statement, usual = driver_query(select(leases.c.epoch).where(own), dialect)
-    given = {"of": fence.tournament, "by": fence.epoch}
-    return statement, tuple(given.get(name, value) for name, value in usual.items())
+    statement, usual = driver_query(select(leases.c.epoch).where(own).with_for_update(), dialect)
+    return statement, values_in_order(usual, of=fence.tournament, by=fence.epoch)

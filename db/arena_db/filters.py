@@ -12,7 +12,8 @@ from arena_db.codec import pack_actions
 from arena_db.judging import NUM_MISTAKES
 from arena_db.kept import pools
 from arena_db.models import FAILED, TIERS, analyses, bots, entrants, matches, tournaments
-from arena_db.wild import glob, is_like, is_wild
+from arena_db.patterns import like
+from arena_db.wild import is_like, is_wild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,7 +116,7 @@ def tournament_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
 
 
 def _fits(column: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
-    return column.op("GLOB", is_comparison=True)(glob(wanted)) if is_wild(wanted) else column == wanted
+    return like(column, wanted) if is_wild(wanted) else column == wanted
 
 
 def _begins_with(opening: OpeningFilter) -> ColumnElement[bool]:

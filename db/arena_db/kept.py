@@ -15,7 +15,6 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Integer,
     Table,
-    Text,
     UniqueConstraint,
 )
 
@@ -167,7 +166,7 @@ seals = Table(
     "seals",
     metadata,
     columns.tournament_key(),
-    Column("part", Text, primary_key=True),
+    Column("part", columns.words(), primary_key=True),
     # Of the plan the last match of a link, of ratings over time the number of matches they count, else 0.
     Column("number", Integer, primary_key=True, autoincrement=False),
     columns.blob("content_hash"),

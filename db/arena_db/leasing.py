@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from arena_db.backend.lite.spool import Spool
     from arena_db.owner import LeaseRecord, Owner
     from arena_db.records import MatchRecord, TournamentRecord
 
@@ -49,14 +50,14 @@ class Leasing(Access):
             faults = find_faults(connection, quick=True) if is_left else []
         if faults:
             raise DamagedError(
-                f"{self.path} was left by a process that ended suddenly, and is damaged: {faults[0]}; "
+                f"{self.place} was left by a process that ended suddenly, and is damaged: {faults[0]}; "
                 "`arena db check` tells more, `arena db restore` puts a backup in its place"
             )
         with self._write() as connection:
             epoch = coordination.claim(connection, tournament, owner, expires_s, take_over=take_over)
         if not epoch:
             return None
-        self._place.hold()
+        self._backend.hold_place()
         fenced = self._behind(Fence(tournament, epoch))
         # Between the look beside the store and the claim the last holder may have left results there.
         fenced._store_waiting(self._settings, claimed=tournament)  # noqa: SLF001 - a copy of this very store
@@ -69,7 +70,7 @@ class Leasing(Access):
             LeaseLostError: another process has taken over the tournament.
             MovedError: the file was removed, moved or replaced.
         """
-        with self._write() as connection:
+        with self._write(alone=False) as connection:
             beat(connection, self._held())
 
     def check_place(self) -> None:
@@ -78,11 +79,11 @@ class Leasing(Access):
         Raises:
             MovedError: one was removed, moved or replaced.
         """
-        self._place.check()
+        self._backend.check_place()
 
     def release(self) -> None:
         """Release the lease of a fenced store, unless another process has taken it over."""
-        with self._write() as connection:
+        with self._write(alone=False) as connection:
             coordination.release(connection, self._held())
 
     def lease(self, tournament: int) -> LeaseRecord | None:
@@ -115,26 +116,44 @@ class Leasing(Access):
         with translated(target), self._read() as connection:
             return rescue.write(connection, self._held(), self._unsaved, target)
 
-    def _keep_waiting(self, records: Sequence[MatchRecord]) -> None:
-        """Keep results beside a store that is locked, unless they are those of a run that lost its lease.
+    def rescue_unsaved(self, target: Path, uid: str) -> int:
+        """Write to a file what the last save of a fenced store was about, if that failed; nothing is read.
+
+        Args:
+            target: a new file, as `rescue` writes it; none is made where nothing is missing.
+            uid: of the tournament.
+
+        Returns:
+            How many results there are.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        if not self._unsaved:
+            return 0
+        with translated(target):
+            return rescue.write_unsaved(uid, self._held(), self._unsaved, target)
+
+    def _keep_waiting(self, spool: Spool, records: Sequence[MatchRecord]) -> None:
+        """Keep results beside a file that is locked, unless they are those of a run that lost its lease.
 
         Raises:
             LeaseLostError: another process has taken over the tournament; the results are not kept.
         """
         fence = self._fence
-        with translated(self.path):
+        with translated(self.place):
             if fence is None:
-                self._spool.keep(records)
+                spool.keep(records)
                 return
-            self._place.check()
-            file = self._spool.keep(records, fence.epoch)
+            self._backend.check_place()
+            file = spool.keep(records, fence.epoch)
             # Reading takes no lock. A later claim finds the file; of an earlier one we hear now.
             with self._read() as connection:
                 epoch, _ = present_epoch(connection, fence.tournament)
                 if epoch != fence.epoch:
-                    self._spool.discard([(file, True)])
+                    spool.discard([(file, True)])
                     raise loss_of(connection, fence)
-            self._place.check()
+            self._backend.check_place()
 
     def _behind(self, fence: Fence) -> Self:
         """Return a store with the connections of this one, which writes while that claim is the last."""
@@ -144,5 +163,5 @@ class Leasing(Access):
 
     def _held(self) -> Fence:
         if self._fence is None:
-            raise RefusedError(f"{self.path} is open, but no tournament of it is claimed")
+            raise RefusedError(f"{self.place} is open, but no tournament of it is claimed")
         return self._fence

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Integer, and_, bindparam, delete, exists, func, insert, or_, select
+from sqlalchemy import BigInteger, Integer, and_, bindparam, delete, exists, func, insert, or_, select, update
 
-from arena_db.dialects import driver_query, driver_text, upsert
-from arena_db.models import live_events, live_pruned, planned
+from arena_db.dialects import driver_query, driver_text, values_in_order
+from arena_db.errors import RefusedError
+from arena_db.models import leases, live_events, planned
 from arena_db.records import EventPage, LiveEvent, Snapshot
 
 if TYPE_CHECKING:
@@ -17,44 +18,58 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
 KEPT: Final = 10_000
-"""Newest events that are kept in any case; a viewer that is further behind asks for a snapshot."""
+"""Newest events of a tournament that are kept while it is run, and of all others together; a viewer that is
+further behind asks for a snapshot."""
 _PRUNED_EVERY: Final = 1000
 """Events from one removal to the next: it reads all that are kept."""
-_NAMES: Final = ("tournament_id", "number", "attempt", "ply", "kind", "payload", "t")
+_NAMES: Final = ("seq", "tournament_id", "number", "attempt", "ply", "kind", "payload", "t")
 
 
-def append(connection: Connection, events: Sequence[LiveEvent]) -> int:
-    """Add events in the order given; return the number of the newest."""
-    if events:
-        rows = [
-            (event.tournament, event.number, event.attempt, event.ply, event.kind, event.payload, event.t)
-            for event in events
-        ]
-        connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
-    last = last_seq(connection)
+def append(connection: Connection, events: Sequence[LiveEvent]) -> dict[int, int]:
+    """Add events in the order given; return the number of the newest of each of their tournaments.
+
+    Raises:
+        RefusedError: there is no such tournament.
+    """
+    told: dict[int, list[LiveEvent]] = {}
+    for event in events:
+        told.setdefault(event.tournament, []).append(event)
+    # In one order: two writers that wait for the leases of each other would never end.
+    return {tournament: _append(connection, tournament, told[tournament]) for tournament in sorted(told)}
+
+
+def _append(connection: Connection, tournament: int, events: Sequence[LiveEvent]) -> int:
+    own = leases.c.tournament_id == tournament
+    raised = update(leases).where(own).values(last_seq=leases.c.last_seq + len(events))
+    last = connection.scalar(raised.returning(leases.c.last_seq))
+    if last is None:
+        raise RefusedError(f"there is no tournament with id {tournament}")
+    rows = [
+        (seq, event.tournament, event.number, event.attempt, event.ply, event.kind, event.payload, event.t)
+        for seq, event in enumerate(events, last - len(events) + 1)
+    ]
+    connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
     if last // _PRUNED_EVERY != (last - len(events)) // _PRUNED_EVERY:
-        _prune(connection, last - KEPT)
+        _prune(connection, tournament, last - KEPT)
     return last
 
 
-def page(raw: Any, dialect: str, after: int, tournament: int | None, limit: int) -> EventPage:  # noqa: ANN401 - a driver's connection
-    """Return the events after some number, of one tournament or of all."""
+def page(raw: Any, dialect: str, tournament: int, after: int, limit: int) -> EventPage:  # noqa: ANN401 - a driver's connection
+    """Return the events of a tournament after some number.
+
+    All queries of the connection see one moment: what came in between would be left out for good.
+    """
     # Viewers ask eight times a second: the text is made once, and SQLAlchemy would be most of the cost.
-    text, usual = _page_text(dialect, is_of_one=tournament is not None)
-    given = {"after": after, "tournament": tournament, "limit": limit}
-    values = tuple(given.get(name, value) for name, value in usual.items())
-    raw.execute("BEGIN")
-    try:
-        # Of one moment: what comes in between would be left out for good.
-        events = tuple(map(_event, raw.execute(text, values).fetchall()))
-        last, pruned = raw.execute(_edges_text(dialect)).fetchone()
-    finally:
-        # An error may have ended it.
-        if raw.in_transaction:
-            raw.execute("COMMIT")
+    text, usual = _page_text(dialect)
+    values = values_in_order(usual, after=after, of=tournament, limit=limit)
+    events = tuple(map(_event, raw.execute(text, values).fetchall()))
+    text, usual = _edges_text(dialect)
+    found = raw.execute(text, values_in_order(usual, of=tournament)).fetchone()
+    last, pruned = (0, 0) if found is None else found
     is_full = bool(events) and len(events) == limit
-    seq = events[-1].seq if is_full else max(after, last or 0, pruned or 0)
-    return EventPage(events=events, seq=seq, has_gap=after < (pruned or 0))
+    return EventPage(
+        events=events, seq=events[-1].seq if is_full else max(after, last), has_gap=after < pruned
+    )
 
 
 def snapshot(connection: Connection, tournament: int) -> Snapshot:
@@ -69,7 +84,7 @@ def snapshot(connection: Connection, tournament: int) -> Snapshot:
     state = newest_state(connection, tournament)
     events += [] if state is None else [state]
     ordered = sorted(events, key=lambda event: event.seq)
-    return Snapshot(events=tuple(ordered), seq=last_seq(connection))
+    return Snapshot(events=tuple(ordered), seq=_last_seq(connection, tournament))
 
 
 def newest_state(connection: Connection, tournament: int) -> LiveEvent | None:
@@ -82,13 +97,38 @@ def newest_state(connection: Connection, tournament: int) -> LiveEvent | None:
 
 def forget(connection: Connection, tournament: int) -> None:
     """Remove the events of a tournament: nothing of it is being played."""
-    _remove(connection, live_events.c.tournament_id == tournament)
+    _remove(connection, tournament, live_events.c.tournament_id == tournament)
 
 
-def last_seq(connection: Connection) -> int:
-    """Return the number of the newest event there ever was, 0 before the first."""
-    newest = connection.execute(select(func.max(live_events.c.seq))).scalar()
-    return max(newest or 0, _pruned(connection))
+def make_room(connection: Connection) -> None:
+    """Remove events of tournaments that nobody runs, but for their last states, where there are too many.
+
+    Those that came into the store first go first.
+    """
+    own = leases.c.tournament_id == live_events.c.tournament_id
+    rows = connection.execute(
+        select(live_events.c.tournament_id, func.count())
+        .join_from(live_events, leases, own)
+        .where(leases.c.uuid == "")
+        .group_by(live_events.c.tournament_id)
+        .order_by(live_events.c.tournament_id)
+    ).all()
+    num = sum(row[1] for row in rows)
+    for tournament, num_here in rows:
+        if num <= KEPT:
+            return
+        # One that somebody is claiming just now is passed over.
+        free = select(leases.c.last_seq).where(leases.c.tournament_id == tournament, leases.c.uuid == "")
+        last = connection.scalar(free.with_for_update(skip_locked=True))
+        if last is not None:
+            _prune(connection, tournament, last)
+        num -= num_here
+
+
+def _last_seq(connection: Connection, tournament: int) -> int:
+    """Return the number of the newest event there ever was of a tournament, 0 before the first."""
+    own = leases.c.tournament_id == tournament
+    return connection.scalar(select(leases.c.last_seq).where(own)) or 0
 
 
 def _follow(of_match: dict[int, list[LiveEvent]], number: int, event: LiveEvent) -> None:
@@ -101,32 +141,23 @@ def _follow(of_match: dict[int, list[LiveEvent]], number: int, event: LiveEvent)
     of_match[number] = [*known, event]
 
 
-def _prune(connection: Connection, cut: int) -> None:
+def _prune(connection: Connection, tournament: int, cut: int) -> None:
     """Remove what is old and of no running match; but for the newest, remarks are of no use either."""
     newer = live_events.alias()
     newest_state = select(func.max(newer.c.seq)).where(
-        newer.c.tournament_id == live_events.c.tournament_id,
-        newer.c.kind == "state",
-        newer.c.number.is_(None),
+        newer.c.tournament_id == tournament, newer.c.kind == "state", newer.c.number.is_(None)
     )
     is_state = and_(live_events.c.number.is_(None), live_events.c.seq == newest_state.scalar_subquery())
     kept = or_(and_(_is_running(), live_events.c.kind != "info"), is_state)
-    _remove(connection, and_(live_events.c.seq <= cut, ~kept))
+    own = live_events.c.tournament_id == tournament
+    _remove(connection, tournament, and_(own, live_events.c.seq <= cut, ~kept))
 
 
-def _remove(connection: Connection, condition: ColumnElement[bool]) -> None:
+def _remove(connection: Connection, tournament: int, condition: ColumnElement[bool]) -> None:
     removed = connection.scalars(delete(live_events).where(condition).returning(live_events.c.seq)).all()
     if removed:
-        seq = max(*removed, _pruned(connection))
-        statement = upsert(live_pruned, connection.dialect.name).values(id=1, seq=seq)
-        connection.execute(
-            statement.on_conflict_do_update(index_elements=["id"], set_={"seq": statement.excluded.seq})
-        )
-
-
-def _pruned(connection: Connection) -> int:
-    """Return the highest number of an event that was removed."""
-    return connection.execute(select(func.max(live_pruned.c.seq))).scalar() or 0
+        own = (leases.c.tournament_id == tournament) & (leases.c.pruned_seq < max(removed))
+        connection.execute(update(leases).where(own).values(pruned_seq=max(removed)))
 
 
 def _is_running() -> ColumnElement[bool]:
@@ -159,15 +190,15 @@ def _insert_text(dialect: str) -> str:
 
 
 @cache
-def _page_text(dialect: str, *, is_of_one: bool) -> tuple[str, dict[str, Any]]:
-    query = select(live_events).where(live_events.c.seq > bindparam("after")).order_by(live_events.c.seq)
-    if is_of_one:
-        query = query.where(live_events.c.tournament_id == bindparam("tournament"))
+def _page_text(dialect: str) -> tuple[str, dict[str, Any]]:
+    later = live_events.c.seq > bindparam("after", type_=BigInteger)
+    own = live_events.c.tournament_id == bindparam("of", type_=BigInteger)
+    query = select(live_events).where(own, later).order_by(live_events.c.seq)
     return driver_query(query.limit(bindparam("limit", type_=Integer)), dialect)
 
 
 @cache
-def _edges_text(dialect: str) -> str:
+def _edges_text(dialect: str) -> tuple[str, dict[str, Any]]:
     """Give the query for the newest event and the newest that was removed."""
-    last = select(func.max(live_events.c.seq)).scalar_subquery()
-    return driver_text(select(last, select(func.max(live_pruned.c.seq)).scalar_subquery()), dialect)
+    own = leases.c.tournament_id == bindparam("of", type_=BigInteger)
+    return driver_query(select(leases.c.last_seq, leases.c.pruned_seq).where(own), dialect)

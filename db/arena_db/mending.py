@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from sqlalchemy.schema import CreateIndex
 
 from arena_db import plan_faults, points, replays, resumming
+from arena_db.backend import sound
 from arena_db.errors import DamagedError
-from arena_db.models import REVISION
 from arena_db.naming import metadata
-from arena_db.schema import find_differing
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Index
-
-_WAY_OUT: Final = "nothing was changed; `arena db restore BACKUP` takes a backup back"
 
 
 def repair(connection: Connection) -> list[str]:
@@ -26,7 +23,7 @@ def repair(connection: Connection) -> list[str]:
     """
     return [
         *_mend_schema(connection),
-        *_mend_pages(connection),
+        *sound.mend_pages(connection),
         *plan_faults.repair(connection),
         *resumming.rebuild(connection),
         *points.remove_wrong(connection),
@@ -45,12 +42,11 @@ def _mend_schema(connection: Connection) -> list[str]:
     Raises:
         DamagedError: a table differs, or there is an object that is not arena's.
     """
-    raw: Any = connection.connection.driver_connection
     done: list[str] = []
-    for key, text in find_differing(raw, REVISION):
+    for key, text in sound.find_differing(connection):
         name = key[1]
         if not is_mendable(*key):
-            raise DamagedError(f"{text}, which no repair mends; {_WAY_OUT}")
+            raise DamagedError(f"{text}, which no repair mends; {sound.WAY_OUT}")
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {name}")
         connection.execute(CreateIndex(_indexes()[name]))
         done.append(f"the index {name} is made anew")
@@ -59,23 +55,3 @@ def _mend_schema(connection: Connection) -> list[str]:
 
 def _indexes() -> dict[str, Index]:
     return {str(index.name): index for table in metadata.sorted_tables for index in table.indexes}
-
-
-def _mend_pages(connection: Connection) -> list[str]:
-    """Make the pages of all indexes anew where SQLite finds that they contradict their tables.
-
-    Raises:
-        DamagedError: other pages are damaged.
-    """
-    if _first_fault(connection) is None:
-        return []
-    connection.exec_driver_sql("REINDEX")
-    fault = _first_fault(connection)
-    if fault is not None:
-        raise DamagedError(f"SQLite finds: {fault}, which no repair mends; {_WAY_OUT}")
-    return ["the pages of all indexes are made anew"]
-
-
-def _first_fault(connection: Connection) -> str | None:
-    text = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
-    return None if text == "ok" else str(text)

@@ -17,6 +17,7 @@ from arena_db.numbering import last_match
 from arena_db.remarks import content_hash
 from arena_db.row_hash import MATCH_COLUMNS, row_hash
 from arena_db.saving import count_text, insert_text
+from arena_db.server_rows import go_on_after
 from arena_db.tallying import KEYS
 from arena_db.voiding import find_judged, settle
 
@@ -85,6 +86,8 @@ class MatchMerge:
                 break
             self._merge(rows)
             last = rows[-1].id
+        if self.num_matches and self._target.dialect.name == "postgresql":
+            go_on_after(self._target, matches)
         values = [(*key, num) for key, num in self._tallies.items()]
         if values:
             self._target.exec_driver_sql(count_text(self._target.dialect.name), values)

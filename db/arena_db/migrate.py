@@ -48,10 +48,13 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     config.set_main_option("script_location", str(script_location()).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
-    connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+    is_lost = False
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+        is_lost = connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None
     after = _count_rows(connection)
     lost = [table for table, num in before.items() if after.get(table, num) < num]
-    if lost or connection.exec_driver_sql("PRAGMA foreign_key_check").first():
+    if lost or is_lost:
         raise DamagedError(
             f"the upgrade would lose rows ({', '.join(lost) or 'foreign keys'}); the store stays as it was"
         )

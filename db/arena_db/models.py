@@ -15,7 +15,6 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     String,
     Table,
-    Text,
     UniqueConstraint,
     literal_column,
     text,
@@ -35,7 +34,7 @@ from arena_db.plan_tables import planned as planned  # noqa: PLC0414
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0014"
+REVISION: Final = "0015"
 """The revision of the migrations that makes these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
@@ -84,7 +83,7 @@ bots = Table(
     columns.text("distribution"),
     columns.text("version"),
     columns.text("files"),
-    Column("content", Text),
+    Column("content", columns.words()),
     UniqueConstraint("identity"),
     columns.length("identity", 64, 64),
     columns.length("name", 1, 64),
@@ -150,9 +149,9 @@ entrants = Table(
     columns.text("label"),
     Column("bot_id", columns.big(), ForeignKey("bots.id"), nullable=False),
     columns.text("time_limit"),
-    Column("state", Text, nullable=False, server_default=text("'playing'")),
+    Column("state", columns.words(), nullable=False, server_default=text("'playing'")),
     # NULL: it is shown by its label; no Elo is fixed; it was there from the beginning; it has not left.
-    Column("name", Text),
+    Column("name", columns.words()),
     Column("anchor", columns.seconds()),
     Column("joined_change", columns.big(), ForeignKey(changes.c.id)),
     Column("left_change", columns.big(), ForeignKey(changes.c.id)),
@@ -213,9 +212,9 @@ matches = Table(
     # NULL where nothing was measured or said: in every match of an older version.
     Column("idle_cpu_first_ms", columns.seconds()),
     Column("idle_cpu_second_ms", columns.seconds()),
-    Column("limits", Text),
-    Column("runtime_first", Text),
-    Column("runtime_second", Text),
+    Column("limits", columns.words()),
+    Column("runtime_first", columns.words()),
+    Column("runtime_second", columns.words()),
     # Follow from the actions; the defaults are those of a match before an upgrade has read them.
     Column("num_plies", Integer, nullable=False, server_default=text("0")),
     Column("opening_hash", columns.big(), nullable=False, server_default=text("0")),
@@ -272,7 +271,7 @@ analyses = Table(
     "analyses",
     metadata,
     Column("match_id", columns.big(), ForeignKey("matches.id"), primary_key=True, autoincrement=False),
-    Column("name", Text, primary_key=True),
+    Column("name", columns.words(), primary_key=True),
     columns.blob("content"),
     Column("made_at", columns.seconds(), nullable=False),
     columns.length("name", 1, 256),
@@ -286,8 +285,8 @@ tallies = Table(
     columns.tournament_key(),
     Column("first_seat", Integer, primary_key=True),
     Column("second_seat", Integer, primary_key=True),
-    Column("outcome", Text, primary_key=True),
-    Column("termination", Text, primary_key=True),
+    Column("outcome", columns.words(), primary_key=True),
+    Column("termination", columns.words(), primary_key=True),
     Column("rated", Integer, primary_key=True),
     columns.integer("num_matches"),
     *columns.two_seats(),
@@ -311,6 +310,11 @@ leases = Table(
     # Raised by each claim, so that a writer of an earlier one is told from the present one.
     columns.integer("epoch"),
     Column("beat_at", columns.seconds(), nullable=False),
+    # Of the live events of the tournament the number of the newest there ever was, and of the newest that was
+    # removed. Whoever tells of one holds this row until its commit, so commits come in the order of numbers.
+    Column("last_seq", columns.big(), nullable=False),
+    Column("pruned_seq", columns.big(), nullable=False),
+    CheckConstraint("pruned_seq BETWEEN 0 AND last_seq", name="pruned_seq_range"),
     columns.length("uuid", 0, 64),
     columns.length("host", 0, 256),
     columns.length("boot_id", 0, 64),
@@ -339,8 +343,8 @@ commands = Table(
 live_events = Table(
     "live_events",
     metadata,
-    Column("seq", columns.big(), primary_key=True),
-    Column("tournament_id", columns.big(), ForeignKey("tournaments.id"), nullable=False),
+    Column("seq", columns.big(), primary_key=True, autoincrement=False),
+    columns.tournament_key(),
     Column("number", Integer),
     columns.integer("attempt"),
     columns.integer("ply"),
@@ -352,18 +356,7 @@ live_events = Table(
     columns.at_least("ply", 0),
     columns.one_of("kind", EVENT_KINDS),
     columns.length("payload", 0, 4096),
-    sqlite_strict=True,
-    # A number is never given twice, though events are removed: who asks for later ones misses none.
-    sqlite_autoincrement=True,
-)
-
-live_pruned = Table(
-    "live_pruned",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("seq", columns.big(), nullable=False),
-    CheckConstraint("id = 1", name="one_row"),
-    columns.at_least("seq", 0),
+    PrimaryKeyConstraint("tournament_id", "seq"),
     sqlite_strict=True,
 )
 
@@ -386,4 +379,5 @@ def create(connection: Connection) -> None:
     _revisions.create(connection)
     connection.execute(_revisions.insert().values(version_num=REVISION))
     connection.execute(summing.insert().values(id=1, next_match=1, upgrading=0))
-    connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")

@@ -11,6 +11,7 @@ from sqlalchemy import insert, select, update
 from arena_db import coordination, plan_rows, seals
 from arena_db.clock import now
 from arena_db.corrections import origins
+from arena_db.dialects import upsert
 from arena_db.errors import RefusedError, TakenError
 from arena_db.filters import is_named
 from arena_db.kept import pools
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _PREFIXES: Final = {"round-robin": "rr"}
 """Of names given by the store, where that is not the type itself."""
+_NEW_LEASE: Final = {"expires_at": 0.0, "epoch": 0, "beat_at": 0.0, "last_seq": 0, "pruned_seq": 0}
 _ENTERED: Final = ("seat", "label", "time_limit", "state", "anchor", "joined_change", "left_change")
 """Columns of an entrant."""
 
@@ -140,7 +142,7 @@ def _check_gives_way(connection: Connection, known: TournamentRecord) -> None:
 def add_lease(connection: Connection, tournament: int) -> None:
     """Insert the lease of a tournament, which nobody holds."""
     lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
-    connection.execute(insert(leases).values(lease | {"expires_at": 0.0, "epoch": 0, "beat_at": 0.0}))
+    connection.execute(insert(leases).values(lease | _NEW_LEASE))
 
 
 def set_config(connection: Connection, tournament: int, config: str) -> None:
@@ -314,10 +316,13 @@ def add_entrant(
 ) -> None:
     """Insert an entrant at a seat, and its bot if that is new."""
     bot = entrant.bot
-    bot_id = connection.execute(select(bots.c.id).where(bots.c.identity == bot.identity)).scalar()
+    known = select(bots.c.id).where(bots.c.identity == bot.identity)
+    bot_id = connection.scalar(known)
     if bot_id is None:
         values = asdict(bot) | {"content": bot.content or None}
-        bot_id = connection.execute(insert(bots).values(values).returning(bots.c.id)).scalar_one()
+        # Another event may enter it just now.
+        connection.execute(upsert(bots, connection.dialect.name).values(values).on_conflict_do_nothing())
+        bot_id = connection.scalars(known).one()
     row = {
         "tournament_id": tournament,
         "seat": seat,

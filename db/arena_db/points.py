@@ -64,7 +64,7 @@ class PointsKeeping(Access):
             RefusedError: no such tournament, seat or match; a rating that is no number.
         """
         settings = replace(self._in_a_hurry(), fast=True)
-        with self._transaction(settings) as connection:
+        with self._transaction(settings, alone=False) as connection:
             return _add(connection, tournament, point)
 
     def rating_points(

@@ -57,6 +57,14 @@ def write(connection: Connection, fence: Fence, unsaved: Sequence[MatchRecord], 
     return num + len(left)
 
 
+def write_unsaved(uid: str, fence: Fence, unsaved: Sequence[MatchRecord], target: Path) -> int:
+    """Write results that were not saved, and nothing else; return how many; see `write`."""
+    with written_durably(target) as file:
+        for record in unsaved:
+            file.write(encode(record, fence.epoch, uid))
+    return len(unsaved)
+
+
 def _stored(connection: Connection, tournament: int) -> Iterator[MatchRecord]:
     after = _BEFORE_ALL
     while page := list_tournament_matches(connection, tournament, after):

@@ -13,7 +13,6 @@ from sqlalchemy import case, delete, func, insert, select, text, update
 
 from arena_db.counted import COUNTS, read_counted
 from arena_db.dialects import driver_text
-from arena_db.engine import make_engine, writing
 from arena_db.errors import DamagedError
 from arena_db.filters import BYTE
 from arena_db.kept import clusters, encounters, strays, summing
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select
 
-    from arena_db.engine import Settings
 
 BATCH: Final = 10_000
 """Matches of one transaction."""
@@ -37,29 +35,6 @@ REPAIR: Final = "`arena db repair` rebuilds them"
 """The way out where kept sums are wrong."""
 KEPT: Final = (strays, clusters, encounters)
 """Tables of sums, those first that point to others."""
-
-
-def is_unfinished(raw: Any) -> bool:  # noqa: ANN401 - a connection of one of two libraries
-    """Return whether an upgrade of this store still has to count matches."""
-    return raw.execute("SELECT 1 FROM summing WHERE upgrading = 1").fetchone() is not None
-
-
-def go_on(settings: Settings) -> None:
-    """Count the matches that an upgrade has not counted yet, one batch in each transaction.
-
-    It may be interrupted at any moment; whoever opens the store next goes on. Several processes take turns.
-
-    Raises:
-        DamagedError: in the end the sums do not hold as many matches as there are.
-    """
-    engine = make_engine(settings)
-    try:
-        is_done = False
-        while not is_done:
-            with writing(engine, settings) as connection:
-                is_done = step(connection)
-    finally:
-        engine.dispose()
 
 
 def first_unsummed(connection: Connection) -> int:
@@ -111,7 +86,7 @@ def rebuild(connection: Connection) -> list[str]:
         What is no longer as it was, one sentence each.
 
     Raises:
-        DamagedError: see `go_on`.
+        DamagedError: see `step`.
     """
     num_columns = sum(1 for _ in wrong_columns(connection))
     start = connection.scalar(select(summing.c.next_match)) or 1

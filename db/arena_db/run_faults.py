@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import func, or_, select
 
 from arena_db.clock import now
-from arena_db.models import commands, leases, live_events, live_pruned, tournaments
+from arena_db.models import commands, leases, live_events, tournaments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _LONGEST_LEASE_S: Final = 86_400.0
 """A lease expires after a minute; one that lasts for more than a day would keep everybody out."""
-_SEQUENCE: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'live_events'"
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
@@ -46,15 +45,11 @@ def _commands(connection: Connection) -> Iterator[str]:
 
 
 def _events(connection: Connection) -> Iterator[str]:
-    newest, pruned = connection.execute(
-        select(
-            select(func.max(live_events.c.seq)).scalar_subquery(),
-            select(func.max(live_pruned.c.seq)).scalar_subquery(),
-        )
-    ).one()
-    given = connection.exec_driver_sql(_SEQUENCE).scalar()
-    if max(newest or 0, pruned or 0) > (given or 0):
-        yield f"event {max(newest or 0, pruned or 0)} has a number that was not given yet"
+    newest = select(live_events.c.tournament_id, func.max(live_events.c.seq).label("seq"))
+    told = newest.group_by(live_events.c.tournament_id).subquery()
+    query = select(told.c.seq).join(leases, leases.c.tournament_id == told.c.tournament_id)
+    for seq in connection.scalars(query.where(told.c.seq > leases.c.last_seq)):
+        yield f"event {seq} has a number that was not given yet"
     odd = or_(live_events.c.number.is_(None) & (live_events.c.attempt != 0), live_events.c.t < 0)
     for seq in connection.scalars(select(live_events.c.seq).where(odd)):
         yield f"event {seq} has an attempt without a match, or a time before all others"

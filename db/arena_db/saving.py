@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, insert, select, text, update
+from sqlalchemy import func, select, text, update
 
 from arena_db import remarks
 from arena_db.batch import Batch, Facts, load, ranges
@@ -16,6 +16,7 @@ from arena_db.errors import DamagedError
 from arena_db.models import matches, planned, tallies, tournaments, versions
 from arena_db.news import News, collect
 from arena_db.numbering import floor
+from arena_db.server_rows import copy_new, is_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from arena_db.records import MatchRecord
 
+_NAMES: Final = [column.name for column in matches.c if column is not matches.c.id]
 _ROWS: Final = 10_000
 """Matches that are made rows before any is stored: a kilobyte of memory each. Fewer cost more."""
 
@@ -70,13 +72,16 @@ def _version_ids(connection: Connection, texts: Iterable[str], facts: Facts) -> 
     It may yet be taken back, so what it inserts is a fact only when another one finds it.
     """
     ids: dict[str, int] = {}
-    for content in texts:
+    # In one order: two writers that wait for the texts of each other would never end.
+    for content in sorted(texts):
         found = facts.versions.get(content)
         if found is None:
-            found = connection.execute(select(versions.c.id).where(versions.c.content == content)).scalar()
+            known = select(versions.c.id).where(versions.c.content == content)
+            found = connection.scalar(known)
             if found is None:
-                new = insert(versions).values(content=content).returning(versions.c.id)
-                found = connection.execute(new).scalar_one()
+                new = upsert(versions, connection.dialect.name).values(content=content)
+                connection.execute(new.on_conflict_do_nothing())
+                found = connection.scalars(known).one()
             else:
                 facts.versions[content] = found
         ids[content] = found
@@ -86,6 +91,9 @@ def _version_ids(connection: Connection, texts: Iterable[str], facts: Facts) -> 
 def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     if not rows:
         return
+    if connection.dialect.name == "postgresql" and is_many(rows):
+        _check_num(copy_new(connection, matches, _NAMES, rows), rows)
+        return
     num_stored = 0
     number = floor(connection)
     if number and number > (connection.scalar(select(func.max(matches.c.id))) or 0):
@@ -94,6 +102,10 @@ def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
         connection.exec_driver_sql(insert_text(connection.dialect.name, with_id=True), (number + 1, *first))
     if rows:
         num_stored = connection.exec_driver_sql(insert_text(connection.dialect.name), rows).rowcount
+    _check_num(num_stored, rows)
+
+
+def _check_num(num_stored: int, rows: Sequence[object]) -> None:
     if num_stored != len(rows):
         raise DamagedError("a match is stored whose planned match has no result; `arena db check` tells more")
 
@@ -101,7 +113,7 @@ def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
 @cache
 def insert_text(dialect: str, *, with_id: bool = False) -> str:
     """Return the statement that inserts matches unless they are there; given by their columns in order."""
-    names = [column.name for column in matches.c if with_id or column is not matches.c.id]
+    names = ["id", *_NAMES] if with_id else _NAMES
     return driver_text(upsert(matches, dialect).on_conflict_do_nothing(), dialect, names)
 
 

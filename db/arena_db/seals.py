@@ -185,7 +185,9 @@ def find_faults(
         yield from _wrong_amended(connection, number)
         yield from _wrong_plan(connection, number, whole=whole)
         yield from _wrong_batches(connection, number)
-    known = select(seals.c.tournament_id, seals.c.part).distinct().order_by(*seals.primary_key)
+    known = (
+        select(seals.c.tournament_id, seals.c.part).distinct().order_by(seals.c.tournament_id, seals.c.part)
+    )
     for number, part in connection.execute(known):
         if part not in {"fields", "entrants", "changes", "plan", "batches", "points", "replays"}:
             yield f"tournament {number} has a seal of an unknown part, {part}"
@@ -225,12 +227,13 @@ def _seal_amended(connection: Connection, tournament: int) -> None:
 
 def _wrong_plan(connection: Connection, tournament: int, *, whole: bool) -> Iterator[str]:
     links = select(seals.c.number, seals.c.content_hash).where(*_part(tournament, "plan"))
+    plan = select(*_columns(planned.c, _PLAN)).order_by(planned.c.number)
     still_open = [] if whole else _next_open(connection, tournament)
     hash_before, last_before = b"", 0
     for last, content_hash in connection.execute(links.order_by(seals.c.number)).all():
         here = _range(tournament, last_before + 1, last)
         if whole or bisect(still_open, last) > bisect(still_open, last_before):
-            rows = connection.execute(select(*_columns(planned.c, _PLAN)).where(*here)).all()
+            rows = connection.execute(plan.where(*here)).all()
             if _link_hash(hash_before, rows) != content_hash:
                 name = _name(connection, tournament)
                 yield f"matches {last_before + 1} to {last} of {name} are not planned as they were stored"

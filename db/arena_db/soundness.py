@@ -22,9 +22,10 @@ class Soundness(Access):
         Args:
             quick: leave out what reads every match: indexes, hashes of records, seals, recounts.
         """
-        refused = [f"{file} has results the store does not take" for file in self._spool.refused()]
+        refused = [] if self._spool is None else self._spool.refused()
         with self._read() as connection:
-            return find_faults(connection, quick=quick) + refused
+            faults = find_faults(connection, quick=quick)
+        return faults + [f"{file} has results the store does not take" for file in refused]
 
     def check_run(self, tournament: int) -> None:
         """See before a run goes on that the schema, the tournament and its unplayed matches are as stored.
@@ -36,7 +37,7 @@ class Soundness(Access):
             faults = find_run_faults(connection, tournament)
         if faults:
             raise DamagedError(
-                f"{self.path} is damaged: {faults[0]}; nothing is played; `arena db check` tells more, "
+                f"{self.place} is damaged: {faults[0]}; nothing is played; `arena db check` tells more, "
                 "`arena db restore` puts a backup in its place"
             )
 

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
 
 from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
-from arena_db.backup import copy_to
+from arena_db.backend.choice import prepare, settings_of
+from arena_db.backend.lite.engine import FileSettings
+from arena_db.backend.lite.restoring import restore
+from arena_db.backend.places import NO_COPY, find_place
 from arena_db.browsing import Browsing
 from arena_db.bulk import BulkReading
-from arena_db.engine import Settings
 from arena_db.entering import Entering
-from arena_db.errors import LockedError
+from arena_db.errors import LockedError, UnsupportedError
 from arena_db.failures import translated
 from arena_db.finding import NameSearch
 from arena_db.leasing import Leasing
 from arena_db.named import NamesReading
-from arena_db.opening import find_path, prepare
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.plays import PlaysReading
 from arena_db.points import PointsKeeping
 from arena_db.replays import ReplaysKeeping
-from arena_db.restoring import restore
 from arena_db.soundness import Soundness
 from arena_db.tokens import TokensKeeping
 from arena_db.transfers import Transferring
@@ -30,8 +31,9 @@ from arena_db.voiding import Correcting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
+    from arena_db.backend.places import Place
+    from arena_db.backend.settings import Settings
     from arena_db.judgements import JudgedMatch
     from arena_db.records import (
         BotRecord,
@@ -48,6 +50,10 @@ if TYPE_CHECKING:
         Tally,
         TournamentRecord,
     )
+
+
+_ASK_MS: Final = 5000
+"""Who asks sits before a screen."""
 
 
 class Store(
@@ -75,7 +81,7 @@ class Store(
     @classmethod
     def open(
         cls,
-        location: str | Path,
+        location: str | Place,
         *,
         read_only: bool = False,
         fast: bool = False,
@@ -85,7 +91,7 @@ class Store(
         """Open a store, and make or upgrade its tables unless it is opened to read only.
 
         Args:
-            location: a path, or `sqlite:///path`.
+            location: a path, `sqlite:///path` or `postgresql://USER@HOST/DB`.
             read_only: never write; an older store is then refused.
             fast: commits survive the end of the process, but the last ones not a power cut.
             create: make the store where there is none.
@@ -94,8 +100,8 @@ class Store(
         Raises:
             DatabaseError: missing, unsupported, foreign, newer, older, damaged, locked or not accessible.
         """
-        settings = Settings(path=find_path(location), read_only=read_only, fast=fast, busy_ms=busy_ms)
-        with translated(settings.path):
+        settings = settings_of(find_place(location), read_only=read_only, fast=fast, busy_ms=busy_ms)
+        with translated(settings.place):
             prepare(settings, create=create)
         store = cls(settings)
         if not read_only:
@@ -104,7 +110,7 @@ class Store(
         return store
 
     @staticmethod
-    def restore(backup: Path, location: str | Path) -> Path | None:
+    def restore(backup: Path, location: str | Place) -> Path | None:
         """Put a copy of a backup in the place of a store that nobody runs a tournament in.
 
         Returns:
@@ -115,9 +121,11 @@ class Store(
             DatabaseError: the backup is missing, foreign, newer, damaged or the store itself, or the store is
                 in use, foreign or newer; then all is as before.
         """
-        path = find_path(location)
-        with translated(path):
-            return restore(backup, Settings(path=path))
+        place = find_place(location)
+        if not isinstance(place, Path):
+            raise UnsupportedError(NO_COPY)
+        with translated(place):
+            return restore(backup, FileSettings(place=place))
 
     def tournament(self, key: int | str) -> TournamentRecord | None:
         """Return the tournament with this id (a number) or this name (a text)."""
@@ -156,10 +164,7 @@ class Store(
             RefusedError: no such tournament, no such kind of command, a payload of over 4,096 characters.
             LockedError: the store stays locked for 5 s.
         """
-        # An open connection of this store keeps the other one from folding back the log when it is closed.
-        self.data_version()
-        with translated(self.path):
-            return commands.ask(self._settings, tournament, kind, payload)
+        return self._beside(lambda raw: commands.ask(raw, self._dialect, tournament, kind, payload), _ASK_MS)
 
     def take_commands(self, tournament: int) -> list[CommandRecord]:
         """Return the commands left for a tournament, oldest first, each of them once; `answer` is next."""
@@ -185,24 +190,32 @@ class Store(
         with self._read() as connection:
             return commands.find(connection, command)
 
-    def append_events(self, events: Sequence[LiveEvent]) -> int:
-        """Tell viewers what happens in running matches, in one transaction; return the newest number.
+    def append_events(self, events: Sequence[LiveEvent]) -> dict[int, int]:
+        """Tell viewers what happens in running matches, in one transaction.
+
+        Events of a tournament are numbered from 1 in the order in which they are committed, so whoever asks
+        for later ones misses none, whoever else writes.
 
         A power cut may take the last events, but never a match. Old events of matches that have a result are
         removed in passing; a new owner of the lease starts without any.
+
+        Returns:
+            The number of the newest event of each tournament that one is of.
 
         Raises:
             RefusedError: no such planned match or kind, a payload of over 4,096 characters.
         """
         # What waits beside the store is not stored by the way: that would be without a sync, and take long.
-        settings = replace(self._in_a_hurry(), fast=True)
-        with self._transaction(settings) as connection:
+        # Of a server that is killed, viewers live on: no number may be given again that one of them has seen.
+        fast = self._settings.fast or isinstance(self.place, Path)
+        settings = replace(self._in_a_hurry(), fast=fast)
+        with self._transaction(settings, alone=False) as connection:
             return live.append(connection, events)
 
-    def events_after(self, seq: int, limit: int = 500, *, tournament: int | None = None) -> EventPage:
-        """Return up to `limit` events that came after a number, of one tournament or of all."""
-        with self._looking() as raw:
-            return live.page(raw, self._engine.dialect.name, seq, tournament, limit)
+    def events_after(self, seq: int, limit: int = 500, *, tournament: int) -> EventPage:
+        """Return up to `limit` events of a tournament that came after a number."""
+        with self._looking() as raw, self._backend.looking(raw):
+            return live.page(raw, self._dialect, tournament, seq, limit)
 
     def snapshot(self, tournament: int) -> Snapshot:
         """Return the matches of a tournament that are being played, and where to follow from."""
@@ -222,33 +235,43 @@ class Store(
         void attempt. What ratings are fitted to is summed up later, by `sum_up`.
 
         Where another process keeps the store locked for too long, the matches are written to files beside it,
-        as durably, and 0 is returned; the next write of anybody stores them first.
+        as durably, and 0 is returned; the next write of anybody stores them first. Beside a server nothing
+        can lie: it is tried again for a minute.
 
         Raises:
             RefusedError: no such planned match, other bots than planned, a field breaks a rule of the tables.
             LeaseLostError: this store is that of a run, and another process has taken over the tournament.
             MovedError: this store is that of a run, and its file was removed, moved or replaced.
+            LockedError: the server was away, or its store locked, for a minute.
         """
-        self._unsaved = records
+        self._unsaved, spool = records, self._spool
         try:
-            with self._write(self._in_a_hurry() if self._spool.waiting() else self._settings) as connection:
-                num = saving.save(connection, records, self._facts)
+            is_waiting = spool is not None and bool(spool.waiting())
+            settings = self._in_a_hurry() if is_waiting else self._settings
+            num = self._save(records, settings)
         except LockedError:
-            if records:
-                self._keep_waiting(records)
-            num = 0
+            if spool is None:
+                num = self._patiently(lambda: self._save(records, self._settings))
+            else:
+                num = 0
+                if records:
+                    self._keep_waiting(spool, records)
         self._unsaved = ()
         self._has_saved |= num > 0
         return num
 
+    def _save(self, records: Sequence[MatchRecord], settings: Settings) -> int:
+        with self._write(settings, alone=False) as connection:
+            return saving.save(connection, records, self._facts)
+
     @property
     def num_waiting(self) -> int:
         """How many saved matches wait beside the store because it is locked."""
-        return self._spool.num_waiting()
+        return 0 if self._spool is None else self._spool.num_waiting()
 
     def take_warnings(self) -> list[str]:
         """Return what whoever runs this process should know of the store, each text once."""
-        return self._log.take_warnings()
+        return self._backend.take_warnings()
 
     def matches(self, where: MatchFilter, *, before: int | None = None, limit: int = 50) -> list[StoredMatch]:
         """Return matches, newest first, those with an id below `before`."""
@@ -351,5 +374,5 @@ class Store(
             TakenError: the target exists.
             DamagedError: the copy does not pass SQLite's check.
         """
-        with translated(self.path):
-            copy_to(self._settings, target)
+        with translated(self.place):
+            self._backend.backup(target)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, select
 from sqlalchemy.schema import CreateTable
 
 from arena_db import numbering
-from arena_db.kept import clusters, pools, strays, summing
+from arena_db.kept import clusters, encounters, pools, strays, summing
 from arena_db.models import bots, entrants, tournaments
 from arena_db.planning import pool_record
 from arena_db.resumming import KEPT, REPAIR, all_sums, batches, count, wrong_columns
+from arena_db.server_rows import go_on_after
 from arena_db.sums import SUMS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection, CursorResult, Table
 
     from arena_db.match_faults import MatchReading
     from arena_db.summing import Key
@@ -81,24 +82,32 @@ def _torn(connection: Connection) -> set[tuple[int, ...]]:
     Rows of one key are compared first, which needs no sorting. They may differ without a fault: which course
     of play came first, and stands in the row of its cluster, follows from the batches in which matches came.
     """
-    connection.exec_driver_sql(f"CREATE TEMP TABLE suspects AS {_DIFFERING}")
+    _run(connection, f"CREATE TEMP TABLE suspects AS {_DIFFERING}")
     try:
         for table in (clusters, strays):
             kept, counted = (
-                connection.exec_driver_sql(f"SELECT count(*) FROM {schema}.{table.name}").scalar_one()  # noqa: S608
+                _run(connection, f"SELECT count(*) FROM {schema}.{table.name}").scalar_one()  # noqa: S608
                 for schema in ("main", "temp")
             )
             # Of a damaged table a search may find one row where there are two.
             if kept != counted:
-                connection.exec_driver_sql(
+                _run(
+                    connection,
                     f"INSERT INTO temp.suspects SELECT DISTINCT encounter_id FROM main.{table.name} "  # noqa: S608
-                    f"UNION SELECT encounter_id FROM temp.{table.name}"
+                    f"UNION SELECT encounter_id FROM temp.{table.name}",
                 )
-        if connection.exec_driver_sql("SELECT 1 FROM temp.suspects").first() is None:
+        if _run(connection, "SELECT 1 FROM temp.suspects").first() is None:
             return set()
-        return {tuple(row) for row in connection.exec_driver_sql(_OTHERS)}
+        return {tuple(row) for row in _run(connection, _OTHERS)}
     finally:
-        connection.exec_driver_sql("DROP TABLE temp.suspects")
+        _run(connection, "DROP TABLE temp.suspects")
+
+
+def _run(connection: Connection, query: str) -> CursorResult[*tuple[Any, ...]]:
+    """Run a query in which the kept tables are in `main` and others of the same names in `temp`."""
+    if connection.dialect.name == "postgresql":
+        query = query.replace("main.", "public.").replace("temp.", "pg_temp.")
+    return connection.exec_driver_sql(query)
 
 
 def _without_twin(table: Table, one: str, other: str) -> str:
@@ -146,7 +155,7 @@ def _courses_of(schema: str) -> str:
 
 
 _OTHERS: Final = " UNION ".join(
-    f"SELECT pool_id, tournament_id, low, high FROM ({rows_of(one)} EXCEPT {rows_of(other)})"  # noqa: S608
+    f"SELECT pool_id, tournament_id, low, high FROM ({rows_of(one)} EXCEPT {rows_of(other)}) AS odd"  # noqa: S608
     for rows_of in (_clusters_of, _courses_of)
     for one, other in (("main", "temp"), ("temp", "main"))
 )
@@ -164,14 +173,17 @@ def _scratch(connection: Connection) -> Generator[None]:
         connection.exec_driver_sql(text_of)
     try:
         told, nothing = "id, pool_id, tournament_id, low, high", ", 0" * len(SUMS)
-        connection.exec_driver_sql(
+        _run(
+            connection,
             f"INSERT INTO temp.encounters ({told}, {', '.join(SUMS)}) "  # noqa: S608 - our own names
-            f"SELECT {told}{nothing} FROM main.encounters"
+            f"SELECT {told}{nothing} FROM main.encounters",
         )
+        if connection.dialect.name == "postgresql":
+            go_on_after(connection, encounters)
         yield
     finally:
         for table in KEPT:
-            connection.exec_driver_sql(f"DROP TABLE temp.{table.name}")
+            _run(connection, f"DROP TABLE temp.{table.name}")
 
 
 def _wrong_pools(connection: Connection) -> Iterator[str]:

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
-from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Integer, bindparam, insert, select, update
 
 from arena_db.access import Access
 from arena_db.account_tables import accounts, tokens
 from arena_db.clock import now
-from arena_db.engine import open_raw, writer_lock
+from arena_db.dialects import driver_query, values_in_order
 from arena_db.errors import DamagedError
-from arena_db.failures import explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection, Row
 
-    from arena_db.engine import Settings
-
 _SEALED: Final = ("sha256", "role", "bot", "created_at", "expires_at", "revoked_at")
 _USE_MS: Final = 200
 """Milliseconds to wait for the lock before the day of a use is left out: a page waits for it."""
-_USE: Final = "UPDATE tokens SET used_on = ? WHERE id = ? AND (used_on IS NULL OR used_on < ?)"
 
 
 class TokenRecord(NamedTuple):
@@ -136,9 +131,7 @@ class TokensKeeping(Access):
         Raises:
             DatabaseError: the store is locked, or not to be written; the use is not written down then.
         """
-        # An open connection of this store keeps the other one from folding back the log when it is closed.
-        self.data_version()
-        _note_use(self._settings, token, day)
+        self._beside(lambda raw: _note_use(raw, self._dialect, token, day), _USE_MS)
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
@@ -148,16 +141,16 @@ def find_faults(connection: Connection) -> Iterator[str]:
             yield f"{_fault(row)}; `arena token revoke {row.account}` ends it"
 
 
-def _note_use(settings: Settings, token: int, day: int) -> None:
-    writing = replace(settings, read_only=False, fast=True, busy_ms=_USE_MS)
-    try:
-        with writer_lock(writing), closing(open_raw(writing)) as raw:
-            raw.execute("PRAGMA wal_autocheckpoint=0").fetchall()
-            raw.execute("BEGIN IMMEDIATE")
-            raw.execute(_USE, (day, token, day))
-            raw.execute("COMMIT")
-    except settings.driver.module.Error as error:
-        raise explain(error, settings.path) from error
+@cache
+def _use_text(dialect: str) -> tuple[str, dict[str, Any]]:
+    earlier = tokens.c.used_on.is_(None) | (tokens.c.used_on < bindparam("before", type_=Integer))
+    own = tokens.c.id == bindparam("token", type_=Integer)
+    return driver_query(update(tokens).where(own, earlier).values(used_on=0), dialect)
+
+
+def _note_use(raw: Any, dialect: str, token: int, day: int) -> None:  # noqa: ANN401 - a driver's connection
+    text, usual = _use_text(dialect)
+    raw.execute(text, values_in_order(usual, token=token, used_on=day, before=day))
 
 
 def _select() -> Any:  # noqa: ANN401 - a query of two tables

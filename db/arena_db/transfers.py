@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, select, text
 
 from arena_db import numbering, rescue
+from arena_db.backend.choice import prepare, settings_of
+from arena_db.backend.places import find_place
 from arena_db.checking import find_faults
 from arena_db.clock import now
 from arena_db.corrections import origins, removals, voids
 from arena_db.counted import COUNTS, Counted
-from arena_db.engine import Settings, make_migration_engine, writing
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import translated
 from arena_db.files import part_of, sync_file, sync_folder
 from arena_db.merging import MergedTournament, merge
 from arena_db.models import analyses, matches, tournaments
 from arena_db.naming import metadata
-from arena_db.opening import find_path, prepare
 from arena_db.partial_sums import recompute
 from arena_db.summed import SumsReading
 from arena_db.voiding import refuse_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from sqlalchemy import Connection
 
+    from arena_db.backend.places import Place
     from arena_db.rescue import RescueMerge
 
 _COUNTED: Final = [
@@ -86,7 +87,7 @@ class Transferring(SumsReading):
             self.sum_up()
         return found
 
-    def merge(self, other: str | Path) -> list[MergedTournament]:
+    def merge(self, other: str | Place) -> list[MergedTournament]:
         """Copy the tournaments of another store, all in one transaction; return what was done to each.
 
         The other store is opened to read only, and checked in full before anything is taken from it. What is
@@ -100,14 +101,20 @@ class Transferring(SumsReading):
             RefusedError: a tournament, a plan or a match is here with another content, or is being run here.
             DatabaseError: the other store cannot be read.
         """
-        path = find_path(other)
-        if path.exists() and path.samefile(self.path):
-            raise TakenError(f"{path} is this store itself; give another one")
-        settings = Settings(path=path, read_only=True)
-        with translated(path):
+        place = find_place(other)
+        if self._is_at(place):
+            raise TakenError(f"{place} is this store itself; give another one")
+        settings = settings_of(place, read_only=True)
+        with translated(place):
             prepare(settings, create=False)
         with SumsReading(settings) as opened:
-            return self._merge(opened, str(path))
+            return self._merge(opened, str(place))
+
+    def _is_at(self, place: Place) -> bool:
+        here = self.place
+        if isinstance(here, Path) and isinstance(place, Path):
+            return place.exists() and place.samefile(here)
+        return here == place
 
     def _merge(self, opened: SumsReading, where: str) -> list[MergedTournament]:
         with opened._read() as source:  # noqa: SLF001 - of this class
@@ -145,35 +152,32 @@ class Transferring(SumsReading):
         if target.exists():
             raise TakenError(f"{target} exists; give a removed tournament a new file")
         part = part_of(target)
-        # Foreign keys are off: for each match that goes, SQLite would look through tables without an index.
-        engine = make_migration_engine(self._settings)
         self._store_waiting(self._settings)
         try:
-            with translated(self.path), writing(engine, self._settings, self._log.tend) as connection:
+            with translated(self.place), self._backend.removing(self._settings) as connection:
                 refuse_running(connection, tournament)
                 self._move_out(connection, tournament, part)
                 _put_in_place(part, target)
                 _note_removal(connection, tournament, target, who)
                 _delete(connection, tournament)
         finally:
-            engine.dispose()
             for suffix in ("", "-wal", "-shm", "-lock"):
                 part.with_name(part.name + suffix).unlink(missing_ok=True)
 
     def _move_out(self, source: Connection, tournament: int, part: Path) -> None:
         """Make a store of one tournament, and check it."""
-        settings = Settings(path=part)
+        settings = settings_of(part)
         prepare(settings, create=True)
         num = source.scalar(select(func.count()).where(matches.c.tournament_id == tournament))
         with Transferring(settings) as made:
             with made._write() as target:
-                (moved,) = merge(source, target, str(self.path), only=tournament, moves=True)
+                (moved,) = merge(source, target, str(self.place), only=tournament, moves=True)
             made.sum_up()
             with made._read() as connection:
                 faults = find_faults(connection, quick=False)
         if faults or moved.num_matches != num:
             what = faults[0] if faults else "matches are missing"
-            raise DamagedError(f"{self.path} is damaged: {what}; nothing was removed")
+            raise DamagedError(f"{self.place} is damaged: {what}; nothing was removed")
 
     def origin(self, tournament: int) -> Origin | None:
         """Return where a tournament came from; None where it was planned here."""

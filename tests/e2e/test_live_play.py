@@ -152,7 +152,9 @@ def test_viewers_come_late_and_go_and_steer(place: Place, started: Launched) -> 
     with Store.open(place.db) as store:
         assert store.check() == []
         moves = [
-            event for event in store.events_after(0).events if event.kind == "move" and event.number == 1
+            event
+            for event in store.events_after(0, tournament=1).events
+            if event.kind == "move" and event.number == 1
         ]
         match = store.match_of(1, 1)
         assert match is not None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from children import arena_environment, run_child
@@ -78,7 +78,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 def silence(run: Run) -> None:
     """Stop a run while it does not hold the write lock, and let it have written its last a minute ago."""
-    settings = Settings(path=run.db, busy_ms=100)
+    settings = FileSettings(place=run.db, busy_ms=100)
     for _ in range(1000):
         run.process.send_signal(signal.SIGSTOP)
         with closing(open_raw(settings)) as raw:

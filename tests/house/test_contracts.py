@@ -36,6 +36,7 @@ PLANTED = {
     "machines": {"arena/arena/coordinator/planted.py": "def lazy():\n    import distributed"},
     "machines: keys": {"arena/arena/executor/cluster/planted.py": "import cryptography"},
     "sql": {"plugins/arena_plugins/planted.py": "import sqlalchemy"},
+    "driver": {"db/arena_db/planted.py": "def lazy():\n    import psycopg"},
     "acyclic": {
         "db/arena_db/planted.py": "import arena_db.other",
         "db/arena_db/other.py": "def lazy():\n    import arena_db.planted",

@@ -35,7 +35,7 @@ TRAINER_ARROWS = ("arena.export",)
 
 STRANGERS: dict[str, set[str]] = {
     "arena_plugins": {"numpy", "pluggy", "msgspec", "typing_extensions"},
-    "arena_db": {"sqlalchemy", "alembic", "pysqlite3"},
+    "arena_db": {"sqlalchemy", "alembic", "pysqlite3", "psycopg"},
 }
 """Rooms that keep to few third-party packages, because everybody carries them along."""
 

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLUSTER = {"distributed", "dask", "tornado", "cryptography"}
-HEAVY = {"sqlalchemy", "alembic", "textual", "numba", "onnxruntime", "torch", "tensorflow", "keras"}
+HEAVY = {
+    "sqlalchemy",
+    "alembic",
+    "psycopg",
+    "textual",
+    "numba",
+    "onnxruntime",
+    "torch",
+    "tensorflow",
+    "keras",
+}
 NUMERIC = {"numpy", "scipy"}
 FRAMEWORKS = {"torch", "tensorflow", "keras"}
 BUNDLED = sorted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from arena_db import seals
@@ -11,8 +12,7 @@ from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from arena_db.backend.places import Place
     from arena_db.pools import Process
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
@@ -140,12 +140,20 @@ def add_cup(store: Store, *names: str, num: int = 12, **changes: object) -> Cup:
     return Cup(store.add_tournament(new_tournament(**changes), seats, matches), seats, matches)
 
 
-def tamper(path: Path, *statements: str) -> None:
-    """Change a store behind its back, without its rules."""
-    from arena_db.engine import Settings, open_raw
+def tamper(place: Place, *statements: str) -> None:
+    """Change a store behind its back: in a file without its rules, on a server without its references."""
+    raw: Any
+    if isinstance(place, Path):
+        from arena_db.backend.lite.engine import FileSettings, open_raw
 
-    raw = open_raw(Settings(path=path), foreign_keys=False)
-    raw.execute("PRAGMA ignore_check_constraints=1")
+        raw = open_raw(FileSettings(place=place), foreign_keys=False)
+        raw.execute("PRAGMA ignore_check_constraints=1")
+    else:
+        from arena_db.backend.postgres import connect
+
+        raw = connect(place)
+        raw.autocommit = True
+        raw.execute("SET session_replication_role = replica")
     for statement in statements:
         raw.execute(statement)
     raw.close()

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @click.group(cls=RichGroup)
 def db() -> None:
-    """Look after the store: one SQLite file that holds everything."""
+    """Look after the store: one SQLite file, or a database of a PostgreSQL server, that holds everything."""
 
 
 @db.command(cls=RichCommand)
 @db_option
 def path(*, db: str | None) -> None:
     """Print where the store lies."""
-    from arena.home import store_path
+    from arena.home import store_place
 
-    click.echo(store_path(db))
+    click.echo(store_place(db))
 
 
 @db.command(cls=RichCommand)
@@ -37,7 +37,7 @@ def upgrade(*, db: str | None) -> None:
     from arena.home import open_store
 
     with open_store(db, create=False) as store:
-        say(f"{store.path} has the schema of this version")
+        say(f"{store.place} has the schema of this version")
 
 
 @db.command(cls=RichCommand)
@@ -91,12 +91,12 @@ def _checked(store: Store, *, quick: bool) -> Exit:
     for text in (*faults, *notes):
         say(text)
     if not faults:
-        say(f"{store.path} is in order")
+        say(f"{store.place} is in order")
         return Exit.COMPLETE
     told = [fault for fault in faults if fault != "more of the same kind"]
     is_derived = all("`arena db repair`" in fault for fault in told)
     way = "arena db repair mends that" if is_derived else "arena db restore BACKUP takes a backup back"
-    say(f"{store.path} is damaged; {way}", err=True)
+    say(f"{store.place} is damaged; {way}", err=True)
     return Exit.STORE
 
 
@@ -110,7 +110,7 @@ def backup(target: Path, *, db: str | None) -> None:
 
     with open_store(db, read_only=True) as store:
         store.backup(target)
-        say(f"{store.path} is copied to {target}")
+        say(f"{store.place} is copied to {target}")
 
 
 @db.command(cls=RichCommand)
@@ -119,42 +119,45 @@ def backup(target: Path, *, db: str | None) -> None:
 def restore(source: Path, *, db: str | None) -> None:
     """Put a copy of BACKUP in the place of the store; the old store is kept beside it."""
     from arena.cli.output import say
-    from arena.home import restore_store, store_path
+    from arena.home import restore_store, store_place
 
     old = restore_store(source, db)
-    say(f"{store_path(db)} is restored from {source}")
+    say(f"{store_place(db)} is restored from {source}")
     if old is not None:
         say(f"the old store is {old}")
 
 
 @db.command(cls=RichCommand)
-@click.argument("other", type=click.Path(path_type=Path))
+@click.argument("other")
 @db_option
-def merge(other: Path, *, db: str | None) -> None:
+def merge(other: str, *, db: str | None) -> None:
     """Copy the tournaments of the store OTHER, or the results of the rescue file OTHER, which stays as it is.
 
-    Merging twice is the same as merging once. What came from OTHER is only read here; it goes on in OTHER.
-    Two stores in which one tournament went on are refused. A run whose store was moved away writes its
-    results to a rescue file: merged into that store or a backup of it, those that are missing are stored.
+    OTHER may be a file or postgresql://USER@HOST/DB, so this moves a store to a server and back. Merging
+    twice is the same as merging once. What came from OTHER is only read here; it goes on in OTHER. Two stores
+    in which one tournament went on are refused. A run whose store was moved away writes its results to a
+    rescue file: merged into that store or a backup of it, those that are missing are stored.
     """
     from arena.cli.output import say
     from arena.coordinator.replaying import keep_all_replays
     from arena.home import open_store
+    from arena_db.backend.places import find_place
     from arena_db.rescue import is_rescue
 
-    if other.is_file() and is_rescue(other):
+    file = None if "://" in other else Path(other)
+    if file is not None and file.is_file() and is_rescue(file):
         with open_store(db, create=False) as store:
-            _merge_rescue(store, other)
+            _merge_rescue(store, file)
         return
     with open_store(db) as store:
-        merged = store.merge(other)
+        merged = store.merge(other if file is None else file)
         keep_all_replays(store)
         for each in merged:
             name = each.name if each.name == each.former_name else f"{each.name} (there {each.former_name})"
             if each.num_rows:
                 say(f"{name}: {each.num_matches} new match{'' if each.num_matches == 1 else 'es'}")
         if not any(each.num_rows for each in merged):
-            say(f"all of {other} is in {store.path} already")
+            say(f"all of {find_place(other)} is in {store.place} already")
 
 
 def _merge_rescue(store: Store, file: Path) -> None:
@@ -166,10 +169,10 @@ def _merge_rescue(store: Store, file: Path) -> None:
     if record is None:
         return
     new = f"{found.num_new} new match{'' if found.num_new == 1 else 'es'} of {found.num_results}"
-    say(f"{record.name}: {new}" if found.num_new else f"all of {file} is in {store.path} already")
+    say(f"{record.name}: {new}" if found.num_new else f"all of {file} is in {store.place} already")
     if found.num_unplanned:
         say(
-            f"{found.num_unplanned} results are of matches that are not planned in {store.path}, which is "
+            f"{found.num_unplanned} results are of matches that are not planned in {store.place}, which is "
             f"older than the store that was lost: {record.name} plays them again; a newer backup keeps them",
             err=True,
         )

@@ -55,7 +55,13 @@ def _store_exit(error: StoreError) -> Exit:
     if isinstance(cause, errors.LeaseLostError):
         return Exit.STOPPED
     if isinstance(
-        cause, OSError | errors.FullError | errors.AccessError | errors.RefusedError | errors.MovedError
+        cause,
+        OSError
+        | errors.FullError
+        | errors.AccessError
+        | errors.RefusedError
+        | errors.MovedError
+        | errors.AwayError,
     ):
         return Exit.RUN_ERROR
     return Exit.STORE

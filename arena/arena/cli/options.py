@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from rich_click import RichOption
+
+from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Result = TypeVar("_Result")
+_Command = TypeVar("_Command", bound="Callable[..., object]")
 
-db_option = click.option(
-    "--db", metavar="PATH", help="The store: a SQLite file (default: ARENA_DB, else the user's data folder)."
-)
+_INSECURE = "arena.db_insecure"
+
+
+def _note_insecure(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's call
+    context.meta[_INSECURE] = value
+
+
+def _place(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    """Give the place of the store, with what was said of its connection, as other processes take it."""
+    if not context.meta.get(_INSECURE):
+        return value
+    given = value or os.environ.get("ARENA_DB", "")
+    if "://" not in given:
+        raise ConfigError(
+            "--db-insecure is for a store on a server: give it by --db postgresql://USER@HOST/DB"
+        )
+    return f"{given}{'&' if '?' in given else '?'}insecure=1"
+
+
+_PLACE: dict[str, Any] = {
+    "metavar": "PLACE",
+    "callback": _place,
+    "help": "The store: a SQLite file, or postgresql://USER@HOST/DB (default: ARENA_DB, else a file in the "
+    "user's data folder).",
+}
+_INSECURE_FLAG: dict[str, Any] = {
+    "is_flag": True,
+    "is_eager": True,
+    "expose_value": False,
+    "callback": _note_insecure,
+    "help": "Reach a store on a server although nothing vouches for it, or the network can read along.",
+}
+
+
+def db_option(command: _Command) -> _Command:
+    """Add the options that say where the store is; the command gets the place as `db`."""
+    return click.option("--db", **_PLACE)(click.option("--db-insecure", **_INSECURE_FLAG)(command))
+
+
 format_option = click.option(
     "--format",
     "form",
@@ -188,11 +228,8 @@ _TEST = (
 )
 _RUN = (
     _machine("--fast", is_flag=True, help="Do not wait for the disk: a power cut may lose the last matches."),
-    _machine(
-        "--db",
-        metavar="PATH",
-        help="The store: a SQLite file (default: ARENA_DB, else the user's data folder).",
-    ),
+    _machine("--db", **_PLACE),
+    _machine("--db-insecure", **_INSECURE_FLAG),
     _end("--strict", is_flag=True, help="Exit 4 when bots forfeited or warnings were printed."),
     _output("--quiet", is_flag=True, help="Print the final tables only."),
     _output(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.home import open_store, store_path
+from arena.home import open_store, store_place
 from arena.live.plain import (
     duration_text,
     finished_line,
@@ -69,7 +69,7 @@ def print_events(db: str | None, address: Address, *, from_start: bool = False) 
 def say_how_to_begin(db: str | None) -> None:
     """Say that there is nothing to watch yet, and how that changes."""
     _say(
-        f"no tournament has been played yet (the store is {store_path(db)}); arena tournament mcts minimax "
+        f"no tournament has been played yet (the store is {store_place(db)}); arena tournament mcts minimax "
         "begins one, arena watch in a terminal has a form for it"
     )
 

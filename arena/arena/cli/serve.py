@@ -89,7 +89,7 @@ def serve(  # noqa: PLR0913 - one parameter an option
     # before the first event, so the usual store is made here; a name given by mistake makes none.
     is_first = db is None and not has_store()
     with open_store(db, read_only=not is_first, create=is_first) as store:
-        name = store.path.name
+        name = store.place.name
     with server.listen(settings) as listener:
         settings = msgspec.structs.replace(settings, port=listener.getsockname()[1])
         server.serve(settings, listener, lambda link: say(f"Serving {name} at {link}"))

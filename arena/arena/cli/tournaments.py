@@ -87,14 +87,14 @@ def remove(name: str, *, target: Path | None, yes: bool, db: str | None) -> None
     stays.
     """
     from arena.cli.output import say
-    from arena.home import open_store
+    from arena.home import open_store, removed_file
     from arena.results.addresses import find_tournament
     from arena.results.corrections import author
 
     with open_store(db, create=False) as store:
         record = find_tournament(store, name, unfinished=False)
-        file = (target or store.path.with_name(f"{record.name}.removed.db")).absolute()
-        question = f"Move {record.name} with its {record.num_done} matches out of {store.path} to {file}?"
+        file = target.absolute() if target else removed_file(db, record.name)
+        question = f"Move {record.name} with its {record.num_done} matches out of {store.place} to {file}?"
         if not yes:
             if not sys.stdin.isatty():
                 raise ConfigError(f"{question} Nobody can answer here; --yes says so")

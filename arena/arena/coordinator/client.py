@@ -13,7 +13,7 @@ import msgspec
 from arena.coordinator.commands import AbortRun, AskHint, ResignMatch, StopRun, kind_of, to_row
 from arena.coordinator.holder import heard_of, held_by, nobody_runs
 from arena.errors import ArenaError
-from arena.home import has_store, home, open_store, store_path
+from arena.home import has_store, home, open_store, store_argument
 from arena.live.tournaments import num_command
 from arena.own import own_python
 from arena.results.tournaments import refusal_of
@@ -146,7 +146,7 @@ def start(words: Sequence[str], *, db: str | None = None) -> Launched:
     # Only who starts something needs control groups; a viewer looks.
     from arena.sandbox.limits.exact import own_subtree
 
-    extra = ["--db", str(store_path(db))] if db is not None else []
+    extra = ["--db", store_argument(db)] if db is not None else []
     if words and words[0] in WITH_FORMAT and "--format" not in words:
         extra += ["--format", "ndjson"]
     # Options go before the bots, which may end with `--`.
@@ -237,7 +237,7 @@ def ask(
     with open_store(db, read_only=True, create=False) as store:
         record = store.tournament(event)
         if record is None:
-            raise ArenaError(f"{event} is no longer in {store.path}")
+            raise ArenaError(f"{event} is no longer in {store.place}")
         if not _is_held(store, record):
             raise ArenaError(nobody_runs(record))
         number = store.ask(record.id, *to_row(command))

@@ -189,8 +189,8 @@ class Ledger:
             self._has_warned = True
             self.tell(
                 Notice(
-                    f"{self._store.path} is locked by another process; {num_waiting} results wait beside it, "
-                    "safe on the disk, and are stored once it is free"
+                    f"{self._store.place} is locked by another process; {num_waiting} results wait beside "
+                    "it, safe on the disk, and are stored once it is free"
                 )
             )
 

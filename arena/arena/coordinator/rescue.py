@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
 from arena.home import home
-from arena_db.errors import DatabaseError, MovedError
+from arena_db.errors import AwayError, DatabaseError, MovedError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -23,7 +23,7 @@ _MOST_FILES = 99
 
 @contextmanager
 def rescuing(store: Store, tournament: TournamentRecord) -> Generator[None]:
-    """Write all results of a tournament to a file of their own, if its store is lost within a `with` block.
+    """Write results of a tournament to a file of their own, if its store is lost within a `with` block.
 
     Args:
         store: as the run writes it.
@@ -31,11 +31,31 @@ def rescuing(store: Store, tournament: TournamentRecord) -> Generator[None]:
 
     Raises:
         MovedError: the store was removed, moved or replaced; names the file, and how it is taken back.
+        AwayError: the server of the store is away; names the file of what it did not take.
     """
     try:
         yield
     except MovedError as error:
         raise MovedError(f"{error}; {_rescue(store, tournament)}") from error
+    except AwayError as error:
+        raise AwayError(f"{error}; {_keep_unsaved(store, tournament)}") from error
+
+
+def _keep_unsaved(store: Store, tournament: TournamentRecord) -> str:
+    """Write what the server did not take; say where it is and how it is stored."""
+    target = _free_name(home().absolute() / "rescue", tournament)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        num = store.rescue_unsaved(target, tournament.uid)
+    except (DatabaseError, OSError) as error:
+        return f"play has ended, and the last results could not be written to {target}: {error}"
+    goes_on = f"arena resume {tournament.name} goes on once the server answers"
+    if not num:
+        return f"play has ended, and every result is stored; {goes_on}"
+    return (
+        f"play has ended, and {num} results that it did not take are in {target}: arena db merge {target} "
+        f"stores them; {goes_on}"
+    )
 
 
 def _rescue(store: Store, tournament: TournamentRecord) -> str:

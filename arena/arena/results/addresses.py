@@ -216,7 +216,7 @@ def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> Tourn
         found = store.last_tournament(unfinished=unfinished)
         if found is None:
             kind = "unfinished tournament" if unfinished else "tournament"
-            raise NotFoundError(f"there is no {kind} in {store.path}")
+            raise NotFoundError(f"there is no {kind} in {store.place}")
         return found
     removal = next((each for each in store.removals() if each.name == key), None)
     if removal is not None:

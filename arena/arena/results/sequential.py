@@ -138,7 +138,7 @@ class SprtBook:
         """
         record = self._store.tournament(self._id)
         if record is None:
-            raise ArenaError(f"tournament {self._id} is no longer in {self._store.path}")
+            raise ArenaError(f"tournament {self._id} is no longer in {self._store.place}")
         change = self._store.last_change(self._id)
         if change != self._change:
             # Any match may have become void, or count again.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import StoreError
-from arena.home import cache, home, store_path
+from arena.home import cache, home, store_file
 from arena.own import interpreter
 from arena.sandbox.runtimes import runtime_files, script_programs
 from arena_plugins.entries import BOTS, list_plugins
@@ -101,10 +101,12 @@ def _joined(one: Readable, other: Readable) -> Readable:
 
 
 def _arenas_own() -> list[Path]:
-    own = [home(), cache()]
+    # libpq reads the passwords of servers from these files.
+    own = [home(), cache(), *(Path(name).expanduser() for name in ("~/.pgpass", "~/.pg_service.conf"))]
     # If the store is not a file, there is no file to hide.
     with suppress(StoreError):
-        own.append(store_path())
+        file = store_file()
+        own += [] if file is None else [file]
     return [Path(os.path.realpath(path)) for path in own]
 
 

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 
 from arena.errors import ArenaError
-from arena.home import open_store, store_errors, store_path
+from arena.home import open_store, store_errors, store_file
 from arena.watching.query import BUSY_MS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class StoreVersion:
         self._lock = Lock()
         self._stack = ExitStack()
         self._store: Store | None = None
-        self._file: tuple[int, int] = (0, 0)
+        self._file: tuple[int, int] | None = (0, 0)
         self._num_opened = 0
 
     def now(self) -> Version | None:
@@ -63,12 +63,14 @@ class StoreVersion:
             self._forget()
 
     def _look(self) -> Version:
-        found = store_path(self._option).stat()
-        if self._store is None or (found.st_dev, found.st_ino) != self._file:
+        file = store_file(self._option)
+        found = None if file is None else file.stat()
+        identity = None if found is None else (found.st_dev, found.st_ino)
+        if self._store is None or identity != self._file:
             self._forget()
             opened = open_store(self._option, read_only=True, create=False, busy_ms=BUSY_MS)
             self._store = self._stack.enter_context(opened)
-            self._file = (found.st_dev, found.st_ino)
+            self._file = identity
             self._num_opened += 1
         with store_errors():
             return self._num_opened, self._store.data_version()

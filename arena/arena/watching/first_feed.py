@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from arena.errors import ArenaError
-from arena.home import has_store, store_errors, store_path
+from arena.home import has_store, store_errors, store_place
 from arena.watching.feed import Batch, Health
 from arena.watching.query import Query
 
@@ -56,7 +56,7 @@ class FirstFeed:
         self._query.check()
         if not self._has_said:
             self._has_said = True
-            name = store_path(self._option).name
+            name = store_place(self._option).name
             return Batch(health=Health(store=name, is_read_only=self._is_read_only))
         if self._store is None and not has_store(self._option):
             return None

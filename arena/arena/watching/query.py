@@ -20,13 +20,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from arena.errors import ArenaError, StoreError
-from arena.home import has_store, open_store, store_path
+from arena.home import has_store, open_store, store_place
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
-from arena_db.errors import AccessError, LockedError, MissingError, MovedError
+from arena_db.errors import AccessError, AwayError, LockedError, MissingError, MovedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from arena_db.backend.places import Place
     from arena_db.store import Store
 
 _Content = TypeVar("_Content")
@@ -139,13 +140,13 @@ class Query:
         self.check()
         if not isinstance(error, StoreError) or isinstance(error, StoreLost):
             return error
-        text = _lost(error.__cause__, name or store_path(self._option).name)
+        text = _lost(error.__cause__, name or store_place(self._option).name)
         return StoreLost(text) if text else error
 
-    def _place(self) -> Path:
-        """Return the path of the store, where one is or should be."""
+    def _place(self) -> Place:
+        """Return the place of the store, where one is or should be."""
         try:
-            path = store_path(self._option)
+            path = store_place(self._option)
             if not self._is_expected and not has_store(self._option):
                 raise NoStoreYet(f"nothing has been played yet, so there is no store ({path})")
         except OSError as error:
@@ -240,7 +241,10 @@ def answer_of(
 
 def _lost(cause: BaseException | None, name: str) -> str:
     """Return what a viewer says of an error of a store; empty where it will not pass by itself."""
-    if isinstance(cause, MovedError) and cause.is_replaced:
+    away = cause.__cause__ if isinstance(cause, MissingError) else cause
+    if isinstance(away, AwayError):
+        what = "is away"
+    elif isinstance(cause, MovedError) and cause.is_replaced:
         what = "was replaced by another file"
     elif isinstance(cause, MissingError | MovedError):
         what = "is gone (moved or deleted)"

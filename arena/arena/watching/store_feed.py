@@ -277,8 +277,8 @@ class StoreFeed:
             self._uid = record.uid
             return record
         if self._uid:
-            raise StoreLost(f"store {store.path.name} no longer has this tournament; looking again")
-        raise ArenaError(f"tournament {self._tournament} is no longer in {store.path}")
+            raise StoreLost(f"store {store.place.name} no longer has this tournament; looking again")
+        raise ArenaError(f"tournament {self._tournament} is no longer in {store.place}")
 
     def _hear(self, events: Iterable[Event]) -> None:
         """Remember what runs, and when the coordinator was last heard of."""
@@ -308,7 +308,7 @@ class StoreFeed:
         elif self._record(store).state in ("running", "preparing"):
             until = NOBODY
         self._health = Health(
-            store=store.path.name,
+            store=store.place.name,
             heartbeat_t=beat_t,
             lease_until=until,
             is_silent=is_silent,

@@ -52,7 +52,7 @@ def read_tournament(option: str | None, name: str) -> TournamentRow:
     with open_store(option, read_only=True, create=False) as store:
         record = store.tournament(name)
         if record is None:
-            raise ArenaError(f"{name} is no longer in {store.path}")
+            raise ArenaError(f"{name} is no longer in {store.place}")
         return tournament_row(store, record)
 
 

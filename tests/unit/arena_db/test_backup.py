@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db import backup as backups
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite import backup as backups
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import AccessError, DamagedError, DatabaseError, TakenError
 from arena_db.files import _mark  # pyright: ignore[reportPrivateUsage] - what parts of other processes are named by
 from arena_db.owner import current_owner
@@ -22,12 +22,14 @@ from stores import add_cup, break_index
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.sqlite
+
 
 def test_a_backup_of_a_store_in_use(store: Store, tmp_path: Path) -> None:
     cup = add_cup(store)
     store.save([cup.match(1), cup.match(2)])
     target = tmp_path / "kept 100%41.db"
-    with closing(open_raw(Settings(path=store.path))) as other:
+    with closing(open_raw(FileSettings(place=store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
         other.execute("UPDATE matches SET reason = 'not committed'")
         store.backup(target)
@@ -119,7 +121,7 @@ def test_a_name_that_is_taken_meanwhile(
 ) -> None:
     target, usual = tmp_path / "copy.db", backups.copy_whole
 
-    def copy_late(settings: Settings, part: Path) -> None:
+    def copy_late(settings: FileSettings, part: Path) -> None:
         usual(settings, part)
         target.write_text("mine")
 

@@ -108,7 +108,7 @@ def test_numbers_that_nobody_has_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_store_answers_nothing_more(store: Store) -> None:
-    with Store.open(store.path, read_only=True) as reader:
+    with Store.open(store.place, read_only=True) as reader:
         assert reader.data_version()
         reader.interrupt()
         for ask in (reader.bots, reader.data_version, lambda: reader.matches(ALL)):

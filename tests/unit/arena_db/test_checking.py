@@ -61,7 +61,7 @@ WHOLE = [
     ([EVENT.format(1, "NULL", 0, "{", 1)], "event 1 has a payload"),
     ([EVENT.format(1, "NULL", 2, "", 1)], "event 1 has an attempt without a match"),
     ([EVENT.format(1, 1, 0, "", -1)], "event 1 has an attempt without a match, or a time before"),
-    (["INSERT INTO live_pruned VALUES (1, 7)"], "event 7 has a number that was not given yet"),
+    ([EVENT.format(7, 1, 0, "", 1)], "event 7 has a number that was not given yet"),
     (["INSERT INTO seals VALUES (1, 'all', 0, zeroblob(32))"], "a seal of an unknown part, all"),
     (["DELETE FROM seals WHERE part = 'fields'"], "tournament rr-1 is not as it was stored"),
     (["UPDATE matches SET reason = 'another' WHERE id = 2"], "match #2 is not as it was stored"),
@@ -192,7 +192,7 @@ def test_a_broken_index(store: Store, filled: Path) -> None:
 def test_a_long_list_is_cut(store: Store) -> None:
     cup = add_cup(store, num=60)
     store.save([cup.match(number, match_hash=f"{number:064x}") for number in range(1, 61)])
-    tamper(store.path, "UPDATE tallies SET num_matches = 0", "UPDATE matches SET fault = 'x'")
+    tamper(store.place, "UPDATE tallies SET num_matches = 0", "UPDATE matches SET fault = 'x'")
     faults = store.check()
     assert len([fault for fault in faults if "as it was stored" in fault]) == 20
     assert faults.count("more of the same kind") == 1

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db import engine
-from arena_db.engine import Settings, open_raw, writer_lock
+from arena_db.backend.lite import engine
+from arena_db.backend.lite.engine import FileSettings, open_raw, writer_lock
 from arena_db.errors import AccessError, LockedError, RefusedError
 from arena_db.models import COMMAND_KINDS
 from arena_db.store import Store
@@ -52,7 +52,7 @@ def test_an_answer_is_given_once(store: Store) -> None:
 def test_a_viewer_asks(store: Store) -> None:
     add_cup(store)
     log = store.path.with_name("arena.db-wal")
-    with Store.open(store.path, read_only=True) as viewer:
+    with Store.open(store.place, read_only=True) as viewer:
         size = log.stat().st_size
         number = viewer.ask(1, "pause")
         assert log.stat().st_size > size, "nothing was folded back"
@@ -68,10 +68,10 @@ def test_a_viewer_asks(store: Store) -> None:
 def test_nobody_else_has_the_store_open(store: Store) -> None:
     add_cup(store)
     store.close()
-    with Store.open(store.path, read_only=True) as viewer:
+    with Store.open(store.place, read_only=True) as viewer:
         viewer.ask(1, "stop")
         assert store.path.with_name("arena.db-wal").stat().st_size > 0
-    with Store.open(store.path) as coordinator:
+    with Store.open(store.place) as coordinator:
         assert [command.kind for command in coordinator.take_commands(1)] == ["stop"]
 
 
@@ -89,10 +89,10 @@ def test_refused(store: Store, tournament: int, kind: str, payload: str) -> None
 
 def test_asking_waits_for_the_writer_but_not_for_ever(store: Store) -> None:
     add_cup(store)
-    with closing(open_raw(Settings(path=store.path))) as other:
+    with closing(open_raw(FileSettings(place=store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
         with (
-            Store.open(store.path, read_only=True, busy_ms=20) as viewer,
+            Store.open(store.place, read_only=True, busy_ms=20) as viewer,
             pytest.raises(LockedError, match="locked by another process"),
         ):
             viewer.ask(1, "stop")
@@ -102,8 +102,8 @@ def test_one_writer_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> 
     add_cup(store)
     store.close()
     monkeypatch.setattr(engine, "SAFE_SQLITE", (99, 0, 0))
-    with Store.open(store.path, read_only=True, busy_ms=20) as viewer:
-        with writer_lock(Settings(path=store.path)), pytest.raises(LockedError):
+    with Store.open(store.place, read_only=True, busy_ms=20) as viewer:
+        with writer_lock(FileSettings(place=store.path)), pytest.raises(LockedError):
             viewer.ask(1, "stop")
         assert viewer.ask(1, "stop") == 1
 
@@ -115,7 +115,7 @@ def test_a_store_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPa
             # Root may write anything: the library is asked for a connection that may not.
             uri = f"{path.as_uri()}?mode=ro"
 
-            def may_only_read(_settings: Settings, *, create: bool) -> str:
+            def may_only_read(_settings: FileSettings, *, create: bool) -> str:
                 assert not create
                 return uri
 

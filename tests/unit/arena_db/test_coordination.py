@@ -14,8 +14,8 @@ import pytest
 
 from arena_db import coordination
 from arena_db import owner as owners
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.clock import now
-from arena_db.engine import Settings, open_raw
 from arena_db.errors import DamagedError, LeaseLostError, RefusedError
 from arena_db.owner import Owner, current_owner, is_alive
 from arena_db.points import RatingPoint, SeatRating
@@ -49,7 +49,7 @@ def claim(store: Store, tournament: int, owner: Owner, *, expires_s: float = 60)
 
 def silence(store: Store, seconds: float) -> None:
     """Date the last write of every holder back by so long."""
-    tamper(store.path, f"UPDATE leases SET beat_at = beat_at - {seconds}")  # noqa: S608 - a number of this test
+    tamper(store.place, f"UPDATE leases SET beat_at = beat_at - {seconds}")  # noqa: S608 - a number of this test
 
 
 def test_a_lease_has_one_owner(store: Store) -> None:
@@ -89,7 +89,7 @@ def test_viewers_see_who_has_a_lease_and_whether_it_lives(store: Store) -> None:
     assert store.lease(tournament) is None
     for owner, is_alive_ in ((current_owner(), True), (gone(), False), (ELSEWHERE, True)):
         held = claim(store, tournament, owner)
-        with Store.open(store.path, read_only=True) as viewer:
+        with Store.open(store.place, read_only=True) as viewer:
             lease = viewer.lease(tournament)
         assert lease is not None
         assert (lease.owner, lease.is_alive, lease.is_silent) == (owner, is_alive_, False)
@@ -139,7 +139,7 @@ def test_a_beat_of_the_holder_renews_its_lease(store: Store) -> None:
 
 def test_a_fence_that_cannot_be_read_is_damage(store: Store) -> None:
     held = claim(store, add_cup(store).record.id, OTHER)
-    tamper(store.path, "ALTER TABLE leases RENAME COLUMN epoch TO era")
+    tamper(store.place, "ALTER TABLE leases RENAME COLUMN epoch TO era")
     with pytest.raises(DamagedError, match="no such column"):
         held.set_state(1, "stopped")
 
@@ -174,7 +174,7 @@ def test_nothing_is_written_once_another_has_taken_over(store: Store, write: str
     before = contents(store)
     with pytest.raises(LeaseLostError, match="rr-1 was taken over by pid 1 on elsewhere"):
         writes[write](old, cup)
-    tamper(store.path, "DELETE FROM commands")
+    tamper(store.place, "DELETE FROM commands")
     assert contents(store) == before
     writes[write](new, cup)
     old.close()
@@ -184,7 +184,7 @@ def test_nothing_is_written_once_another_has_taken_over(store: Store, write: str
 
 def contents(store: Store) -> dict[str, list[object]]:
     """Return all rows of all tables."""
-    with closing(open_raw(Settings(path=store.path, read_only=True))) as raw:
+    with closing(open_raw(FileSettings(place=store.path, read_only=True))) as raw:
         names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {name: raw.execute(f"SELECT * FROM {name}").fetchall() for name in names}  # noqa: S608 - names of our tables
 
@@ -275,10 +275,10 @@ def test_a_store_that_was_left_is_looked_at(store: Store, owner: str) -> None:
     tournament = add_cup(store).record.id
     holder, seconds = (gone(), 60) if owner == "dead" else (ELSEWHERE, 0)
     assert store.claim(tournament, holder, expires_s=seconds)
-    tamper(store.path, "UPDATE tournaments SET num_done = 5")
+    tamper(store.place, "UPDATE tournaments SET num_done = 5")
     with pytest.raises(DamagedError, match=r"ended suddenly.*counts 5 planned.*arena db restore"):
         store.claim(tournament, OTHER)
-    tamper(store.path, "UPDATE tournaments SET num_done = 0")
+    tamper(store.place, "UPDATE tournaments SET num_done = 0")
     assert store.claim(tournament, OTHER)
 
 
@@ -286,7 +286,7 @@ def test_a_store_that_is_taken_over_is_looked_at(store: Store) -> None:
     tournament = add_cup(store).record.id
     claim(store, tournament, current_owner())
     silence(store, 31)
-    tamper(store.path, "UPDATE tournaments SET num_done = 5")
+    tamper(store.place, "UPDATE tournaments SET num_done = 5")
     assert store.claim(tournament, OTHER) is None
     with pytest.raises(DamagedError, match="counts 5 planned"):
         store.claim(tournament, OTHER, take_over=True)
@@ -295,7 +295,7 @@ def test_a_store_that_is_taken_over_is_looked_at(store: Store) -> None:
 def test_a_store_that_was_given_back_is_not(store: Store) -> None:
     tournament = add_cup(store).record.id
     claim(store, tournament, gone()).release()
-    tamper(store.path, "UPDATE tournaments SET num_done = 5")
+    tamper(store.place, "UPDATE tournaments SET num_done = 5")
     assert store.claim(tournament, current_owner())
     assert store.claim(tournament, current_owner())
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import LargeBinary, Table
 
 from arena_db import seals
+from arena_db.backend.lite.engine import FileSettings, make_migration_engine
 from arena_db.checking import find_faults
-from arena_db.engine import Settings, make_migration_engine
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.models import metadata
 from arena_db.points import RatingPoint, SeatRating
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Column, Connection
+
+pytestmark = pytest.mark.sqlite
 
 OTHERS = {
     "bots.content": "c" * 64,
@@ -71,7 +73,7 @@ HARMLESS = {
     "tournaments.archived_at": "whether lists show it: its matches count all the same",
     **{
         f"leases.{name}": _HELD
-        for name in ("uuid", "host", "boot_id", "pid", "pid_start", "epoch", "beat_at")
+        for name in ("uuid", "host", "boot_id", "pid", "pid_start", "epoch", "beat_at", "last_seq")
     },
     **{
         f"removals.{name}": _GONE
@@ -93,7 +95,7 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]
     path = tmp_path_factory.mktemp("edits") / "arena.db"
     with Store.open(path, fast=True) as store:
         fill(store)
-    with make_migration_engine(Settings(path=path)).connect() as connection:
+    with make_migration_engine(FileSettings(place=path)).connect() as connection:
         assert find_faults(connection, quick=False) == []
         connection.rollback()
         yield connection
@@ -125,7 +127,7 @@ def fill(store: Store) -> None:
     store.add_token("anna", bytes(32), "viewer", expires_at=2.0)
     store.note_use(1, 20_000)
     with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - 10,000 events make one
-        connection.exec_driver_sql("INSERT INTO live_pruned VALUES (1, 1)")
+        connection.exec_driver_sql("UPDATE leases SET pruned_seq = 1 WHERE tournament_id = 1")
         # As a merge and a removal leave them.
         connection.exec_driver_sql("INSERT INTO origins VALUES (2, 'lab.db', 1.0)")
         gone = ("9" * 32, "old", "old.db", 9, 9, "anna@lab", 1.0)
@@ -170,7 +172,7 @@ def test_every_column(connection: Connection, table: Table) -> None:
 @pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
 def test_every_row(connection: Connection, table: Table) -> None:
     """A row that is gone is named, too, where anything follows from it."""
-    may_go = {"commands", "live_events", "live_pruned", "analyses", "remarks", "removals", "tokens"}
+    may_go = {"commands", "live_events", "analyses", "remarks", "removals", "tokens"}
     connection.exec_driver_sql(f"DELETE FROM {table.name}")  # noqa: S608
     faults = find_faults(connection, quick=False)
     connection.rollback()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db import engine
-from arena_db.engine import Settings, find_driver, writer_lock
+from arena_db.backend.lite import engine
+from arena_db.backend.lite.engine import FileSettings, find_driver, writer_lock
 from arena_db.errors import AccessError, LockedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -18,6 +18,8 @@ from stores import add_cup
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def test_a_safe_python_needs_no_other_library(monkeypatch: pytest.MonkeyPatch) -
 def test_one_safe_library_is_loaded_and_no_other(tmp_path: Path) -> None:
     script = """
 import sys
-from arena_db import engine
+from arena_db.backend.lite import engine
 engine.SAFE_SQLITE = (3, 0, 0)
 name = engine.find_driver().module.__name__
 assert name == "sqlite3" or "sqlite3" not in sys.modules, name
@@ -60,7 +62,7 @@ def test_without_a_safe_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 _SINGLE_WRITER = """
 import sys
-from arena_db import engine
+from arena_db.backend.lite import engine
 engine.SAFE_SQLITE = (99, 0, 0)
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -86,11 +88,11 @@ def test_one_writer_at_a_time(path: Path) -> None:
 
 @pytest.mark.usefixtures("old_library")
 def test_the_lock_keeps_others_out(path: Path) -> None:
-    settings = Settings(path=path, busy_ms=20)
+    settings = FileSettings(place=path, busy_ms=20)
     order: list[str] = []
 
     def write() -> None:
-        with writer_lock(Settings(path=path)):
+        with writer_lock(FileSettings(place=path)):
             order.append("second")
 
     with writer_lock(settings):
@@ -107,11 +109,11 @@ def test_the_lock_keeps_others_out(path: Path) -> None:
 def test_writers_of_an_old_library(store: Store) -> None:
     # The settings of this store were made before, with the safe library; only a new one takes the lock.
     store.close()
-    with Store.open(store.path, busy_ms=50) as locking, writer_lock(Settings(path=store.path)):
+    with Store.open(store.place, busy_ms=50) as locking, writer_lock(FileSettings(place=store.path)):
         with pytest.raises(LockedError):
             add_cup(locking)
         assert locking.tournaments() == []
-    with Store.open(store.path) as locking:
+    with Store.open(store.place) as locking:
         cup = add_cup(locking)
         assert locking.save([cup.match(1)]) == 1
         assert locking.check() == []
@@ -119,6 +121,6 @@ def test_writers_of_an_old_library(store: Store) -> None:
 
 @pytest.mark.usefixtures("old_library")
 def test_no_place_for_a_lock(path: Path) -> None:
-    settings = Settings(path=path.parent / "nowhere" / "arena.db")
+    settings = FileSettings(place=path.parent / "nowhere" / "arena.db")
     with pytest.raises(AccessError), writer_lock(settings):
         pass

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import event
 
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -32,14 +32,16 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+pytestmark = pytest.mark.sqlite
+
 ALL = MatchFilter(rated_only=False)
 
 
 def test_locked_by_another_process(store: Store) -> None:
     cup = add_cup(store)
     with (
-        Store.open(store.path, busy_ms=20) as waiting,
-        closing(open_raw(Settings(path=store.path))) as other,
+        Store.open(store.place, busy_ms=20) as waiting,
+        closing(open_raw(FileSettings(place=store.path))) as other,
     ):
         other.execute("BEGIN IMMEDIATE")
         for write in (
@@ -55,7 +57,7 @@ def test_locked_by_another_process(store: Store) -> None:
 
 def test_a_writer_waits_for_the_other(store: Store) -> None:
     cup = add_cup(store)
-    with closing(open_raw(Settings(path=store.path))) as other:
+    with closing(open_raw(FileSettings(place=store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
         saving = threading.Thread(target=lambda: store.save([cup.match(1)]))
         saving.start()
@@ -176,7 +178,7 @@ def test_a_store_is_created_once(path: Path) -> None:
 
 def _begin(path: Path) -> Any:  # noqa: ANN401 — a connection of one of two libraries
     """Return a connection that holds an empty file as one does that makes the first tables."""
-    raw = Settings(path=path).driver.module.connect(path, isolation_level=None, check_same_thread=False)
+    raw = FileSettings(place=path).driver.module.connect(path, isolation_level=None, check_same_thread=False)
     raw.execute("BEGIN IMMEDIATE")
     return raw
 

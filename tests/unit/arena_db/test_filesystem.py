@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db import filesystem
+from arena_db.backend.lite import filesystem
+from arena_db.backend.lite.filesystem import network_type
 from arena_db.errors import UnsupportedError
-from arena_db.filesystem import network_type
 from arena_db.store import Store
 from stores import add_cup
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.fixture
@@ -62,13 +64,13 @@ def test_a_store_there_is_refused(store: Store, mounts: Path) -> None:
     folder = store.path.parent
     mount(mounts, folder, "nfs")
     for open_it in (
-        lambda: Store.open(store.path),
+        lambda: Store.open(store.place),
         lambda: Store.open(folder / "new.db"),
-        lambda: Store.open(store.path, read_only=True),
+        lambda: Store.open(store.place, read_only=True),
     ):
         with pytest.raises(UnsupportedError, match=r"network file system \(nfs\).*ARENA_HOME"):
             open_it()
     assert not (folder / "new.db").exists()
     store.close()
-    with Store.open(store.path, read_only=True) as copy:
+    with Store.open(store.place, read_only=True) as copy:
         assert len(copy.tournaments()) == 1, "nobody writes a store without a log"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena_db import log
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite import log
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from stores import add_cup
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena_db.store import Store
+
+pytestmark = pytest.mark.sqlite
 
 KIB = 1 << 10
 
@@ -34,7 +36,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def reading(path: Path) -> Generator[Any]:
     """Give a connection in the middle of a transaction that reads."""
-    with closing(open_raw(Settings(path=path, read_only=True))) as raw:
+    with closing(open_raw(FileSettings(place=path, read_only=True))) as raw:
         raw.execute("BEGIN")
         raw.execute("SELECT count(*) FROM tournaments").fetchall()
         yield raw
@@ -102,9 +104,9 @@ def test_a_reader_that_stands_still(store: Store, monkeypatch: pytest.MonkeyPatc
 
 _READING = """
 import sys
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from pathlib import Path
-raw = open_raw(Settings(path=Path(sys.argv[1]), read_only=True))
+raw = open_raw(FileSettings(place=Path(sys.argv[1]), read_only=True))
 raw.execute("BEGIN")
 raw.execute("SELECT * FROM tournaments").fetchall()
 print("reads", flush=True)

@@ -18,8 +18,9 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from arena_db import migrate, models, opening
-from arena_db.engine import Settings, make_migration_engine, open_raw, writing
+from arena_db import migrate, models
+from arena_db.backend.lite import opening
+from arena_db.backend.lite.engine import FileSettings, make_migration_engine, open_raw, writing
 from arena_db.errors import DamagedError, OlderError, UnsupportedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -30,6 +31,8 @@ from stores import add_cup
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+pytestmark = pytest.mark.sqlite
 
 REVISIONS = migrate.known_revisions()
 NEXT = '''
@@ -61,7 +64,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
 
 def statements(path: Path) -> dict[str, list[str]]:
     """Give what made each table and index of a store, with its columns in order."""
-    with closing(open_raw(Settings(path=path))) as raw:
+    with closing(open_raw(FileSettings(place=path))) as raw:
         found = raw.execute(
             "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
         ).fetchall()
@@ -77,14 +80,14 @@ def statements(path: Path) -> dict[str, list[str]]:
 
 
 def test_migrations_make_the_tables_of_the_models(store: Store, path: Path) -> None:
-    settings = Settings(path=path.with_name("migrated.db"))
+    settings = FileSettings(place=path.with_name("migrated.db"))
     with writing(make_migration_engine(settings), settings) as connection:
         migrate.upgrade(connection)
-    assert statements(settings.path) == statements(store.path)
+    assert statements(settings.place) == statements(store.path)
 
 
 def test_nothing_is_left_to_migrate(store: Store) -> None:
-    with make_migration_engine(Settings(path=store.path)).connect() as connection:
+    with make_migration_engine(FileSettings(place=store.path)).connect() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, models.metadata) == []
 
@@ -96,7 +99,7 @@ def test_the_head_is_the_revision_of_the_models() -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_from_every_revision(path: Path, revision: str) -> None:
-    settings = Settings(path=path)
+    settings = FileSettings(place=path)
     with writing(make_migration_engine(settings), settings) as connection:
         migrate.upgrade(connection, revision)
     with Store.open(path) as store:
@@ -110,7 +113,7 @@ def test_down_and_up_again(path: Path) -> None:
     before = statements(path)
     config = Config()
     config.set_main_option("script_location", str(migrate.script_location()))
-    settings = Settings(path=path)
+    settings = FileSettings(place=path)
     with writing(make_migration_engine(settings), settings) as connection:
         config.attributes["connection"] = connection
         from alembic import command
@@ -128,14 +131,14 @@ def test_an_older_store_is_upgraded_after_a_backup(store: Store, next_version: C
     store.close()
     next_version()
     with pytest.raises(OlderError, match="arena db upgrade"):
-        Store.open(store.path, read_only=True)
-    with Store.open(store.path) as upgraded:
+        Store.open(store.place, read_only=True)
+    with Store.open(store.place) as upgraded:
         assert [match.number for match in upgraded.matches(MatchFilter())] == [2, 1]
         assert upgraded.entrants(1) == cup.entrants
     assert "note TEXT" in str(statements(store.path)["tournaments"])
     (backup,) = store.path.parent.glob("arena.db.*.bak")
     assert "note" not in str(statements(backup)["tournaments"])
-    with Store.open(store.path) as again:
+    with Store.open(store.place) as again:
         assert len(again.matches(MatchFilter())) == 2
     assert len(list(store.path.parent.glob("*.bak"))) == 1
 
@@ -152,14 +155,14 @@ def test_an_upgrade_that_would_lose_rows(
     before = statements(store.path)
     next_version(more)
     with pytest.raises(DamagedError, match="stays as it was"):
-        Store.open(store.path)
+        Store.open(store.place)
     assert statements(store.path) == before
 
 
 def test_another_process_was_faster(path: Path) -> None:
     Store.open(path).close()
     before = path.read_bytes()
-    opening._make_tables(Settings(path=path))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — after the look of the other
+    opening._make_tables(FileSettings(place=path))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — after the look of the other
     assert path.read_bytes() == before
 
 

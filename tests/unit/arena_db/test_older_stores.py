@@ -14,8 +14,9 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
-from arena_db import live, migrate, opening
-from arena_db.engine import Settings, find_driver, make_migration_engine, writing
+from arena_db import live, migrate
+from arena_db.backend.lite import opening
+from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, writing
 from arena_db.errors import OlderError, TakenError
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import LiveEvent, MatchFilter
@@ -24,6 +25,8 @@ from stores import Cup, add_cup, tamper
 
 if TYPE_CHECKING:
     from arena_db.records import StoredMatch, Tally
+
+pytestmark = pytest.mark.sqlite
 
 SQL = Path(__file__).with_name("store-0001.sql")
 """Two tournaments with void attempts, a repeat, faults and requests, as the first version stored them."""
@@ -45,7 +48,7 @@ def everything(path: Path) -> tuple[list[StoredMatch], list[Tally]]:
 
 
 def downgrade(path: Path, revision: str) -> None:
-    settings = Settings(path=path)
+    settings = FileSettings(place=path)
     config = Config()
     config.set_main_option("script_location", str(migrate.script_location()))
     with writing(make_migration_engine(settings), settings) as connection:
@@ -105,7 +108,7 @@ def test_it_goes_on_where_it_was(old: Path) -> None:
             1_750_000_001.0,
             1_750_000_002.0,
         )
-        assert store.append_events([]) == 0
+        assert store.snapshot(1).seq == 0
 
 
 def test_two_upgrades_in_one_second(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,9 +168,9 @@ def test_what_0004_does_not_know(store: Store) -> None:
     assert store.check() == []
     before = store.matches(ALL)
     store.close()
-    tamper(store.path, "UPDATE matches SET reason = 'another' WHERE number = 5")
+    tamper(store.place, "UPDATE matches SET reason = 'another' WHERE number = 5")
     downgrade(store.path, "0004")
-    with Store.open(store.path) as again:
+    with Store.open(store.place) as again:
         assert again.check() == ["match #6 is not as it was stored"]
         after = again.matches(ALL)
     assert [match.termination for match in reversed(before)] == [
@@ -192,15 +195,15 @@ def test_numbers_of_events_go_on_after_an_upgrade(tmp_path: Path) -> None:
     event = LiveEvent(tournament=1, number=None, kind="state", t=1.0)
     with Store.open(path) as store:
         add_cup(store)
-        assert store.append_events([event] * 3) == 3
+        assert store.append_events([event] * 3) == {1: 3}
         with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as a new owner does
             live.forget(connection, 1)
     downgrade(path, "0012")
     with Store.open(path) as store:
-        assert store.append_events([replace(event, kind="voided"), replace(event, kind="entrant")]) == 5
-        assert [each.seq for each in store.events_after(3).events] == [4, 5]
+        assert store.append_events([replace(event, kind="voided"), replace(event, kind="entrant")]) == {1: 5}
+        assert [each.seq for each in store.events_after(3, tournament=1).events] == [4, 5]
         assert store.check() == []
     downgrade(path, "0012")
     with Store.open(path) as store:
-        assert store.append_events([event]) == 6
+        assert store.append_events([event]) == {1: 6}
         assert store.check() == []

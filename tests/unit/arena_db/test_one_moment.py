@@ -27,7 +27,7 @@ def _num_matches(store: Store) -> int:
 def test_all_queries_see_the_first_one(store: Store) -> None:
     cup = add_cup(store)
     store.save([cup.match(1)])
-    with Store.open(store.path, read_only=True) as reader:
+    with Store.open(store.place, read_only=True) as reader:
         with reader.at_one_moment():
             assert _num_matches(reader) == 1
             store.save([cup.match(2)])
@@ -39,7 +39,7 @@ def test_all_queries_see_the_first_one(store: Store) -> None:
 
 def test_the_moment_is_that_of_the_first_query(store: Store) -> None:
     cup = add_cup(store)
-    with Store.open(store.path, read_only=True) as reader, reader.at_one_moment():
+    with Store.open(store.place, read_only=True) as reader, reader.at_one_moment():
         store.save([cup.match(1)])
         assert _num_matches(reader) == 1
 
@@ -47,7 +47,7 @@ def test_the_moment_is_that_of_the_first_query(store: Store) -> None:
 def test_other_threads_see_what_is_new(store: Store) -> None:
     cup = add_cup(store)
     found: list[int] = []
-    with Store.open(store.path, read_only=True) as reader, reader.at_one_moment():
+    with Store.open(store.place, read_only=True) as reader, reader.at_one_moment():
         assert _num_matches(reader) == 0
         store.save([cup.match(1)])
         other = threading.Thread(target=lambda: found.append(_num_matches(reader)))
@@ -82,7 +82,7 @@ def test_a_leaderboard_beside_a_run(store: Store, monkeypatch: pytest.MonkeyPatc
         return sums(reader, game, pool)
 
     monkeypatch.setattr(Store, "pool_sums", sums_later)
-    with Store.open(store.path, read_only=True) as reader:
+    with Store.open(store.place, read_only=True) as reader:
         rated = rate(reader, Condition())
     assert rated is not None
     for row in rated.tables[0].rows:

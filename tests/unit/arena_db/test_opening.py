@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from arena_db import engine, opening
-from arena_db.engine import Settings, open_raw
+from arena_db.backend import places
+from arena_db.backend.lite import engine
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -29,6 +30,8 @@ from arena_db.records import MatchFilter
 from arena_db.store import Store
 from children import run_child
 from stores import add_cup, tamper
+
+pytestmark = pytest.mark.sqlite
 
 ALL = MatchFilter(rated_only=False)
 
@@ -72,9 +75,9 @@ def test_devices_and_pipes_are_no_places(tmp_path: Path) -> None:
 
 def test_places(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
-    assert opening.find_path("a.db") == path.with_name("a.db")
-    assert opening.find_path(f"sqlite:///{path}") == path
-    assert opening.find_path("sqlite:///a.db") == path.with_name("a.db")
+    assert places.find_place("a.db") == path.with_name("a.db")
+    assert places.find_place(f"sqlite:///{path}") == path
+    assert places.find_place("sqlite:///a.db") == path.with_name("a.db")
     for url in ("postgresql://user:secret@host/db", "mysql+pymysql://host/db", "sqlite://host/a.db"):
         with pytest.raises(UnsupportedError, match="not supported yet; give a file") as caught:
             Store.open(url)
@@ -98,7 +101,7 @@ def test_missing(path: Path) -> None:
 
 
 def test_foreign(path: Path) -> None:
-    tamper_settings = Settings(path=path)
+    tamper_settings = FileSettings(place=path)
     open_raw(tamper_settings, create=True).close()
     tamper(path, "CREATE TABLE notes (text)", "INSERT INTO notes VALUES ('mine')")
     before = path.read_bytes()
@@ -112,10 +115,10 @@ def test_foreign(path: Path) -> None:
 
 
 def test_newer(store: Store) -> None:
-    tamper(store.path, "UPDATE alembic_version SET version_num = '9999'")
+    tamper(store.place, "UPDATE alembic_version SET version_num = '9999'")
     for read_only in (True, False):
         with pytest.raises(NewerError, match=r"pip install -U bot-arena"):
-            Store.open(store.path, read_only=read_only)
+            Store.open(store.place, read_only=read_only)
 
 
 @pytest.mark.parametrize("place", [0.02, 0.5])
@@ -132,7 +135,7 @@ def test_damaged(store: Store, place: float) -> None:
 
 
 def test_without_a_readable_revision(store: Store) -> None:
-    with closing(open_raw(Settings(path=store.path))) as raw:
+    with closing(open_raw(FileSettings(place=store.path))) as raw:
         (page,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
     store.close()
     content = bytearray(store.path.read_bytes())
@@ -140,7 +143,7 @@ def test_without_a_readable_revision(store: Store) -> None:
     store.path.write_bytes(content)
     for read_only in (True, False):
         with pytest.raises(DamagedError, match="arena db check"):
-            Store.open(store.path, read_only=read_only)
+            Store.open(store.place, read_only=read_only)
     assert store.path.read_bytes() == content
 
 
@@ -161,19 +164,19 @@ def test_a_reader_where_nothing_can_be_written(store: Store, monkeypatch: pytest
 
     # Root may write everywhere; the test below asks the system itself.
     monkeypatch.setattr(os, "access", denied)
-    with Store.open(store.path, read_only=True) as beside_a_log:
+    with Store.open(store.place, read_only=True) as beside_a_log:
         assert len(beside_a_log.matches(ALL)) == 1
     store.close()
-    with Store.open(store.path, read_only=True) as alone:
+    with Store.open(store.place, read_only=True) as alone:
         assert len(alone.matches(ALL)) == 1
         assert [file.name for file in store.path.parent.iterdir()] == ["arena.db"]
     with pytest.raises(AccessError, match="may not be written"):
-        Store.open(store.path)
+        Store.open(store.place)
 
 
 def test_a_reader_cannot_write(store: Store) -> None:
     cup = add_cup(store)
-    with Store.open(store.path, read_only=True) as reader:
+    with Store.open(store.place, read_only=True) as reader:
         assert [record.id for record in reader.tournaments()] == [cup.record.id]
         with pytest.raises(DatabaseError, match="readonly"):
             reader.save([cup.match(1)])
@@ -182,12 +185,12 @@ def test_a_reader_cannot_write(store: Store) -> None:
 
 
 def test_a_system_without_write_ahead_logs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def in_memory(_: Settings, *, create: bool) -> str:
+    def in_memory(_: FileSettings, *, create: bool) -> str:
         return f"file:{create}?mode=memory"
 
     monkeypatch.setattr(engine, "_uri", in_memory)
     with pytest.raises(UnsupportedError, match="local disk"):
-        open_raw(Settings(path=path))
+        open_raw(FileSettings(place=path))
 
 
 _AS_NOBODY = """

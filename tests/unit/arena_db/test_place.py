@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import rescue
+from arena_db.backend.lite.spool import Spool
 from arena_db.errors import AccessError, DatabaseError, ForeignError, FullError, MovedError, RefusedError
 from arena_db.owner import current_owner
 from arena_db.records import Remark
 from arena_db.remark_codec import pack_remarks
-from arena_db.spool import Spool
 from arena_db.spool_lines import encode
 from arena_db.store import Store
 from stores import add_cup
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from stores import Cup
+
+pytestmark = pytest.mark.sqlite
 
 
 def remove(path: Path) -> None:
@@ -148,7 +150,7 @@ def take_back(rescued: Path, path: Path) -> None:
 
 
 def test_results_that_found_the_store_locked_are_rescued(store: Store, cup: Cup, tmp_path: Path) -> None:
-    with Store.open(store.path, busy_ms=20) as other:
+    with Store.open(store.place, busy_ms=20) as other:
         fenced = held(other)
         fenced.save([cup.match(1)])
         with store._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
@@ -205,13 +207,13 @@ def test_who_is_no_run_is_not_kept_from_writing(store: Store, cup: Cup) -> None:
 
 def test_a_spooled_result_carries_the_epoch(store: Store, cup: Cup) -> None:
     held(store)
-    with Store.open(store.path, busy_ms=20) as other:
+    with Store.open(store.place, busy_ms=20) as other:
         fenced = held(other)
         with store._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
             assert fenced.save([cup.match(1)]) == 0
         (file,) = Spool(store.path).waiting()
         assert json.loads(file.read_bytes())["epoch"] == 2
-        assert Store.open(store.path).save([]) == 0
+        assert Store.open(store.place).save([]) == 0
     assert [match.number for match in store.tournament_matches(1)] == [1]
 
 

@@ -11,7 +11,7 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import migrate
-from arena_db.engine import Settings, make_migration_engine, writing
+from arena_db.backend.lite.engine import FileSettings, make_migration_engine, writing
 from arena_db.errors import RefusedError
 from arena_db.records import BatchRecord, NewBatch, OpenPlan
 from arena_db.store import Store
@@ -180,7 +180,7 @@ def test_each_tournament_has_a_name_of_its_own_in_the_world(store: Store) -> Non
 def test_marks_that_contradict_the_plan_are_found(store: Store) -> None:
     cup = add_open(store)
     store.add_batch(cup.record.id, batch(1, 4))
-    tamper(store.path, "UPDATE planned SET state = 'dropped' WHERE number = 2")
+    tamper(store.place, "UPDATE planned SET state = 'dropped' WHERE number = 2")
     (fault,) = store.check()
     assert f"tournament {cup.record.name} counts 0 planned matches as dropped, and marks 1" in fault
 
@@ -191,12 +191,12 @@ def test_an_older_version_plays_what_was_begun(store: Store) -> None:
     store.save([cup.match(1), cup.void(2)])
     store.close_plan(cup.record.id, "H0", drops=True, running=[3])
     store.close()
-    settings, config = Settings(path=store.path), Config()
+    settings, config = FileSettings(place=store.path), Config()
     config.set_main_option("script_location", str(migrate.script_location()))
     with writing(make_migration_engine(settings), settings) as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0008")
-    with Store.open(store.path) as again:
+    with Store.open(store.place) as again:
         assert again.check() == []
         assert [match.number for match in again.unplayed(cup.record.id)] == [2, 3]
         record = again.tournament(cup.record.id)

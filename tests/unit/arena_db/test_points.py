@@ -162,7 +162,7 @@ def test_wrong_points_are_found_and_removed(store: Store, cup: Cup, statement: s
     for number, last in ((2, 2), (10, 11), (20, 21)):
         store.add_rating_point(cup.record.id, point(number, last))
     assert store.check() == []
-    tamper(store.path, statement)
+    tamper(store.place, statement)
     faults = [fault for fault in store.check() if "the ratings of tournament" in fault]
     assert faults
     assert any(re.search(said, fault) for fault in faults), faults
@@ -179,6 +179,6 @@ def test_they_come_along_with_a_backup(store: Store, cup: Cup) -> None:
     store.add_rating_point(cup.record.id, point(20, 21))
     store.close()
     Store.restore(backup, store.path)
-    with Store.open(store.path) as restored:
+    with Store.open(store.place) as restored:
         assert numbers(restored) == [2]
         assert restored.check() == []

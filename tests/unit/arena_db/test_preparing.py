@@ -111,7 +111,7 @@ def test_one_that_was_put_away_keeps_its_name(store: Store) -> None:
 def test_whoever_lost_the_lease_begins_nothing(store: Store) -> None:
     record = store.reserve(new(store), current_owner())
     first = held(store, record)
-    tamper(store.path, "UPDATE leases SET beat_at = beat_at - 60")
+    tamper(store.place, "UPDATE leases SET beat_at = beat_at - 60")
     assert store.claim(record.id, OTHER, take_over=True) is not None
     with pytest.raises(LeaseLostError):
         first.begin(record.id, "", [], [])
@@ -125,7 +125,7 @@ def test_whoever_lost_the_lease_begins_nothing(store: Store) -> None:
 def test_a_reason_that_was_edited_is_damage(store: Store) -> None:
     record = store.reserve(new(store), current_owner())
     store.refuse(record.id, "a bot is missing")
-    tamper(store.path, "UPDATE tournaments SET decision = 'no reason' WHERE name = 'cup'")
+    tamper(store.place, "UPDATE tournaments SET decision = 'no reason' WHERE name = 'cup'")
     assert any("cup" in fault for fault in store.check())
 
 

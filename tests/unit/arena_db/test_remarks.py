@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena_db import remark_codec
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, LockedError, RefusedError
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter, Remark
@@ -58,7 +58,7 @@ def said_in(cup: Cup, number: int) -> bytes:
 
 
 def spoil(store: Store, statement: str) -> None:
-    with closing(open_raw(Settings(path=store.path))) as raw:
+    with closing(open_raw(FileSettings(place=store.path))) as raw:
         raw.execute("PRAGMA foreign_keys=OFF")
         raw.execute(statement)
 
@@ -95,9 +95,9 @@ def test_each_attempt_has_its_own(store: Store, cup: Cup) -> None:
 
 def test_remarks_wait_beside_a_locked_store(store: Store, cup: Cup) -> None:
     record = replace(cup.match(1), remarks=said_in(cup, 1))
-    with closing(open_raw(Settings(path=store.path))) as other:
+    with closing(open_raw(FileSettings(place=store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
-        with Store.open(store.path, busy_ms=20) as waiting:
+        with Store.open(store.place, busy_ms=20) as waiting:
             assert waiting.save([record]) == 0
             with pytest.raises(LockedError):
                 waiting.add_analysis(JudgedMatch(match=1, name="solver", plies=(), made_at=0.0))
@@ -107,7 +107,7 @@ def test_remarks_wait_beside_a_locked_store(store: Store, cup: Cup) -> None:
 
 
 def test_a_file_that_waits_may_be_of_a_version_without_remarks(store: Store, cup: Cup, path: Path) -> None:
-    with closing(open_raw(Settings(path=path))) as other:
+    with closing(open_raw(FileSettings(place=path))) as other:
         other.execute("BEGIN IMMEDIATE")
         with Store.open(path, busy_ms=20) as waiting:
             waiting.save([cup.match(1)])

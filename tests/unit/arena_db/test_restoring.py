@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db import restoring
-from arena_db.engine import Settings, open_raw, writer_lock
+from arena_db.backend.lite import restoring
+from arena_db.backend.lite.engine import FileSettings, open_raw, writer_lock
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stores import Cup
+
+pytestmark = pytest.mark.sqlite
 
 ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
 
@@ -104,7 +106,10 @@ def test_a_log_without_its_store_is_moved_too(backup: Path, tmp_path: Path) -> N
 
 
 def test_results_that_wait_go_with_the_old_store(store: Store, cup: Cup, backup: Path) -> None:
-    with closing(open_raw(Settings(path=store.path))) as other, Store.open(store.path, busy_ms=1) as waiting:
+    with (
+        closing(open_raw(FileSettings(place=store.path))) as other,
+        Store.open(store.place, busy_ms=1) as waiting,
+    ):
         other.execute("BEGIN IMMEDIATE")
         waiting.save([cup.match(3)])
         other.execute("ROLLBACK")
@@ -152,7 +157,7 @@ def test_what_is_not_ours_stays(store: Store, backup: Path, tmp_path: Path) -> N
     with pytest.raises(ForeignError, match="move it away first"):
         Store.restore(backup, notes)
     assert notes.read_text().startswith("no database")
-    tamper(store.path, "UPDATE alembic_version SET version_num = '9999'")
+    tamper(store.place, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(NewerError, match="move it away first"):
         Store.restore(backup, store.path)
     assert list(store.path.parent.glob("*.old")) == []
@@ -249,7 +254,10 @@ print(num)
 
 
 def test_killed_between_every_two_steps(store: Store, cup: Cup, backup: Path, tmp_path: Path) -> None:
-    with closing(open_raw(Settings(path=store.path))) as other, Store.open(store.path, busy_ms=1) as waiting:
+    with (
+        closing(open_raw(FileSettings(place=store.path))) as other,
+        Store.open(store.place, busy_ms=1) as waiting,
+    ):
         other.execute("BEGIN IMMEDIATE")
         waiting.save([cup.match(3)])
         other.execute("ROLLBACK")
@@ -291,7 +299,7 @@ def test_a_viewer_waits_for_a_restore(store: Store, backup: Path) -> None:
     note = store.path.with_name("arena.db-restore")
     note.write_text('{"old": "arena.db.old", "part": "arena.db.part"}')
     with pytest.raises(LockedError, match="arena db upgrade"):
-        Store.open(store.path, read_only=True)
+        Store.open(store.place, read_only=True)
     store.close()
     assert numbers(store.path) == [1, 2]
     assert not note.exists()
@@ -299,8 +307,8 @@ def test_a_viewer_waits_for_a_restore(store: Store, backup: Path) -> None:
 
 
 def test_one_restore_at_a_time(store: Store, backup: Path) -> None:
-    with writer_lock(Settings(path=store.path), always=True), pytest.raises(LockedError):
-        restoring.restore(backup, Settings(path=store.path, busy_ms=20))
+    with writer_lock(FileSettings(place=store.path), always=True), pytest.raises(LockedError):
+        restoring.restore(backup, FileSettings(place=store.path, busy_ms=20))
     assert Store.restore(backup, store.path) is not None
 
 

@@ -14,10 +14,10 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import migrate, resumming
-from arena_db.engine import Settings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.lite.schema import find_differences
 from arena_db.errors import DamagedError, OlderError
 from arena_db.records import MatchFilter
-from arena_db.schema import find_differences
 from arena_db.store import Store
 from stores import add_cup, digest, pool
 
@@ -81,7 +81,7 @@ def filled(path: Path) -> Path:
 
 
 def downgrade(path: Path, revision: str) -> None:
-    settings = Settings(path=path)
+    settings = FileSettings(place=path)
     config = Config()
     config.set_main_option("script_location", str(migrate.script_location()))
     with writing(make_migration_engine(settings), settings) as connection:
@@ -98,7 +98,7 @@ def test_every_earlier_revision_comes_to_the_same(filled: Path, revision: str) -
 
 def test_a_downgraded_store_is_as_the_older_version_wrote_it(filled: Path) -> None:
     downgrade(filled, "0005")
-    with closing(open_raw(Settings(path=filled))) as raw:
+    with closing(open_raw(FileSettings(place=filled))) as raw:
         assert find_differences(raw, "0005") == []
         pools = [row[0] for row in raw.execute("SELECT pool FROM tournaments ORDER BY id")]
         (keys,) = raw.execute("SELECT count(*) FROM fingerprints").fetchone()
@@ -132,7 +132,7 @@ def test_an_interrupted_upgrade_goes_on(filled: Path, point: int, monkeypatch: p
             Store.open(filled)
     with pytest.raises(OlderError, match="was interrupted; `arena db upgrade` finishes it"):
         Store.open(filled, read_only=True)
-    with closing(open_raw(Settings(path=filled))) as raw:
+    with closing(open_raw(FileSettings(place=filled))) as raw:
         (next_match,) = raw.execute("SELECT next_match FROM summing").fetchone()
     assert next_match == 1 + 4 * (point // 2), "what was done is kept"
     assert told(filled) == before
@@ -213,12 +213,12 @@ def test_names_of_pools_become_columns(path: Path, name: str, columns: tuple[obj
         assert len([match for match in found if match.tournament == 1]) == 8
         assert store.check() == []
     downgrade(path, "0005")
-    with closing(open_raw(Settings(path=path))) as raw:
+    with closing(open_raw(FileSettings(place=path))) as raw:
         assert raw.execute("SELECT pool FROM tournaments WHERE id = 1").fetchone() == (name,)
 
 
 def test_a_cluster_in_another_encounter_is_missed_in_one_and_too_much_in_the_other(filled: Path) -> None:
-    with closing(open_raw(Settings(path=filled))) as raw:
+    with closing(open_raw(FileSettings(place=filled))) as raw:
         raw.execute("PRAGMA foreign_keys=0")
         (opening, was, now) = raw.execute(
             "SELECT own.opening_hash, own.encounter_id, other.id "

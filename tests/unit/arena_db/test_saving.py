@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.records import Entrant, MatchFilter, MatchRecord
 from arena_db.sums import SUMS
@@ -67,7 +67,7 @@ def test_how_a_match_was_run_comes_back(store: Store, changes: dict[str, Any]) -
 def test_another_idle_time_is_noticed(store: Store, name: str, changes: dict[str, Any]) -> None:
     store.save([add_cup(store).match(1, **changes)])
     other = "3" if changes.get(name) is None else "NULL"
-    tamper(store.path, f"UPDATE matches SET {name} = {other}")  # noqa: S608 - no input
+    tamper(store.place, f"UPDATE matches SET {name} = {other}")  # noqa: S608 - no input
     assert store.check() == ["match #1 is not as it was stored"]
 
 
@@ -79,7 +79,7 @@ def test_the_code_of_a_bot_comes_back(store: Store) -> None:
     tournament = store.add_tournament(new_tournament(), seats, [])
     assert store.entrants(tournament.id) == seats
     assert [known.content for known in store.bots().values()] == [digest("its files"), ""]
-    with closing(open_raw(Settings(path=store.path))) as raw:
+    with closing(open_raw(FileSettings(place=store.path))) as raw:
         assert raw.execute("SELECT content IS NULL FROM bots ORDER BY id").fetchall() == [(0,), (1,)]
 
 
@@ -187,7 +187,7 @@ def test_refused(store: Store, changes: dict[str, Any], text: str) -> None:
 def test_a_match_without_its_plan_is_damage(store: Store) -> None:
     cup = add_cup(store)
     store.save([cup.match(1)])
-    tamper(store.path, "UPDATE planned SET state = 'planned'")
+    tamper(store.place, "UPDATE planned SET state = 'planned'")
     with pytest.raises(DamagedError, match="arena db check"):
         store.save([cup.match(1, attempt=1)])
 

@@ -13,8 +13,9 @@ from alembic.config import Config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena_db import migrate, schema
-from arena_db.engine import Settings, find_driver, make_migration_engine, open_raw, writing
+from arena_db import migrate
+from arena_db.backend.lite import schema
+from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
 from arena_db.errors import AlteredError, DamagedError
 from arena_db.models import REVISION
 from arena_db.store import Store
@@ -22,6 +23,8 @@ from stores import add_cup, tamper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+pytestmark = pytest.mark.sqlite
 
 REVISIONS = migrate.known_revisions()
 FIRST = Path(__file__).with_name("store-0001.sql")
@@ -85,7 +88,7 @@ def rewrite(path: Path, before: str, after: str) -> None:
 
 def at_revision(path: Path, revision: str, move: Callable[[Config, str], None] | None = None) -> None:
     """Bring a store to a revision, up unless told otherwise."""
-    where = Settings(path=path)
+    where = FileSettings(place=path)
     with writing(make_migration_engine(where), where) as connection:
         if move is None:
             migrate.upgrade(connection, revision)
@@ -97,7 +100,7 @@ def at_revision(path: Path, revision: str, move: Callable[[Config, str], None] |
 
 
 def differences(path: Path, revision: str) -> list[str]:
-    with closing(open_raw(Settings(path=path, read_only=True))) as raw:
+    with closing(open_raw(FileSettings(place=path, read_only=True))) as raw:
         return schema.find_differences(raw, revision)
 
 

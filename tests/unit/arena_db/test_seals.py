@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import seals
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.records import NewBatch, OpenPlan
 from arena_db.store import Store
@@ -39,7 +39,7 @@ def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.Mo
 
 
 def stored_seals(path: Path) -> dict[tuple[str, int], bytes]:
-    raw = open_raw(Settings(path=path, read_only=True))
+    raw = open_raw(FileSettings(place=path, read_only=True))
     rows = raw.execute("SELECT part, number, content_hash FROM seals").fetchall()
     raw.close()
     return {(part, number): content_hash for part, number, content_hash in rows}
@@ -54,9 +54,9 @@ def test_a_plan_that_grows(store: Store, monkeypatch: pytest.MonkeyPatch) -> Non
         batch = NewBatch(matches=matches[start:stop], num_total=36, is_last=stop == 36, basis_match=start)
         store.add_batch(record.id, batch)
         assert store.check() == []
-    tamper(store.path, "UPDATE planned SET opening = x'0303' WHERE number = 14")
+    tamper(store.place, "UPDATE planned SET opening = x'0303' WHERE number = 14")
     assert store.check() == ["matches 13 to 17 of rr-1 are not planned as they were stored"]
-    tamper(store.path, "UPDATE batches SET basis_match = 11 WHERE number = 2")
+    tamper(store.place, "UPDATE batches SET basis_match = 11 WHERE number = 2")
     assert "batch 2 of the plan of rr-1 is not as it was stored" in store.check()
 
 
@@ -64,10 +64,10 @@ def test_a_run_looks_at_what_it_will_play(store: Store, monkeypatch: pytest.Monk
     monkeypatch.setattr(seals, "LINK", 4)
     cup = add_cup(store)
     store.save([cup.match(number) for number in range(1, 6)])
-    tamper(store.path, "UPDATE planned SET opening = x'0303' WHERE number = 3")
+    tamper(store.place, "UPDATE planned SET opening = x'0303' WHERE number = 3")
     store.check_run(cup.record.id)
     assert store.check() == ["matches 1 to 4 of rr-1 are not planned as they were stored"]
-    tamper(store.path, "UPDATE planned SET opening = x'0303' WHERE number = 5")
+    tamper(store.place, "UPDATE planned SET opening = x'0303' WHERE number = 5")
     with pytest.raises(
         DamagedError, match="matches 5 to 8 of rr-1 are not planned as they were stored; nothing"
     ):
@@ -76,7 +76,7 @@ def test_a_run_looks_at_what_it_will_play(store: Store, monkeypatch: pytest.Monk
 
 def test_damage_is_not_sealed_over(store: Store) -> None:
     cup = add_cup(store)
-    tamper(store.path, "UPDATE tournaments SET site = 'elsewhere'")
+    tamper(store.place, "UPDATE tournaments SET site = 'elsewhere'")
     for change in (
         lambda: store.extend_plan(cup.record.id, [], "rounds = 3"),
         lambda: store.reopen_plan(cup.record.id, None, "rounds = 3"),
@@ -95,7 +95,7 @@ def test_no_change_of_a_league_seals_damage_over(store: Store, tmp_path: Path) -
     with Store.open(tmp_path / "copy.db") as copy:
         copy.save([cup.match(3)])
     store.void([1], reason="it was helped", who="anna@lab")
-    tamper(store.path, "UPDATE changes SET reason = 'it was not'")
+    tamper(store.place, "UPDATE changes SET reason = 'it was not'")
     wrong = r"what was decided about tournament rr-1 is not as it was stored; `arena db check` tells more"
     with pytest.raises(DamagedError, match=wrong):
         store.unvoid([1], reason="it was not", who="ben@lab")
@@ -104,8 +104,8 @@ def test_no_change_of_a_league_seals_damage_over(store: Store, tmp_path: Path) -
     with pytest.raises(DamagedError, match=wrong):
         store.merge(tmp_path / "copy.db")
     assert [match.void_reason != "" for match in store.tournament_matches(1)] == [True, False]
-    tamper(store.path, "UPDATE changes SET reason = 'it was helped'")
-    tamper(store.path, "UPDATE entrants SET label = 'x' WHERE seat = 1")
+    tamper(store.place, "UPDATE changes SET reason = 'it was helped'")
+    tamper(store.place, "UPDATE entrants SET label = 'x' WHERE seat = 1")
     with pytest.raises(DamagedError, match="the bots of tournament rr-1 are not as they were entered"):
         store.leave(1, 0, reason="", who="ben@lab")
 
@@ -146,5 +146,5 @@ def test_rows_of_older_versions_carry_weaker_hashes(store: Store, table: str, te
     assert store.check() == []
     assert store.analyses([1])[1][0].plies == plies
     byte = "CAST(x'00' || substr(content, 2) AS BLOB)"
-    tamper(store.path, f"UPDATE {table} SET content = {byte}")  # noqa: S608 - no input
+    tamper(store.place, f"UPDATE {table} SET content = {byte}")  # noqa: S608 - no input
     assert any(text in fault or "cannot be read" in fault for fault in store.check())

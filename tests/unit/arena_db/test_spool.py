@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena_db import coordination, files
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.lite.spool import Spool
 from arena_db.errors import AccessError, FullError, LeaseLostError, LockedError
 from arena_db.owner import Owner, current_owner
 from arena_db.records import LiveEvent
-from arena_db.spool import Spool
 from arena_db.spool_lines import encode
 from arena_db.store import Store
 from stores import add_cup
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from stores import Cup
+
+pytestmark = pytest.mark.sqlite
 
 
 @pytest.fixture
@@ -36,8 +38,8 @@ def cup(store: Store) -> Cup:
 def locked(store: Store) -> Generator[Store]:
     """Give a store that waits 20 ms for a lock which another connection holds."""
     with (
-        Store.open(store.path, busy_ms=20) as waiting,
-        closing(open_raw(Settings(path=store.path))) as other,
+        Store.open(store.place, busy_ms=20) as waiting,
+        closing(open_raw(FileSettings(place=store.path))) as other,
     ):
         other.execute("BEGIN IMMEDIATE")
         yield waiting
@@ -69,11 +71,11 @@ def test_a_record_comes_back_as_it_was(store: Store, cup: Cup) -> None:
     ]
     with locked(store) as waiting:
         waiting.save(records)
-    with Store.open(store.path.with_name("reference.db"), fast=True) as reference:
+    with Store.open(store.place.with_name("reference.db"), fast=True) as reference:
         add_cup(reference)
         reference.save(records)
         expected = list(reference.tournament_matches(1))
-    with Store.open(store.path) as opened:
+    with Store.open(store.place) as opened:
         assert list(opened.tournament_matches(1)) == expected
 
 
@@ -88,11 +90,11 @@ def test_events_leave_them_where_they_are(store: Store, cup: Cup) -> None:
 def test_the_next_writer_stores_them_when_it_opens(store: Store, cup: Cup) -> None:
     with locked(store) as waiting:
         waiting.save([cup.match(1)])
-        with Store.open(store.path, busy_ms=20) as another:
+        with Store.open(store.place, busy_ms=20) as another:
             assert another.num_waiting == 1, "it could not"
-    with Store.open(store.path, read_only=True) as reader:
+    with Store.open(store.place, read_only=True) as reader:
         assert (reader.num_waiting, stored(reader)) == (1, [])
-    with Store.open(store.path) as writer:
+    with Store.open(store.place) as writer:
         assert (writer.num_waiting, stored(writer)) == (0, [1])
 
 
@@ -275,7 +277,7 @@ def test_what_a_replaced_run_left_too_late(store: Store, cup: Cup) -> None:
 
 
 def test_a_replaced_run_leaves_nothing(store: Store, cup: Cup) -> None:
-    with Store.open(store.path, busy_ms=20) as late:
+    with Store.open(store.place, busy_ms=20) as late:
         old = claim(late, ELSEWHERE)
         new = claim(store, OTHER)
         with new._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import sum_faults, sum_proof
-from arena_db.engine import Settings, make_engine
+from arena_db.backend.lite.engine import FileSettings, make_engine
 from arena_db.kept import clusters, encounters, strays
 from arena_db.match_faults import MatchReading
 from arena_db.models import tallies
@@ -48,7 +48,7 @@ def filled(path: Path) -> Path:
 @pytest.fixture
 def connection(filled: Path) -> Iterator[Connection]:
     """Yield a connection whose changes are taken back."""
-    engine = make_engine(Settings(path=filled, fast=True))
+    engine = make_engine(FileSettings(place=filled, fast=True))
     with engine.connect() as made:
         made.exec_driver_sql("PRAGMA defer_foreign_keys=1")
         yield made

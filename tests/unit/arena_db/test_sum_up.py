@@ -16,7 +16,7 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import migrate, resumming
-from arena_db.engine import Settings, make_migration_engine, open_raw, writing
+from arena_db.backend.lite.engine import FileSettings, make_migration_engine, open_raw, writing
 from arena_db.errors import DamagedError
 from arena_db.store import Store
 from arena_db.sums import FIRST_PAIR, SUMS
@@ -94,12 +94,12 @@ def from_scratch(path: Path) -> list[list[tuple[object, ...]]]:
 
 
 def mark(path: Path) -> int:
-    with closing(open_raw(Settings(path=path, read_only=True))) as raw:
+    with closing(open_raw(FileSettings(place=path, read_only=True))) as raw:
         return raw.execute("SELECT next_match FROM summing").fetchone()[0]
 
 
 def resumming_end(path: Path) -> int:
-    with closing(open_raw(Settings(path=path, read_only=True))) as raw:
+    with closing(open_raw(FileSettings(place=path, read_only=True))) as raw:
         return 1 + raw.execute("SELECT coalesce(max(id), 0) FROM matches").fetchone()[0]
 
 
@@ -129,7 +129,7 @@ def test_readers_add_what_the_sums_lack(store: Store, monkeypatch: pytest.Monkey
 def test_a_save_sums_nothing(store: Store) -> None:
     cup = add_cup(store, num=NUM)
     store.save(records(cup))
-    with closing(open_raw(Settings(path=store.path))) as raw:
+    with closing(open_raw(FileSettings(place=store.path))) as raw:
         for table in ("encounters", "clusters", "strays"):
             assert raw.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)  # noqa: S608 - no input
     assert mark(store.path) == 1
@@ -181,7 +181,7 @@ def test_two_that_save_and_sum_up_at_once(store: Store, monkeypatch: pytest.Monk
     cups = [add_cup(store, "a", "b", "c", num=NUM) for _ in range(2)]
 
     def run(cup: Cup) -> None:
-        with Store.open(store.path, fast=True) as own:
+        with Store.open(store.place, fast=True) as own:
             found = records(cup)
             for start in range(0, NUM, 4):
                 own.save(found[start : start + 4])
@@ -205,7 +205,7 @@ def test_a_lock_leaves_it_to_later(path: Path) -> None:
     with Store.open(path, fast=True, busy_ms=50) as store:
         store.save(records(add_cup(store, num=NUM)))
         right = sums(path)
-        with closing(open_raw(Settings(path=path))) as raw:
+        with closing(open_raw(FileSettings(place=path))) as raw:
             raw.execute("BEGIN IMMEDIATE")
             store.sum_up()
             assert sums(path) == right
@@ -218,7 +218,7 @@ def test_a_lock_leaves_it_to_later(path: Path) -> None:
 def test_a_lost_mark_is_damage(store: Store) -> None:
     store.save(records(add_cup(store, num=NUM)))
     right = sums(store.path)
-    tamper(store.path, "DELETE FROM summing")
+    tamper(store.place, "DELETE FROM summing")
     with pytest.raises(DamagedError, match="`arena db repair` rebuilds"):
         store.pool_sums()
     store.repair()
@@ -234,14 +234,14 @@ def test_an_older_version_counts_what_is_not_summed(store: Store, path: Path) ->
     copy = path.with_name("older.db")
     store.backup(copy)
     _downgrade(copy)
-    with closing(open_raw(Settings(path=copy))) as raw:
+    with closing(open_raw(FileSettings(place=copy))) as raw:
         # Revision 0006 takes the row for an upgrade that goes on, and counts from there.
         assert raw.execute("SELECT next_match FROM summing").fetchall() == [(NUM,)]
     with Store.open(copy) as again:
         assert sums_in(again) == right
         assert again.check() == []
     _downgrade(copy)
-    with closing(open_raw(Settings(path=copy))) as raw:
+    with closing(open_raw(FileSettings(place=copy))) as raw:
         assert raw.execute("SELECT next_match FROM summing").fetchall() == []
     shutil.move(copy, copy.with_name("moved.db"))
     assert sums_after_upgrade(copy.with_name("moved.db")) == right
@@ -254,7 +254,7 @@ def sums_after_upgrade(path: Path) -> list[list[tuple[object, ...]]]:
 
 
 def _downgrade(path: Path) -> None:
-    settings = Settings(path=path)
+    settings = FileSettings(place=path)
     config = Config()
     config.set_main_option("script_location", str(migrate.script_location()))
     with writing(make_migration_engine(settings), settings) as connection:
@@ -274,7 +274,7 @@ def test_each_match_is_in_the_sums_at_once(store: Store) -> None:
 def test_a_repair_corrects_columns_too(store: Store) -> None:
     store.save(records(add_cup(store, num=NUM)))
     right = sums(store.path)
-    tamper(store.path, "UPDATE matches SET num_plies = 3, opening_hash = 5 WHERE id < 9")
+    tamper(store.place, "UPDATE matches SET num_plies = 3, opening_hash = 5 WHERE id < 9")
     assert store.check() != []
     store.repair()
     assert store.check() == []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, LockedError, RefusedError
 from arena_db.store import Store
 
@@ -94,7 +94,7 @@ def test_a_use_is_written_down_once_a_day_beside_a_reader(path: Path) -> None:
 
 
 def test_a_use_waits_for_nobody_for_long(path: Path) -> None:
-    with Store.open(path, read_only=True) as store, closing(open_raw(Settings(path=path))) as writer:
+    with Store.open(path, read_only=True) as store, closing(open_raw(FileSettings(place=path))) as writer:
         writer.execute("BEGIN IMMEDIATE")
         with pytest.raises(LockedError):
             store.note_use(1, 20_000)

@@ -203,12 +203,12 @@ def test_a_check_notices_a_match_that_became_void_behind_its_back(store: Store) 
     store.save([cup.match(1), cup.match(2), cup.match(3)])
     store.void([1], reason="r", who="u@h")
     store.sum_up()
-    tamper(store.path, "INSERT INTO voids VALUES (2, 1, NULL)")
+    tamper(store.place, "INSERT INTO voids VALUES (2, 1, NULL)")
     faults = "\n".join(store.check())
     assert "tally" in faults
     assert "kept sums" in faults
     assert "what was decided about tournament rr-1 is not as it was stored" in faults
-    tamper(store.path, "DELETE FROM voids WHERE match_id = 2")
+    tamper(store.place, "DELETE FROM voids WHERE match_id = 2")
     assert store.check() == []
 
 

@@ -7,14 +7,12 @@ import subprocess
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ArenaError
-from arena.home import open_store
+from arena.home import open_store, removed_file
 from arena.results.corrections import author, declare_void
 from arena.tui.shell import child
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -55,13 +53,6 @@ def archive_event(option: str | None, number: int, *, undo: bool) -> str:
         record = _event(store, number)
         store.archive(record.id, who=author(), undo=undo)
     return f"{record.name} is {'listed again' if undo else 'archived; a lists it, too'}"
-
-
-def removed_file(option: str | None, name: str) -> Path:
-    """Return where an event goes that is moved out of the store."""
-    from arena.home import store_path
-
-    return store_path(option).with_name(f"{name}.removed.db").absolute()
 
 
 def remove_event(option: str | None, number: int) -> str:
@@ -135,7 +126,7 @@ def enter_bot(words: list[str]) -> str:
 def _event(store: Store, number: int) -> TournamentRecord:
     record = store.tournament(number)
     if record is None:
-        raise ArenaError(f"event {number} is no longer in {store.path}")
+        raise ArenaError(f"event {number} is no longer in {store.place}")
     return record
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from arena.home import store_path
+from arena.home import store_place
 from arena.tui.screens.app import dashboard_of
 from arena.tui.text import clip
 from arena.tui.widgets.panel import Panel
@@ -32,7 +32,7 @@ class Beginning(Panel):
             (("7 ", "focus"), ("then ", ""), ("n ", "focus"), ("opens the form of a tournament", "")),
             (("p ", "focus"), ("opens the form of a match of yours against a bot", "")),
         ]
-        where = clip(f"The store is {store_path(app.store)}", min(width - 2, 200))
+        where = clip(f"The store is {store_place(app.store)}", min(width - 2, 200))
         lines: list[Line] = [
             (("No tournament has been played yet.", "title"),),
             (),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from arena.coordinator.client import ask, follow, start
 from arena.coordinator.commands import AbortRun, PauseRun, ResumeRun, StopRun
 from arena.errors import ArenaError
+from arena.home import removed_file
 from arena.live.labels import show_name
 from arena.live.tournaments import command_line
 from arena.tui.forms.decisions import (
@@ -17,7 +18,6 @@ from arena.tui.forms.decisions import (
     enter_bot,
     installed_bots,
     remove_event,
-    removed_file,
     withdraw_bot,
 )
 from arena.tui.screens.app import dashboard_of

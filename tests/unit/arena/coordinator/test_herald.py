@@ -16,7 +16,7 @@ from arena.executor.telling import live_event, started_of
 from arena.live.events import Event, Info, Move, unpack
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.owner import current_owner
 from arena_plugins import Termination
 from tournaments import TRIO, Sitting, config
@@ -174,7 +174,7 @@ def test_nothing_is_told_of_a_result_that_waits_beside_the_store(
     with telling(sitting, clock) as herald:
         herald.hear(running(jobs[0], records[0]))
         herald.tick()
-        with closing(open_raw(Settings(path=sitting.store.path))) as other:
+        with closing(open_raw(FileSettings(place=sitting.store.path))) as other:
             other.execute("BEGIN IMMEDIATE")
             finish(sitting, herald, records[:1])
             other.execute("ROLLBACK")
@@ -194,7 +194,10 @@ def test_a_store_that_takes_no_events_costs_nothing(
 ) -> None:
     monkeypatch.setattr(module, "_MOST", 3)
     sitting, jobs, records = played
-    with telling(sitting, clock) as herald, closing(open_raw(Settings(path=sitting.store.path))) as other:
+    with (
+        telling(sitting, clock) as herald,
+        closing(open_raw(FileSettings(place=sitting.store.path))) as other,
+    ):
         finish(sitting, herald, records[:1])
         herald.hear(running(jobs[1], records[1], 1))
         other.execute("BEGIN IMMEDIATE")
@@ -218,7 +221,10 @@ def test_of_remarks_the_newest_is_kept(
     monkeypatch.setattr(module, "_MOST", 0)
     sitting, jobs, records = played
     ply = records[0].num_opening
-    with telling(sitting, clock) as herald, closing(open_raw(Settings(path=sitting.store.path))) as other:
+    with (
+        telling(sitting, clock) as herald,
+        closing(open_raw(FileSettings(place=sitting.store.path))) as other,
+    ):
         other.execute("BEGIN IMMEDIATE")
         herald.hear(running(jobs[0], records[0], 0))
         herald.hear([live_event(jobs[0], Info(depth=depth), ply, 3.0) for depth in range(5)])

@@ -12,7 +12,7 @@ from arena.coordinator.lease import Lease
 from arena.coordinator.orders import Orders
 from arena.coordinator.stop import StopSignals
 from arena.errors import ConfigError
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import DatabaseError, LeaseLostError, LockedError, MovedError
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -103,7 +103,7 @@ def test_who_is_stopped_in_the_middle_of_a_write(sitting: Sitting) -> None:
     assert sitting.store.claim(sitting.tournament.id, OTHER)
     silence(sitting, 60)
     with (
-        closing(open_raw(Settings(path=sitting.store.path))) as stopped,
+        closing(open_raw(FileSettings(place=sitting.store.path))) as stopped,
         Store.open(sitting.store.path, busy_ms=10) as store,
     ):
         stopped.execute("BEGIN IMMEDIATE")

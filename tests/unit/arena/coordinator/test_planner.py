@@ -19,7 +19,7 @@ from arena.executor.slots import Slot
 from arena.executor.worker import Ways, make_control, play_batch
 from arena.pairing.schedule import FixedPlan
 from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from stores import seal_anew
 from tournaments import TRIO, Sitting, config
 
@@ -58,7 +58,7 @@ def pairs(first: int, last: int, total: int | None = None) -> PlannedBatch:
 def empty(begin: Begin, *answers: Next) -> tuple[Sitting, Scripted]:
     """Begin a match of two bots of which nothing is planned, by a schedule that answers so."""
     sitting = begin(config(*DUEL, type="match"))
-    with closing(open_raw(Settings(path=sitting.store.path))) as raw:
+    with closing(open_raw(FileSettings(place=sitting.store.path))) as raw:
         raw.execute("DELETE FROM planned")
         raw.execute("DELETE FROM batches")
         raw.execute("UPDATE tournaments SET num_planned = 0, num_total = NULL, is_planned = 0")
@@ -197,7 +197,7 @@ def test_results_beside_a_locked_store_are_waited_for(begin: Begin) -> None:
     planner = planner_of(sitting)
     jobs = planner.more(0, [])
     assert planner.more(0, []) == []
-    with closing(open_raw(Settings(path=sitting.store.path))) as other:
+    with closing(open_raw(FileSettings(place=sitting.store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
         assert sitting.store.save(play(jobs)) == 0
         assert planner.more(0, []) == []
@@ -264,7 +264,7 @@ def test_a_plan_of_the_first_version_stays_one(begin: Begin) -> None:
     sitting = begin(config(*bots, rounds=1))
     source = schedule_of(sitting.plan.config, sitting.plan.game, 4, 1)
     assert source.fixed is not None
-    with closing(open_raw(Settings(path=sitting.store.path))) as raw:
+    with closing(open_raw(FileSettings(place=sitting.store.path))) as raw:
         raw.execute("UPDATE tournaments SET plan_version = 1")
         raw.execute("UPDATE planned SET encounter = encounter + 100")
         raw.executemany(

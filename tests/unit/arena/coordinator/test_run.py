@@ -17,8 +17,8 @@ from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot, WorkerLostError
 from arena.executor.worker import Began, Ways, make_control, play_batch
-from arena_db import log
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite import log
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import LeaseLostError
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -197,7 +197,7 @@ def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
 def test_a_locked_store_costs_nothing(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=10))
     waited: list[int] = []
-    with closing(open_raw(Settings(path=sitting.store.path))) as other:
+    with closing(open_raw(FileSettings(place=sitting.store.path))) as other:
 
         def on_event(event: object) -> None:
             if isinstance(event, MatchStarted) and event.number == 27:
@@ -219,7 +219,7 @@ def test_a_reader_that_stands_still_is_told_of(begin: Begin, monkeypatch: pytest
     for name in ("LIMIT", "WARNED_AT", "BOUND", "WAIT_MS", "WAITS"):
         monkeypatch.setattr(log, name, 1)
     sitting = begin(config(*TRIO))
-    with closing(open_raw(Settings(path=sitting.store.path, read_only=True))) as reader:
+    with closing(open_raw(FileSettings(place=sitting.store.path, read_only=True))) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM planned").fetchall()
         assert sitting.play().state == "finished"
@@ -344,7 +344,7 @@ def test_the_sums_of_the_store_follow_a_run(begin: Begin, monkeypatch: pytest.Mo
     sitting.play_in(InlinePool())
     assert asked[0] == 1, "some at a time, between two saves"
     assert asked[-1] is None, "all that is left at the end"
-    with closing(open_raw(Settings(path=sitting.store.path, read_only=True))) as raw:
+    with closing(open_raw(FileSettings(place=sitting.store.path, read_only=True))) as raw:
         (left,) = raw.execute(
             "SELECT count(*) FROM matches WHERE id >= (SELECT next_match FROM summing)"
         ).fetchone()

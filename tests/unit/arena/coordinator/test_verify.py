@@ -8,7 +8,7 @@ import pytest
 
 from arena.coordinator.verify import verify_match
 from arena.results.addresses import address_of
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_deterministic_bots_play_the_same_again(sitting: Sitting) -> None:
 
 def test_code_that_was_not_hashed_is_told_of(sitting: Sitting) -> None:
     match = sitting.matches()[0]
-    with closing(open_raw(Settings(path=sitting.store.path))) as raw:
+    with closing(open_raw(FileSettings(place=sitting.store.path))) as raw:
         raw.execute("UPDATE bots SET content = NULL WHERE name = ?", (match.first_label.partition(":")[0],))
         raw.commit()
     finding = verify_match(sitting.store, match)

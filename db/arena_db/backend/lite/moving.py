@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena_db.engine import writer_lock
+from arena_db.backend.lite.engine import writer_lock
 from arena_db.errors import LockedError
 from arena_db.files import part_of, remove_part, sweep_parts, sync_folder, write_durably
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from arena_db.engine import Settings
+    from arena_db.backend.lite.engine import FileSettings
+
 
 _SUFFIXES: Final = ("-shm", "-wal", "-spool", "")
 """What belongs to a store, in the order it is moved: a log without its file could become the log of another
@@ -33,13 +34,13 @@ class Move(NamedTuple):
 
 
 @contextmanager
-def moving(settings: Settings) -> Generator[Move]:
+def moving(settings: FileSettings) -> Generator[Move]:
     """Keep all others from moving this store; at the end, however it comes, nothing is moved halfway.
 
     Raises:
         LockedError: somebody else moves it now.
     """
-    path = settings.path
+    path = settings.place
     with writer_lock(settings, always=True):
         _undo(path)
         sweep_parts(path.parent)
@@ -55,21 +56,21 @@ def moving(settings: Settings) -> Generator[Move]:
             _undo(path)
 
 
-def settle(settings: Settings) -> None:
+def settle(settings: FileSettings) -> None:
     """Undo a move that was ended by a crash; nothing where there was none.
 
     Raises:
         LockedError: it has not ended, or this store is opened to read only.
     """
-    if not _note_of(settings.path).exists():
+    if not _note_of(settings.place).exists():
         return
     if settings.read_only:
         raise LockedError(
-            f"{settings.path} is being restored, or that was interrupted: any command that writes, as "
+            f"{settings.place} is being restored, or that was interrupted: any command that writes, as "
             "`arena db upgrade`, puts it in order"
         )
     with writer_lock(settings, always=True):
-        _undo(settings.path)
+        _undo(settings.place)
 
 
 def move_aside(path: Path, old: Path) -> bool:

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena_db.engine import Settings, open_raw
+from arena_db.backend.lite.engine import FileSettings, open_raw
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import explain
 from arena_db.files import part_of, remove_part, sweep_parts, sync_file, sync_folder, take_name
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def copy_to(settings: Settings, target: Path) -> None:
+def copy_to(settings: FileSettings, target: Path) -> None:
     """Copy a store to a new file: first beside it, checked and synced; then it gets its name.
 
     A process that is killed meanwhile leaves a whole backup or none. The copy it was making is removed by the
@@ -51,7 +51,7 @@ def _taken(target: Path) -> TakenError:
     return TakenError(f"{target} exists; give a backup a new name")
 
 
-def copy_whole(settings: Settings, part: Path) -> None:
+def copy_whole(settings: FileSettings, part: Path) -> None:
     """Copy a store, its write-ahead log included, to one file; check the copy and sync it.
 
     Raises:
@@ -71,7 +71,7 @@ def copy_whole(settings: Settings, part: Path) -> None:
             copy.execute("PRAGMA journal_mode=delete").fetchall()
             faults = [str(row[0]) for row in copy.execute("PRAGMA integrity_check")]
     except (module.Error, UnicodeDecodeError) as error:
-        raise explain(error, settings.path) from error
+        raise explain(error, settings.place) from error
     if faults != ["ok"]:
-        raise DamagedError(f"{settings.path} is damaged ({faults[0]}); the copy was not kept")
+        raise DamagedError(f"{settings.place} is damaged ({faults[0]}); the copy was not kept")
     sync_file(part)

@@ -6,11 +6,20 @@ import os
 import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from arena_db.backup import copy_to
-from arena_db.engine import Settings, has_log, make_migration_engine, open_raw, writing
+from arena_db.backend.lite.backup import copy_to
+from arena_db.backend.lite.engine import (
+    FileSettings,
+    has_log,
+    make_engine,
+    make_migration_engine,
+    open_raw,
+    writing,
+)
+from arena_db.backend.lite.filesystem import network_type
+from arena_db.backend.lite.moving import settle
+from arena_db.backend.lite.schema import refuse_code
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -22,47 +31,24 @@ from arena_db.errors import (
     UnsupportedError,
 )
 from arena_db.failures import explain
-from arena_db.filesystem import network_type
 from arena_db.models import APPLICATION_ID, REVISION, create
-from arena_db.moving import settle
-from arena_db.resumming import go_on, is_unfinished
-from arena_db.schema import refuse_code
+from arena_db.resumming import step
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
 _BACKUPS: Final = 99
 """Backups that upgrades may make in one second."""
 
 
-def find_path(location: str | Path) -> Path:
-    """Return the absolute path of a store given as a path or as `sqlite:///path`.
-
-    Raises:
-        UnsupportedError: it is the URL of a server, a folder, a device or a pipe.
-    """
-    text = str(location)
-    scheme, separator, rest = text.partition("://")
-    if separator and isinstance(location, str):
-        if scheme != "sqlite" or not rest.startswith("/"):
-            raise UnsupportedError(f"{scheme}://… is not supported yet; give a file")
-        text = rest[1:]
-    path = Path(text).absolute()
-    if path.is_dir():
-        raise UnsupportedError(f"{path} is a folder; give a file in it")
-    if path.exists() and not path.is_file():
-        # SQLite would wait for ever for the other end of a pipe.
-        raise UnsupportedError(f"{path} is no regular file; give a file on a local disk")
-    return path
-
-
-def prepare(settings: Settings, *, create: bool) -> None:
+def prepare(settings: FileSettings, *, create: bool) -> None:
     """Make sure that a store of the present revision lies there: create it, or upgrade it after a backup.
 
     Raises:
         DatabaseError: it cannot be used; the kind says why.
     """
-    path = settings.path
+    path = settings.place
     settle(settings)
     if not path.exists() and (settings.read_only or not create):
         raise MissingError(f"no store at {path}; hold a tournament first, or give one by --db FILE")
@@ -85,13 +71,13 @@ def prepare(settings: Settings, *, create: bool) -> None:
         _bring_up_to_date(settings, revision)
 
 
-def _bring_up_to_date(settings: Settings, revision: str | None) -> None:
+def _bring_up_to_date(settings: FileSettings, revision: str | None) -> None:
     """Make the tables of the present revision, or go on with an upgrade that was interrupted.
 
     Raises:
         DatabaseError: the store is opened to read only; it cannot be upgraded.
     """
-    path = settings.path
+    path = settings.place
     if settings.read_only and revision is None:
         raise MissingError(f"{path} is empty; hold a tournament first, or give a store by --db FILE")
     if settings.read_only and revision == REVISION:
@@ -103,7 +89,30 @@ def _bring_up_to_date(settings: Settings, revision: str | None) -> None:
             _back_up(settings)
         _make_tables(settings)
     # Not in the transaction of the upgrade: it is long, and what is done of it is kept.
-    go_on(settings)
+    _go_on(settings)
+
+
+def _is_unfinished(raw: Any) -> bool:  # noqa: ANN401 - a connection of one of two libraries
+    """Return whether an upgrade of this store still has to count matches."""
+    return raw.execute("SELECT 1 FROM summing WHERE upgrading = 1").fetchone() is not None
+
+
+def _go_on(settings: FileSettings) -> None:
+    """Count the matches that an upgrade has not counted yet, one batch in each transaction.
+
+    It may be interrupted at any moment; whoever opens the store next goes on. Several processes take turns.
+
+    Raises:
+        DamagedError: in the end the sums do not hold as many matches as there are.
+    """
+    engine = make_engine(settings)
+    try:
+        is_done = False
+        while not is_done:
+            with writing(engine, settings) as connection:
+                is_done = step(connection)
+    finally:
+        engine.dispose()
 
 
 def _may_write(path: Path) -> bool:
@@ -111,7 +120,7 @@ def _may_write(path: Path) -> bool:
     return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
 
 
-def _look(settings: Settings, path: Path) -> tuple[str | None, bool]:
+def _look(settings: FileSettings, path: Path) -> tuple[str | None, bool]:
     """Return the revision of the tables, None where a store may be made, and whether an upgrade goes on."""
     if not path.exists() or (path.stat().st_size == 0 and not settings.read_only):
         return None, False
@@ -122,10 +131,10 @@ def _look(settings: Settings, path: Path) -> tuple[str | None, bool]:
     with closing(open_raw(replace(settings, read_only=True))) as raw:
         revision = read_revision(raw, settings)
         with _told(settings):
-            return revision, revision == REVISION and is_unfinished(raw)
+            return revision, revision == REVISION and _is_unfinished(raw)
 
 
-def _undo(settings: Settings) -> None:
+def _undo(settings: FileSettings) -> None:
     """Take back what a process was doing to a file as it was killed: before there is a write-ahead log.
 
     Raises:
@@ -135,19 +144,21 @@ def _undo(settings: Settings) -> None:
     mode = "ro" if settings.read_only else "rw"
     try:
         with closing(
-            module.connect(f"{settings.path.as_uri()}?mode={mode}", uri=True, timeout=settings.busy_ms / 1000)
+            module.connect(
+                f"{settings.place.as_uri()}?mode={mode}", uri=True, timeout=settings.busy_ms / 1000
+            )
         ) as raw:
             raw.execute("SELECT count(*) FROM sqlite_master").fetchall()
     except (module.Error, UnicodeDecodeError) as error:
         if settings.read_only:
             raise MissingError(
-                f"{settings.path} was never finished, for its maker was killed; hold the tournament again, or"
-                " give another store by --db FILE"
+                f"{settings.place} was never finished, for its maker was killed; hold the tournament again, "
+                "or give another store by --db FILE"
             ) from error
-        raise explain(error, settings.path) from error
+        raise explain(error, settings.place) from error
 
 
-def read_revision(raw: Any, settings: Settings) -> str | None:  # noqa: ANN401 — a connection of one of two libraries
+def read_revision(raw: Any, settings: FileSettings) -> str | None:  # noqa: ANN401 — a connection of one of two libraries
     """Return the revision of the tables a connection sees; None where there are none.
 
     Raises:
@@ -157,18 +168,18 @@ def read_revision(raw: Any, settings: Settings) -> str | None:  # noqa: ANN401 �
         DamagedError: it cannot be read.
     """
     with _told(settings):
-        return _revision(raw, settings.path)
+        return _revision(raw, settings.place)
 
 
 @contextmanager
-def _told(settings: Settings) -> Generator[None]:
+def _told(settings: FileSettings) -> Generator[None]:
     """Raise the errors of the store in place of those of a driver that reads its first tables."""
     try:
         yield
     except (settings.driver.module.Error, UnicodeDecodeError) as error:
         if "no such table" in str(error):
-            raise DamagedError(f"{settings.path} is damaged ({error}); put a backup in its place") from error
-        raise explain(error, settings.path) from error
+            raise DamagedError(f"{settings.place} is damaged ({error}); put a backup in its place") from error
+        raise explain(error, settings.place) from error
 
 
 def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
@@ -194,7 +205,7 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
     return revision
 
 
-def _make_tables(settings: Settings) -> None:
+def _make_tables(settings: FileSettings) -> None:
     with writing(make_migration_engine(settings), settings) as connection:
         # Another process may have been faster.
         revision = read_revision(connection.connection.driver_connection, settings)
@@ -206,11 +217,11 @@ def _make_tables(settings: Settings) -> None:
             upgrade(connection)
 
 
-def _back_up(settings: Settings) -> None:
+def _back_up(settings: FileSettings) -> None:
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     for suffix in ("", *(f"-{number}" for number in range(2, _BACKUPS + 1))):
         # Of two processes that upgrade in one second each has a backup of its own.
         with suppress(TakenError):
-            copy_to(settings, settings.path.with_name(f"{settings.path.name}.{stamp}{suffix}.bak"))
+            copy_to(settings, settings.place.with_name(f"{settings.place.name}.{stamp}{suffix}.bak"))
             return
-    raise TakenError(f"{settings.path} has {_BACKUPS} backups of this second; move them away")
+    raise TakenError(f"{settings.place} has {_BACKUPS} backups of this second; move them away")

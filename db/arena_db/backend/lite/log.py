@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena_db.engine import Settings
+    from arena_db.backend.lite.engine import FileSettings
+
 
 LIMIT: Final = 32 << 20
 """Bytes of a log after which a writer waits for the readers. SQLite starts a log anew when nobody reads it,
@@ -40,10 +41,10 @@ _READ_LOCKS: Final = range(123, 128)
 class Log:
     """The log of one store, as those see it who write through one process."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: FileSettings) -> None:
         """Take how the store is opened."""
         self._settings = settings
-        self._path = settings.path.with_name(settings.path.name + "-wal")
+        self._path = settings.place.with_name(settings.place.name + "-wal")
         self._next_size = LIMIT
         self._next_time = 0.0
         self._has_warned = False
@@ -83,7 +84,7 @@ class Log:
             logging.getLogger(__name__).info(text)
 
     def _warning(self, size: int) -> str:
-        readers = [str(pid) for pid in readers_of(self._settings.path)]
+        readers = [str(pid) for pid in readers_of(self._settings.place)]
         who = f"process {' or '.join(readers)}" if readers else "another program"
         return (
             f"{self._path} has grown to {size >> 20} MiB, because {who} has been reading the store without "

@@ -6,9 +6,12 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena_db.backup import copy_whole
+from arena_db.backend.lite.backup import copy_whole
+from arena_db.backend.lite.engine import FileSettings, make_engine, open_raw
+from arena_db.backend.lite.moving import move_aside, moving
+from arena_db.backend.lite.opening import read_revision
+from arena_db.backend.lite.schema import find_differences
 from arena_db.coordination import held_by_living
-from arena_db.engine import Settings, make_engine, open_raw
 from arena_db.errors import (
     AlteredError,
     DamagedError,
@@ -20,15 +23,12 @@ from arena_db.errors import (
 )
 from arena_db.failures import translated
 from arena_db.files import sync_folder
-from arena_db.moving import move_aside, moving
-from arena_db.opening import read_revision
-from arena_db.schema import find_differences
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def restore(backup: Path, settings: Settings) -> Path | None:
+def restore(backup: Path, settings: FileSettings) -> Path | None:
     """Put a copy of a backup in the place of a store.
 
     Returns:
@@ -44,21 +44,21 @@ def restore(backup: Path, settings: Settings) -> Path | None:
         NewerError: one of them was made by a newer version.
         DamagedError: the backup is damaged.
     """
-    backup, target = backup.absolute(), settings.path
-    _check_backup(replace(settings, path=backup))
+    backup, target = backup.absolute(), settings.place
+    _check_backup(replace(settings, place=backup))
     if target.exists() and target.samefile(backup):
         raise TakenError(f"{backup} is the store itself; give a backup of it")
     with moving(settings) as move:
         _check_target(settings)
-        copy_whole(replace(settings, path=backup), move.part)
+        copy_whole(replace(settings, place=backup), move.part)
         is_kept = move_aside(target, move.old)
         move.part.replace(target)
         sync_folder(target.parent)
     return move.old if is_kept else None
 
 
-def _check_backup(settings: Settings) -> None:
-    path = settings.path
+def _check_backup(settings: FileSettings) -> None:
+    path = settings.place
     if not path.is_file():
         raise MissingError(f"no backup at {path}; `arena db backup FILE` makes one")
     with closing(open_raw(replace(settings, read_only=True))) as raw:
@@ -77,9 +77,9 @@ def _and_more(num: int) -> str:
     return f" (and {num} more)" if num else ""
 
 
-def _check_target(settings: Settings) -> None:
+def _check_target(settings: FileSettings) -> None:
     """Refuse to move what is in use, or not ours; what is too damaged to tell is no obstacle."""
-    path, reading = settings.path, replace(settings, read_only=True)
+    path, reading = settings.place, replace(settings, read_only=True)
     if not path.exists() or path.stat().st_size == 0:
         return
     try:

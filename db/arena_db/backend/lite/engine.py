@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import NullPool, QueuePool, create_engine, event
 
+from arena_db.backend.settings import Settings
 from arena_db.errors import UnsupportedError
 from arena_db.failures import explain
 from arena_db.judging import NUM_MISTAKES, num_mistakes
@@ -73,20 +74,15 @@ def find_driver() -> Driver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How a store is opened."""
+class FileSettings(Settings):
+    """How a store in a file is opened."""
 
-    path: Path
+    place: Path
     """Absolute."""
-    read_only: bool = False
-    fast: bool = False
-    """Commits survive the end of the process, but the last ones not a power cut."""
-    busy_ms: int = 30_000
-    """How long to wait for another writer, in milliseconds."""
     driver: Driver = field(default_factory=find_driver)
 
 
-def open_raw(settings: Settings, *, create: bool = False, foreign_keys: bool = True) -> Any:  # noqa: ANN401 — one of two libraries
+def open_raw(settings: FileSettings, *, create: bool = False, foreign_keys: bool = True) -> Any:  # noqa: ANN401 — one of two libraries
     """Return a driver's connection with every setting made and read back.
 
     Raises:
@@ -108,12 +104,12 @@ def open_raw(settings: Settings, *, create: bool = False, foreign_keys: bool = T
             raw.close()
             raise
     except (module.Error, UnicodeDecodeError) as error:
-        raise explain(error, settings.path) from error
+        raise explain(error, settings.place) from error
     return raw
 
 
 def make_engine(
-    settings: Settings, check: Callable[[], None] = lambda: None, raws: dict[int, Any] | None = None
+    settings: FileSettings, check: Callable[[], None] = lambda: None, raws: dict[int, Any] | None = None
 ) -> Engine:
     """Return the engine of an existing store; `writing` gives its transactions the write lock at once.
 
@@ -148,7 +144,7 @@ def make_engine(
     return engine
 
 
-def make_migration_engine(settings: Settings) -> Engine:
+def make_migration_engine(settings: FileSettings) -> Engine:
     """Return an engine for changes of tables, which makes the file where there is none.
 
     Foreign keys are off: with them on, a table made anew loses the rows that point to it.
@@ -156,7 +152,7 @@ def make_migration_engine(settings: Settings) -> Engine:
     return _engine(settings, NullPool, lambda: open_raw(settings, create=True, foreign_keys=False))
 
 
-def _engine(settings: Settings, pool: type[QueuePool | NullPool], creator: Callable[[], Any]) -> Engine:
+def _engine(settings: FileSettings, pool: type[QueuePool | NullPool], creator: Callable[[], Any]) -> Engine:
     engine = create_engine(
         "sqlite+pysqlite://",
         module=settings.driver.module,
@@ -175,7 +171,7 @@ def _engine(settings: Settings, pool: type[QueuePool | NullPool], creator: Calla
 
 @contextmanager
 def writing(
-    engine: Engine, settings: Settings, after: Callable[[Any], None] | None = None
+    engine: Engine, settings: FileSettings, after: Callable[[Any], None] | None = None
 ) -> Generator[Connection]:
     """Give a connection that holds the write lock; commit at the end, roll back on an error.
 
@@ -195,7 +191,7 @@ def writing(
 
 
 @contextmanager
-def writer_lock(settings: Settings, *, always: bool = False) -> Generator[None]:
+def writer_lock(settings: FileSettings, *, always: bool = False) -> Generator[None]:
     """Keep all other writers out where the library allows only one, or `always` who asks for that, too.
 
     The lock is a transaction on a second, empty database beside the store: it has no write-ahead log, works
@@ -205,26 +201,26 @@ def writer_lock(settings: Settings, *, always: bool = False) -> Generator[None]:
         yield
         return
     module = settings.driver.module
-    lock = settings.path.with_name(settings.path.name + "-lock")
+    lock = settings.place.with_name(settings.place.name + "-lock")
     try:
         raw = module.connect(lock, timeout=settings.busy_ms / 1000, isolation_level=None)
         with closing(raw):
             raw.execute("BEGIN EXCLUSIVE")
             yield
     except module.Error as error:
-        raise explain(error, settings.path) from error
+        raise explain(error, settings.place) from error
 
 
-def _uri(settings: Settings, *, create: bool) -> str:
+def _uri(settings: FileSettings, *, create: bool) -> str:
     mode = "ro" if settings.read_only else "rwc" if create else "rw"
-    uri = f"{settings.path.as_uri()}?mode={mode}"
-    if settings.read_only and not os.access(settings.path.parent, os.W_OK) and not has_log(settings.path):
+    uri = f"{settings.place.as_uri()}?mode={mode}"
+    if settings.read_only and not os.access(settings.place.parent, os.W_OK) and not has_log(settings.place):
         # Nobody can be writing there, and without a log the reader could not make the shared memory it wants.
         uri += "&immutable=1"
     return uri
 
 
-def _log_pages(settings: Settings) -> int:
+def _log_pages(settings: FileSettings) -> int:
     """Return after how many pages SQLite folds the log back by itself; 0 where it must not."""
     if settings.driver.single_writer:
         return 0
@@ -232,7 +228,7 @@ def _log_pages(settings: Settings) -> int:
     return _SQLITE_LOG_PAGES if settings.fast else _LOG_PAGES
 
 
-def _synchronous(settings: Settings) -> int:
+def _synchronous(settings: FileSettings) -> int:
     """Return SQLite's number of NORMAL, or of FULL."""
     return 1 if settings.fast else 2
 
@@ -242,7 +238,7 @@ def has_log(path: Path) -> bool:
     return path.with_name(path.name + "-wal").exists()
 
 
-def _set_pragmas(raw: Any, settings: Settings, *, foreign_keys: bool) -> None:  # noqa: ANN401 — see above
+def _set_pragmas(raw: Any, settings: FileSettings, *, foreign_keys: bool) -> None:  # noqa: ANN401 — see above
     wanted: dict[str, int | str] = {
         "busy_timeout": settings.busy_ms,
         "foreign_keys": int(foreign_keys),
@@ -260,12 +256,12 @@ def _set_pragmas(raw: Any, settings: Settings, *, foreign_keys: bool) -> None:  
         got = raw.execute(f"PRAGMA {name}").fetchone()
         if got is not None and got[0] != value:
             raise UnsupportedError(
-                f"SQLite does not take {name}={value} for {settings.path} (it stays {got[0]}); "
+                f"SQLite does not take {name}={value} for {settings.place} (it stays {got[0]}); "
                 "keep the store on a local disk, and give it by --db FILE"
             )
 
 
-def _set_pragma(raw: Any, settings: Settings, pragma: str) -> None:  # noqa: ANN401 — see above
+def _set_pragma(raw: Any, settings: FileSettings, pragma: str) -> None:  # noqa: ANN401 — see above
     """Make a setting; wait for others, too, where SQLite does not: as it begins a write-ahead log."""
     deadline = time.monotonic() + settings.busy_ms / 1000
     while True:

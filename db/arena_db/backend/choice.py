@@ -1,0 +1,70 @@
+"""Chooses the database of a store by its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena_db.backend.lite import opening
+from arena_db.backend.lite.database import LiteBackend
+from arena_db.backend.lite.engine import FileSettings
+from arena_db.backend.settings import Settings
+from arena_db.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from arena_db.backend.places import Place, Server
+    from arena_db.backend.protocol import Backend
+
+
+def settings_of(
+    place: Place, *, read_only: bool = False, fast: bool = False, busy_ms: int = 30_000
+) -> Settings:
+    """Return how a store at some place is opened."""
+    if isinstance(place, Path):
+        return FileSettings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
+    return Settings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
+
+
+def prepare(settings: Settings, *, create: bool) -> None:
+    """Make sure that a store of the present revision lies there: create it, or upgrade it.
+
+    Raises:
+        DatabaseError: it cannot be used; the kind says why.
+    """
+    if isinstance(settings, FileSettings):
+        opening.prepare(settings, create=create)
+    else:
+        _postgres().prepare(settings, create=create)
+
+
+def backend_of(settings: Settings) -> Backend:
+    """Return the database of a prepared store.
+
+    Raises:
+        UnsupportedError: it lies on a server, for which the driver is missing.
+    """
+    if isinstance(settings, FileSettings):
+        return LiteBackend(settings)
+    return _postgres().PostgresBackend(settings)
+
+
+def is_there(server: Server) -> bool:
+    """Return whether there is a store on a server.
+
+    Raises:
+        DatabaseError: the server cannot be asked, or the driver is missing.
+    """
+    return _postgres().is_there(server)
+
+
+def _postgres() -> ModuleType:
+    # The driver and the dialect take 20 MB and a fifth of a second, that only who has such a store needs.
+    try:
+        from arena_db.backend import postgres
+    except ImportError as error:
+        raise UnsupportedError(
+            "a store on a PostgreSQL server needs psycopg; install it: pip install 'bot-arena[postgres]'"
+        ) from error
+    return postgres

@@ -1,0 +1,165 @@
+"""A file of SQLite as the database of an open store."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from arena_db.backend.lite.backup import copy_to
+from arena_db.backend.lite.engine import (
+    make_engine,
+    make_migration_engine,
+    open_raw,
+    writer_lock,
+    writing,
+)
+from arena_db.backend.lite.log import Log
+from arena_db.backend.lite.place import StorePlace
+from arena_db.backend.lite.spool import Spool
+from arena_db.errors import AccessError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from sqlalchemy import Connection, PoolProxiedConnection
+
+    from arena_db.backend.lite.engine import FileSettings
+    from arena_db.backend.settings import Settings
+
+_ASKED_EVERY: Final = 100_000
+"""Instructions of SQLite's machine, about a millisecond, between two questions whether a query is wanted."""
+
+
+class LiteBackend:
+    """A store in a file; see `Backend`."""
+
+    def __init__(self, settings: FileSettings) -> None:
+        """Take a prepared store."""
+        self._settings = settings
+        self._place = StorePlace(settings.place)
+        self._raws: dict[int, Any] = {}
+        self._log = Log(settings)
+        self.engine = make_engine(settings, self._place.check, self._raws)
+        self.driver_error: type[Exception] = settings.driver.module.Error
+        self.spool = Spool(settings.place)
+
+    def close(self) -> None:
+        """End all connections; the last one on a store folds its write-ahead log back into the file."""
+        with writer_lock(self._settings):
+            self.engine.dispose()
+
+    def writing(self, settings: Settings, *, alone: bool) -> AbstractContextManager[Connection]:
+        """Take the one write lock of the file."""
+        del alone
+        return writing(self.engine, self._own(settings), self._log.tend)
+
+    @contextmanager
+    def removing(self, settings: Settings) -> Generator[Connection]:
+        """Write without foreign keys: for each match that goes, SQLite would look through whole tables."""
+        engine = make_migration_engine(self._settings)
+        try:
+            with writing(engine, self._own(settings), self._log.tend) as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
+    @contextmanager
+    def reading(self, is_wanted: Callable[[], bool] | None) -> Generator[Connection]:
+        """Read in a transaction; SQLite asks now and then whether the query is still wanted.
+
+        `interrupt` of a connection ends the statement that runs; one that begins just afterwards, in another
+        thread, would run to its end.
+        """
+        with self.engine.connect() as connection:
+            if self._settings.read_only:
+                raw: Any = connection.connection.driver_connection
+                handler = None if is_wanted is None else lambda: not is_wanted()
+                raw.set_progress_handler(handler, _ASKED_EVERY)
+            yield connection
+
+    def watcher(self) -> PoolProxiedConnection:
+        """Open a connection: SQLite counts the commits of others for each."""
+        return self.engine.raw_connection()
+
+    @contextmanager
+    def looking(self, raw: Any) -> Generator[None]:  # noqa: ANN401 - one of two libraries
+        """Read in a transaction."""
+        raw.execute("BEGIN")
+        try:
+            yield
+        finally:
+            # An error may have ended it.
+            if raw.in_transaction:
+                raw.execute("COMMIT")
+
+    @contextmanager
+    def beside(self, busy_ms: int) -> Generator[Any]:
+        """Open a connection for this write alone: without a sync, and without folding the log back."""
+        settings = replace(self._settings, read_only=False, fast=True, busy_ms=busy_ms)
+        with writer_lock(settings), closing(open_raw(settings)) as raw:
+            raw.execute("PRAGMA wal_autocheckpoint=0").fetchall()
+            raw.execute("BEGIN IMMEDIATE")
+            yield raw
+            raw.execute("COMMIT")
+
+    def data_version(self, raw: Any) -> int:  # noqa: ANN401 - see above
+        """Ask SQLite, which counts the commits of others for each connection."""
+        return int(raw.execute("PRAGMA data_version").fetchall()[0][0])
+
+    def interrupt(self) -> None:
+        """End the queries that are running."""
+        for raw in list(self._raws.values()):
+            # A connection that is being closed has no query to end.
+            with suppress(self._settings.driver.module.ProgrammingError):
+                raw.interrupt()
+
+    def check_readable(self) -> None:
+        """Compare the file with its name, and ask whether it may be read.
+
+        Raises:
+            MovedError: it was removed, moved or replaced.
+            AccessError: it may no longer be read.
+        """
+        self._place.check()
+        if not os.access(self._settings.place, os.R_OK):
+            denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            raise AccessError(
+                f"{self._settings.place} may not be read by you; see its permissions"
+            ) from denied
+
+    def check_place(self) -> None:
+        """Compare the file with its name.
+
+        Raises:
+            MovedError: it was removed, moved or replaced.
+        """
+        self._place.check()
+
+    def hold_place(self) -> None:
+        """Compare the log as well from now on.
+
+        Raises:
+            MovedError: the file is not the one that was opened.
+        """
+        self._place.hold()
+
+    def take_warnings(self) -> list[str]:
+        """Return what the log has to say."""
+        return self._log.take_warnings()
+
+    def backup(self, target: Path) -> None:
+        """Copy the file.
+
+        Raises:
+            TakenError: the target exists.
+            DamagedError: the copy does not pass SQLite's check.
+        """
+        copy_to(self._settings, target)
+
+    def _own(self, settings: Settings) -> FileSettings:
+        return replace(self._settings, fast=settings.fast, busy_ms=settings.busy_ms)

@@ -1,0 +1,191 @@
+"""Where a store lies: a file, or a database of a PostgreSQL server."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from arena_db.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+_SCHEMES: Final = ("postgresql", "postgres")
+_OPTIONS: Final = ("host", "user", "service", "sslrootcert", "sslcert", "sslkey", "passfile")
+"""What may stand behind the question mark of a URL, beside `insecure`."""
+_SECRETS: Final = ("password", "sslpassword")
+_INSECURE: Final = "insecure"
+NO_COPY: Final = (
+    'this is a PostgreSQL database: pg_dump -Fc "service=arena" -f FILE copies it; arena db merge makes a '
+    "SQLite store of it"
+)
+"""Why a backup is refused, and what makes one."""
+SECURE: Final = "verify-full"
+"""The mode of TLS in which nobody between here and the server can read or pretend anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A database of a server; its text is the URL without anything that only this machine needs."""
+
+    database: str = ""
+    """Empty: as its service says, else the name of the user."""
+    host: str = ""
+    """A name, an address or the folder of a socket; empty: as its service or the environment says."""
+    port: int | None = None
+    user: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    """Others that libpq knows."""
+    is_insecure: bool = False
+    """Whether somebody asked for a connection that nobody vouches for."""
+
+    def __str__(self) -> str:
+        from urllib.parse import quote
+
+        known = dict(self.options)
+        name = self.name
+        if "service" in known and not self.database:
+            return f"postgresql:///?service={quote(known['service'])}"
+        host = "" if self.host.startswith("/") else self.host
+        host = f"[{host}]" if ":" in host else host
+        port = f":{self.port}" if self.port is not None and host else ""
+        return f"postgresql://{f'{self.user}@' if self.user else ''}{host}{port}/{name}"
+
+    @property
+    def name(self) -> str:
+        """What a screen calls the store."""
+        return self.database or dict(self.options).get("service", "") or self.user
+
+    @property
+    def url(self) -> str:
+        """The URL by which another process finds the same database."""
+        from urllib.parse import quote
+
+        told = list(self.options)
+        if self.host.startswith("/"):
+            told.append(("host", self.host))
+        if self.is_insecure:
+            told.append((_INSECURE, "1"))
+        query = "&".join(f"{name}={quote(value, safe='')}" for name, value in told)
+        host = "" if self.host.startswith("/") else self.host
+        host = f"[{host}]" if ":" in host else host
+        port = f":{self.port}" if self.port is not None else ""
+        user = f"{quote(self.user, safe='')}@" if self.user else ""
+        return f"postgresql://{user}{host}{port}/{quote(self.database, safe='')}{query and f'?{query}'}"
+
+    @property
+    def tls(self) -> dict[str, str]:
+        """What libpq is told of TLS: nothing on this machine, elsewhere no less than the best."""
+        return {} if self.is_insecure or _is_local(self._real_host()) else {"sslmode": SECURE}
+
+    def _real_host(self) -> str:
+        service = dict(self.options).get("service") or os.environ.get("PGSERVICE", "")
+        return self.host or _host_of(service) or os.environ.get("PGHOST", "")
+
+
+Place: TypeAlias = Path | Server
+
+
+def find_place(location: str | Place) -> Place:
+    """Return the place of a store given by itself, as `sqlite:///path` or as `postgresql://USER@HOST/DB`.
+
+    Raises:
+        UnsupportedError: it is the URL of another kind of server, a folder, a device or a pipe, or it holds a
+            password.
+    """
+    if isinstance(location, Server):
+        return location
+    text = str(location)
+    scheme, separator, rest = text.partition("://")
+    if separator and isinstance(location, str):
+        if scheme in _SCHEMES:
+            return _server(text)
+        if scheme != "sqlite" or not rest.startswith("/"):
+            raise UnsupportedError(
+                f"{scheme}://… is no place of a store; give a file, or postgresql://USER@HOST/DB"
+            )
+        text = rest[1:]
+    path = Path(text).absolute()
+    if path.is_dir():
+        raise UnsupportedError(f"{path} is a folder; give a file in it")
+    if path.exists() and not path.is_file():
+        # SQLite would wait for ever for the other end of a pipe.
+        raise UnsupportedError(f"{path} is no regular file; give a file on a local disk")
+    return path
+
+
+def _server(text: str) -> Server:
+    """Read the URL of a server; no message repeats it, for it may hold a password."""
+    # Here and below: who has a store in a file loads none of it.
+    from urllib.parse import parse_qsl, unquote, urlsplit
+
+    try:
+        parts = urlsplit(text)
+        port, pairs = parts.port, parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)
+    except ValueError:
+        if not (query := text.partition("?")[2]) or _SECRETS[0] in query:
+            raise _odd("it cannot be read") from None
+        raise _odd("what stands behind its ? is no list of NAME=VALUE") from None
+    _refuse_secrets(parts, pairs)
+    options = dict(pairs)
+    unknown = sorted(options.keys() - {*_OPTIONS, _INSECURE, "sslmode"})
+    if unknown:
+        raise _odd(f"{unknown[0]} is none of its options ({', '.join(_OPTIONS)})")
+    is_insecure = options.pop(_INSECURE, "") not in {"", "0"}
+    if options.pop("sslmode", SECURE) != SECURE:
+        raise UnsupportedError(
+            f"a store on a server is reached by sslmode={SECURE} alone, except on this machine; leave "
+            "sslmode out, or add --db-insecure where nobody else is on the network"
+        )
+    return Server(
+        database=unquote(parts.path.removeprefix("/")),
+        host=options.pop("host", "") or unquote(parts.hostname or ""),
+        port=port,
+        user=options.pop("user", "") or unquote(parts.username or ""),
+        options=tuple(sorted(options.items())),
+        is_insecure=is_insecure,
+    )
+
+
+def _odd(why: str) -> UnsupportedError:
+    return UnsupportedError(f"the URL of the server is odd: {why}; write postgresql://USER@HOST/DB")
+
+
+def _refuse_secrets(parts: SplitResult, pairs: list[tuple[str, str]]) -> None:
+    if parts.password is None and not any(name in _SECRETS for name, _ in pairs):
+        return
+    raise UnsupportedError(
+        "the URL of the server holds a password, which other processes can read; leave it out, and "
+        "write HOST:PORT:DB:USER:PASSWORD into ~/.pgpass (mode 0600), or give a service: "
+        "postgresql:///?service=NAME with the rest in ~/.pg_service.conf"
+    )
+
+
+def _is_local(host: str) -> bool:
+    """Return whether a host is a socket of this machine, or its loopback."""
+    import ipaddress
+
+    if not host or host[0] in "/@" or host == "localhost":
+        return True
+    try:
+        return all(ipaddress.ip_address(each).is_loopback for each in host.split(","))
+    except ValueError:
+        return False
+
+
+def _host_of(service: str) -> str:
+    """Return the host that a service file names for a service; libpq reads the rest of it."""
+    from configparser import ConfigParser
+    from configparser import Error as ConfigParserError
+
+    if not service:
+        return ""
+    known = ConfigParser(interpolation=None, strict=False)
+    file = os.environ.get("PGSERVICEFILE") or Path("~/.pg_service.conf").expanduser()
+    try:
+        known.read(file)
+    except (OSError, ConfigParserError, UnicodeDecodeError):
+        return ""
+    return known.get(service, "hostaddr", fallback="") or known.get(service, "host", fallback="")

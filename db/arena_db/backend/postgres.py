@@ -1,0 +1,339 @@
+"""A database of a PostgreSQL server as that of an open store."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Any, Final, cast
+from zlib import crc32
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import QueuePool, create_engine, inspect
+
+from arena_db.backend.places import NO_COPY, Server
+from arena_db.errors import (
+    AwayError,
+    DamagedError,
+    ForeignError,
+    MissingError,
+    NewerError,
+    OlderError,
+    UnsupportedError,
+)
+from arena_db.failures import explain, translated
+from arena_db.models import REVISION, create
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Engine, PoolProxiedConnection
+
+    from arena_db.backend.settings import Settings
+
+LEAST_VERSION: Final = 150_000
+_CONNECT_S: Final = 5
+_LOCK: Final = 0x6172_6E61
+"""Number of the advisory lock of all writers; locks are of one database."""
+_POOL: Final = 5
+_MOST_MORE: Final = 40
+"""Connections of one process that stay open, and those that may come on top: viewers read in many threads."""
+_IDLE_MS: Final = 20_000
+"""A transaction that waits for its client for so long is ended by the server: it holds locks, and its process
+was stopped or is out of reach."""
+_ASKED_EVERY_S: Final = 0.05
+_UNREACHED_MS: Final = 20_000
+"""After which silence of a network a connection is given up."""
+
+_BEGIN: Final = (
+    "SELECT set_config('lock_timeout', '{busy}', true), set_config('synchronous_commit', '{sync}', true), "
+    "pg_advisory_xact_lock{shared}({lock})"
+)
+_VERSION: Final = "SELECT pg_current_snapshot()::text"
+"""It names the transactions that are running, so it changes when one of them has ended."""
+
+
+def connect(server: Server) -> psycopg.Connection[Any]:
+    """Return a new connection; passwords come from the files of libpq alone.
+
+    Raises:
+        AwayError: nobody answers, or lets this user in.
+        UnsupportedError: the server is too old, or has texts in another encoding.
+    """
+    told: dict[str, Any] = {"dbname": server.database, "host": server.host, "user": server.user}
+    told |= {"port": server.port} | dict(server.options) | server.tls
+    try:
+        raw = psycopg.connect(
+            **{name: value for name, value in told.items() if value},
+            connect_timeout=_CONNECT_S,
+            application_name="arena",
+            client_encoding="utf8",
+            tcp_user_timeout=_UNREACHED_MS,
+            options=f"-c idle_in_transaction_session_timeout={_IDLE_MS}",
+        )
+    except psycopg.Error as error:
+        raise explain(error, server) from error
+    if raw.info.server_version < LEAST_VERSION:
+        raw.close()
+        raise UnsupportedError(
+            f"{server} is PostgreSQL {raw.info.server_version // 10_000}; a store needs version "
+            f"{LEAST_VERSION // 10_000} or later"
+        )
+    return raw
+
+
+def is_there(server: Server) -> bool:
+    """Return whether a store was made in a database.
+
+    Raises:
+        MissingError: the server cannot be asked.
+    """
+    try:
+        opened = connect(server)
+    except AwayError as error:
+        raise MissingError(f"{error}; start it, or give another store by --db") from error
+    with closing(opened) as raw:
+        return raw.execute("SELECT to_regclass('alembic_version')").fetchall() != [(None,)]
+
+
+def prepare(settings: Settings, *, create: bool) -> None:
+    """Make sure that the tables of the present revision are there: create them, or upgrade them.
+
+    Raises:
+        DatabaseError: the database cannot be used; the kind says why.
+    """
+    backend = PostgresBackend(settings)
+    try:
+        _prepare(backend, settings, may_create=create)
+    except AwayError as error:
+        raise MissingError(f"{error}; start it, or give another store by --db") from error
+    finally:
+        backend.close()
+
+
+def _prepare(backend: PostgresBackend, settings: Settings, *, may_create: bool) -> None:
+    with backend.reading(None) as connection:
+        revision = _revision(connection, settings.place)
+    if revision == REVISION:
+        return
+    if revision is None and (settings.read_only or not may_create):
+        raise MissingError(f"no store in {settings.place}; hold a tournament first, or give another by --db")
+    if settings.read_only:
+        raise OlderError(
+            f"{settings.place} was made by an older version; `arena db upgrade` brings it up to date, after "
+            "pg_dump"
+        )
+    with backend.writing(settings, alone=True) as connection:
+        # Another process may have been faster.
+        revision = _revision(connection, settings.place)
+        if revision is None:
+            create(connection)
+        elif revision != REVISION:
+            from arena_db.migrate import upgrade
+
+            upgrade(connection)
+
+
+def _revision(connection: Connection, place: object) -> str | None:
+    """Return the revision of the tables, None where there are none.
+
+    Raises:
+        ForeignError: there are tables that are not arena's, or texts in another encoding.
+        DamagedError: there is no revision.
+        NewerError: a newer version made them.
+    """
+    names = inspect(connection).get_table_names()
+    if not names:
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        if encoding != "UTF8":
+            raise UnsupportedError(
+                f"{place} has the encoding {encoding}; make another: createdb -E UTF8 -T template0"
+            )
+        return None
+    if "alembic_version" not in names or "tournaments" not in names:
+        raise ForeignError(
+            f"{place} has tables that are not arena's; make a database for the store by createdb"
+        )
+    revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    if revision is None:
+        raise DamagedError(f"{place} is damaged (it has no revision); take a copy back by pg_restore")
+    if revision != REVISION:
+        from arena_db.migrate import known_revisions
+
+        if revision not in known_revisions():
+            raise NewerError(
+                f"{place} was made by a newer version of arena; upgrade arena: pip install -U bot-arena"
+            )
+    return str(revision)
+
+
+class PostgresBackend:
+    """A store on a server; see `Backend`.
+
+    All writers share an advisory lock. Those of runs hold it side by side, and each locks the lease of its
+    tournament; who changes anything else holds it alone. So ids of matches that are seen by whoever holds it
+    alone are those of all matches below the highest one, as the kept sums need it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Take where the store lies; nothing is opened yet."""
+        self._place = cast("Server", settings.place)
+        self._watch = _Watch()
+        self.engine: Engine = create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: connect(self._place),
+            poolclass=QueuePool,
+            pool_size=_POOL,
+            max_overflow=_MOST_MORE,
+            pool_pre_ping=True,
+        )
+        self.driver_error: type[Exception] = psycopg.Error
+        self.spool = None
+
+    def close(self) -> None:
+        """End all connections."""
+        self._watch.close()
+        self.engine.dispose()
+
+    @contextmanager
+    def writing(self, settings: Settings, *, alone: bool) -> Generator[Connection]:
+        """Write in a transaction that holds the advisory lock, alone or beside those of other runs."""
+        begin = _BEGIN.format(
+            busy=max(1, settings.busy_ms),
+            sync="off" if settings.fast else "on",
+            shared="" if alone else "_shared",
+            lock=_LOCK,
+        )
+        with self.engine.connect() as connection, _dropped_if_lost(connection), connection.begin():
+            connection.exec_driver_sql(begin)
+            yield connection
+
+    def removing(self, settings: Settings) -> AbstractContextManager[Connection]:
+        """Write alone."""
+        return self.writing(settings, alone=True)
+
+    @contextmanager
+    def reading(self, is_wanted: Callable[[], bool] | None) -> Generator[Connection]:
+        """Read one snapshot; a thread asks now and then whether the query is still wanted."""
+        with self.engine.connect() as connection, _dropped_if_lost(connection):
+            connection.execution_options(isolation_level="REPEATABLE READ")
+            if is_wanted is None:
+                yield connection
+                return
+            with self._watch.over(connection.connection.driver_connection, is_wanted):
+                yield connection
+
+    def watcher(self) -> PoolProxiedConnection:
+        """Open a connection that is in no transaction between two questions."""
+        found = self.engine.raw_connection()
+        raw: Any = found.driver_connection
+        found.detach()
+        raw.autocommit = True
+        return found
+
+    @contextmanager
+    def looking(self, raw: Any) -> Generator[None]:  # noqa: ANN401 - a connection of psycopg
+        """Read one snapshot."""
+        raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+        finally:
+            # A lost connection has nothing to end.
+            if raw.info.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
+                raw.execute("ROLLBACK")
+
+    @contextmanager
+    def beside(self, busy_ms: int) -> Generator[Any]:
+        """Write one row: nothing else depends on it, so no lock is needed."""
+        with closing(connect(self._place)) as raw, raw.transaction():
+            raw.execute("SELECT set_config('lock_timeout', %s, true)", (str(max(1, busy_ms)),))
+            yield raw
+
+    def data_version(self, raw: Any) -> int:  # noqa: ANN401 - see above
+        """Ask which transactions are running, of all databases of the server."""
+        return crc32(raw.execute(_VERSION).fetchone()[0].encode())
+
+    def interrupt(self) -> None:
+        """Do nothing: the thread that watches over queries hears of it."""
+
+    def check_readable(self) -> None:
+        """Do nothing: a server that is away says so itself."""
+
+    def check_place(self) -> None:
+        """Do nothing: a connection never leads to another database."""
+
+    def hold_place(self) -> None:
+        """Do nothing."""
+
+    def take_warnings(self) -> list[str]:
+        """Return nothing."""
+        return []
+
+    def backup(self, target: Path) -> None:
+        """Refuse it.
+
+        Raises:
+            UnsupportedError: always; says what makes one.
+        """
+        del target
+        raise UnsupportedError(NO_COPY)
+
+
+@contextmanager
+def _dropped_if_lost(connection: Connection) -> Generator[None]:
+    """Take a connection that was lost in a `with` block out of the pool, which would ask it to roll back."""
+    raw: Any = connection.connection.driver_connection
+    try:
+        yield
+    except BaseException:
+        if raw.broken and not connection.invalidated:
+            connection.invalidate()
+        raise
+
+
+class _Watch:
+    """A thread that ends queries that nobody wants any more; it begins with the first that may be ended."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._queries: dict[int, tuple[Any, Callable[[], bool]]] = {}
+        self._thread: Thread | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    @contextmanager
+    def over(self, raw: Any, is_wanted: Callable[[], bool]) -> Generator[None]:  # noqa: ANN401 - of psycopg
+        """Watch over the queries of a `with` block."""
+        with self._changed:
+            self._queries[id(raw)] = raw, is_wanted
+            if self._thread is None:
+                self._thread = Thread(target=self._ask, name="arena-watch", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            # Under the lock: from then on nothing is ended, which would be the query of somebody else.
+            with self._changed:
+                del self._queries[id(raw)]
+
+    def _ask(self) -> None:
+        with self._changed:
+            while not self._is_closed:
+                if not self._queries:
+                    self._changed.wait()
+                    continue
+                self._changed.wait(_ASKED_EVERY_S)
+                for raw, is_wanted in list(self._queries.values()):
+                    if not is_wanted():
+                        with translated(""):
+                            raw.cancel()

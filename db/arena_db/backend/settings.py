@@ -1,0 +1,22 @@
+"""How a store is opened, whatever it lies in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arena_db.backend.places import Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a store is opened."""
+
+    place: Place
+    """A file, by its absolute path, or a server."""
+    read_only: bool = False
+    fast: bool = False
+    """Commits survive the end of the process, but the last ones not a power cut."""
+    busy_ms: int = 30_000
+    """How long to wait for another writer, in milliseconds."""

@@ -1,0 +1,80 @@
+"""Looks whether a database itself is sound: the schema, and what lies below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from arena_db.backend import server_schema
+from arena_db.backend.lite import schema
+from arena_db.errors import DamagedError
+from arena_db.models import APPLICATION_ID, REVISION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+WAY_OUT: Final = "nothing was changed; `arena db restore BACKUP` takes a backup back"
+
+
+def is_file(connection: Connection) -> bool:
+    """Return whether a connection is one to a file of SQLite."""
+    return connection.dialect.name == "sqlite"
+
+
+def driver_error(connection: Connection) -> type[Exception]:
+    """Return the base of what the driver of a connection raises."""
+    driver: Any = connection.dialect.dbapi
+    return driver.Error
+
+
+def find_differing(connection: Connection) -> list[tuple[tuple[str, str], str]]:
+    """Return kind and name of each part of the schema that is not as arena makes it, and a sentence."""
+    if is_file(connection):
+        raw: Any = connection.connection.driver_connection
+        return schema.find_differing(raw, REVISION)
+    return list(server_schema.find_differing(connection))
+
+
+def find_faults(connection: Connection, *, quick: bool) -> Iterator[str]:
+    """Yield a sentence for each fault of the marks and pages of a file; a server looks after its own."""
+    if is_file(connection):
+        application_id = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+        if application_id != APPLICATION_ID:
+            yield f"the application id is {application_id:#x}, not {APPLICATION_ID:#x}"
+    revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+    if revision != REVISION:
+        yield f"the tables have revision {revision}, not {REVISION}"
+    if is_file(connection):
+        pragma = "quick_check" if quick else "integrity_check"
+        for found in connection.exec_driver_sql(f"PRAGMA {pragma}").scalars():
+            if found != "ok":
+                yield f"SQLite finds: {found}"
+
+
+def find_loose_references(connection: Connection, most: int) -> Iterator[str]:
+    """Yield a sentence for each row that points nowhere; a server lets nobody write one."""
+    if not is_file(connection):
+        return
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(most):
+        yield f"row {row} of {table} points to no row of {parent}"
+
+
+def mend_pages(connection: Connection) -> list[str]:
+    """Make the pages of all indexes anew where SQLite finds that they contradict their tables.
+
+    Raises:
+        DamagedError: other pages are damaged.
+    """
+    if not is_file(connection) or _first_fault(connection) is None:
+        return []
+    connection.exec_driver_sql("REINDEX")
+    fault = _first_fault(connection)
+    if fault is not None:
+        raise DamagedError(f"SQLite finds: {fault}, which no repair mends; {WAY_OUT}")
+    return ["the pages of all indexes are made anew"]
+
+
+def _first_fault(connection: Connection) -> str | None:
+    text = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+    return None if text == "ok" else str(text)
