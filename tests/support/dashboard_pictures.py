@@ -3,7 +3,7 @@
     .venv/bin/python tests/support/dashboard_pictures.py [NAME...]
 
 It plays a small tournament and a knockout in a folder of its own, opens the dashboard on them, and goes
-through the screens; with names it draws these pictures alone.
+through the screens; with names, as `live` or `live-80`, it draws these pictures alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from arena.tui.screens.app import Dashboard
 
 IMAGES: Final = ROOT / "docs" / "images"
-SIZE: Final = (120, 40)
+SIZES: Final = {"": (120, 40), "-80": (80, 24), "-200": (200, 60)}
+"""By what stands behind the name of a picture: all screens at the first size."""
+SMALL: Final = frozenset(
+    {"live", "standings", "matches", "replay", "openings", "matrix", "versus", "bot", "bracket", "places"}
+)
+"""Also drawn in the least terminal that shows all facts of a screen."""
+LARGE: Final = frozenset({"matches", "replay", "openings", "bot", "bracket"})
+"""Also drawn where boards, events and columns grow."""
 MAX_BYTES: Final = 150_000
 BOTS: Final = ("mcts:playouts=400", "minimax:depth=4", "mcts:playouts=40", "minimax:depth=1", "random")
 GAME: Final = (
@@ -61,6 +68,8 @@ SCREENS: Final = (
 """Name of the picture, and the keys that lead to it; the replay is judged and shows its first mistake."""
 CUP: Final = (("bracket", ("4", "home")),)
 """The same of the knockout."""
+SWISS: Final = (("places", ("2",)),)
+"""The same of the Swiss tournament."""
 
 
 def main() -> None:
@@ -75,16 +84,27 @@ def main() -> None:
         arena("tournament", *BOTS, *GAME, "--rounds", 4, "--srand", 1, "--name", "spring", "--quiet")
         arena("tournament", *BOTS[3:], *GAME, "--rounds", 1, "--srand", 2, "--name", "summer", "--quiet")
         wanted = set(sys.argv[1:])
-        for event, screens in (("spring", SCREENS), ("cup", CUP)):
-            shown = [screen for screen in screens if not wanted or screen[0] in wanted]
-            if shown and event == "cup":
-                knockout = ("--type", "knockout", "--double", "--pairs", 1, "--name", "cup")
-                arena("tournament", *BOTS, *GAME, *knockout, "--srand", 3, "--quiet")
-            if shown:
-                asyncio.run(_draw(arena.db, event, shown))
+        knockout = ("--type", "knockout", "--double", "--pairs", 1, "--srand", 3)
+        swiss = ("--type", "swiss", "--rounds", 3, "--pairs", 1, "--srand", 4)
+        for event, screens, options in (
+            ("spring", SCREENS, ()),
+            ("cup", CUP, knockout),
+            ("open", SWISS, swiss),
+        ):
+            drawn = {
+                end: [screen for screen in screens if not wanted or f"{screen[0]}{end}" in wanted]
+                for end in SIZES
+            }
+            drawn["-80"] = [screen for screen in drawn["-80"] if screen[0] in SMALL]
+            drawn["-200"] = [screen for screen in drawn["-200"] if screen[0] in LARGE]
+            if options and any(drawn.values()):
+                arena("tournament", *BOTS, *GAME, *options, "--name", event, "--quiet")
+            for end, shown in drawn.items():
+                if shown:
+                    asyncio.run(_draw(arena.db, event, shown, end))
 
 
-async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str, ...]]], end: str) -> None:
     from arena.results.addresses import find_address
     from arena.tui.start import watch_app
     from arena_db.store import Store
@@ -92,7 +112,7 @@ async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str,
     with Store.open(store) as opened:
         address = find_address(opened, event)
     app = watch_app(str(store), address, glyphs="unicode", reduce_motion=True)
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=SIZES[end]) as pilot:
         await _settle(app, pilot)
         for name, keys in screens:
             for key in keys:
@@ -103,8 +123,9 @@ async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str,
                 await _settle(app, pilot)
             if name == "play":
                 await _play(app, pilot)
-            _write(name, app)
-            while len(app.screen_stack) > 2:
+            _write(f"{name}{end}", app)
+            # Leaving a match asks first; it is the last picture, and ends with the dashboard.
+            while len(app.screen_stack) > 2 and name != "play":
                 await pilot.press("escape")
                 await _settle(app, pilot)
 

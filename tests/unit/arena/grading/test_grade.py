@@ -220,7 +220,7 @@ def answers(values: Mapping[int, tuple[int, float]]) -> BotJudge:
     """Return a judge that plays and expects what is given by ply, in place of a bot that is asked."""
     judge = minimax("tic-tac-toe")
 
-    def ask(game: Game, state: State) -> Answer:  # noqa: ARG001 - the names are those of the method
+    def ask(game: Game, state: State) -> Answer:  # noqa: ARG001 - as it is called
         action, value = values[len(state.history)]
         return Answer(action=action, elapsed_s=0.0, thoughts=Thoughts(value=value))
 

@@ -55,7 +55,7 @@ def test_every_key_of_all_screens_is_on_the_page() -> None:
 
 
 def test_every_picture_is_there_and_small() -> None:
-    link = re.compile(r"\.\./images/([a-z-]+\.svg)")
+    link = re.compile(r"\.\./images/([a-z0-9-]+\.svg)")
     own = set(link.findall(PAGE.read_text(encoding="utf-8")))
     pages = [page.read_text(encoding="utf-8") for page in IMAGES.parent.rglob("*.md")]
     assert own
