@@ -25,7 +25,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_usual_places() -> None:
     assert home.home() == platformdirs.user_data_path("arena", appauthor=False)
     assert home.cache() == platformdirs.user_cache_path("arena", appauthor=False)
-    assert home.store_path() == home.home() / "arena.db"
+    assert home.store_place() == home.home() / "arena.db"
 
 
 def test_places_by_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -33,17 +33,17 @@ def test_places_by_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setenv("ARENA_CACHE", "~/somewhere")
     assert home.home() == tmp_path / "data"
     assert home.cache() == Path.home() / "somewhere"
-    assert home.store_path() == tmp_path / "data" / "arena.db"
+    assert home.store_place() == tmp_path / "data" / "arena.db"
     monkeypatch.setenv("ARENA_DB", "~/one.db")
-    assert home.store_path() == Path.home() / "one.db"
-    assert home.store_path(f"sqlite:///{tmp_path}/two.db") == tmp_path / "two.db"
-    assert home.store_path(str(tmp_path / "three.db")) == tmp_path / "three.db"
+    assert home.store_place() == Path.home() / "one.db"
+    assert home.store_place(f"sqlite:///{tmp_path}/two.db") == tmp_path / "two.db"
+    assert home.store_place(str(tmp_path / "three.db")) == tmp_path / "three.db"
 
 
-@pytest.mark.parametrize("location", ["postgresql://host/arena", "."])
+@pytest.mark.parametrize("location", ["mysql://host/arena", "."])
 def test_no_place_for_a_store(location: str) -> None:
     with pytest.raises(StoreError, match="give a file"):
-        home.store_path(location)
+        home.store_place(location)
 
 
 def test_a_store_at_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ def test_two_stores_that_declared_one_match_void(stores: list[Store], store: Sto
     one, copy, _ = stores
     one.void([2], reason="later", who="ben@lab")
     for number, order in enumerate(((one, copy), (copy, one))):
-        with Store.open(store.place.with_name(f"{number}.db"), fast=True) as joined:
+        with Store.open(store.path.with_name(f"{number}.db"), fast=True) as joined:
             for each in order:
                 joined.merge(each.path)
             match = joined.match_of(1, 1, 1)

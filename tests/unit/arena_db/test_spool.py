@@ -71,7 +71,7 @@ def test_a_record_comes_back_as_it_was(store: Store, cup: Cup) -> None:
     ]
     with locked(store) as waiting:
         waiting.save(records)
-    with Store.open(store.place.with_name("reference.db"), fast=True) as reference:
+    with Store.open(store.path.with_name("reference.db"), fast=True) as reference:
         add_cup(reference)
         reference.save(records)
         expected = list(reference.tournament_matches(1))

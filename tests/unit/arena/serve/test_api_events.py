@@ -143,7 +143,7 @@ def test_many_who_wait_cost_one_reader_and_no_thread(store: Store, monkeypatch: 
     asked: list[int] = []
     real = Store.events_after
 
-    def counted(self: Store, seq: int, limit: int = 500, *, tournament: int | None = None) -> Any:  # noqa: ANN401
+    def counted(self: Store, seq: int, limit: int = 500, *, tournament: int) -> Any:  # noqa: ANN401
         asked.append(seq)
         return real(self, seq, limit, tournament=tournament)
 
