@@ -244,7 +244,8 @@ class Hub:
         if now < due_at:
             return due_at - now
         for name, topic in list(self._topics.items()):
-            if now - topic.wanted_at >= LINGER_S:
+            # A viewer keeps its page, also where a slow store held this thread for longer than that.
+            if not topic.channel.num_viewers and now - topic.wanted_at >= LINGER_S:
                 del self._topics[name]
             else:
                 self._publish(name, topic)

@@ -80,6 +80,8 @@ def test_a_queue_that_overflows_becomes_the_state_and_holds_no_memory() -> None:
     for number in range(QUEUE):
         channel.publish(fragments(number + 1, 0, 0), 0.0)
     assert len(stalled.queue) == QUEUE
+    channel.publish(fragments(-1, -1, 0), 0.0)
+    assert not stalled.queue
     for number in range(1000):
         channel.publish(fragments(-1, number, 0), 0.0)
     assert not stalled.queue
@@ -135,7 +137,12 @@ def test_who_left_gets_nothing_and_the_end_is_told() -> None:
     channel, woken = PageChannel(), list[str]()
     gone = channel.join("0", lambda: woken.append("gone"))
     stays = channel.join("0", lambda: woken.append("stays"))
+    channel.beat()
+    assert gone.queue
+    assert stays.take()
+    woken.clear()
     gone.leave()
+    assert not gone.queue
     gone.leave()
     assert channel.num_viewers == 1
     channel.publish(fragments(1), 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.live.events import Event
+    from arena.pages.live import Fragments
     from arena.serve.channel import Viewer
 
 LINKS = Links(root="/", suffix="", index="")
@@ -254,6 +255,11 @@ def test_a_hub_is_idle_thirty_seconds_after_its_last_viewer() -> None:
     viewer = stage.join()
     stage.settle(100.0)
     assert not stage.hub.is_idle
+    # Nor is it after a store that held it for long; the viewer is still its own.
+    stage.now += LINGER_S + 1
+    assert not stage.hub.is_idle
+    stage.settle(1.0)
+    assert stage.hub.channel(WALL) is viewer.channel
     viewer.leave()
     stage.settle(LINGER_S - 1)
     assert not stage.hub.is_idle
@@ -339,3 +345,55 @@ def test_a_fault_of_the_program_is_trouble_and_the_hub_goes_on() -> None:
     assert shown is not None
     assert "its log says more" in shown.model.trouble
     assert stage.feed.is_closed
+    # It was never idle, so nobody was asked whether it may end.
+    assert not ended
+
+
+def test_after_a_fault_of_the_program_the_feed_is_left_alone_for_four_seconds() -> None:
+    stage = _Stage()
+    stage.feed.next.append(ValueError("a defect"))
+    stage.hub._safe_step()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the thread's own step
+    stage.now += 3.9
+    stage.hub.step()
+    assert stage.feed.num_polls == 1
+    stage.now += 0.1
+    stage.hub.step()
+    assert stage.feed.num_polls == 2
+
+
+def test_a_page_does_not_wait_for_a_store_that_is_gone() -> None:
+    stage = _Stage()
+    ready = stage.hub._ready  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - what `wait` waits for
+    stage.tell()
+    stage.hub.step()
+    assert not ready.is_set()
+    stage.feed.next.append(StoreError("gone"))
+    stage.settle(0.1)
+    assert ready.is_set()
+
+
+def test_a_page_without_a_stream_has_the_tables_too() -> None:
+    stage = _Stage()
+    stage.hub.look()
+    assert stage.feed.num_polls == 2
+
+
+def test_the_end_of_a_hub_is_told_to_its_viewers() -> None:
+    stage = _Stage()
+    viewers = [stage.join(), stage.join("3")]
+    stage.hub.stop()
+    assert all(viewer.is_ended for viewer in viewers)
+    assert stage.feed.is_cancelled
+
+
+def test_a_page_on_which_nothing_happens_is_rendered_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, rendered = _Stage(), list[float]()
+    stage.join()
+
+    def count(*arguments: Any) -> Fragments:  # noqa: ANN401 - those of the function it stands for
+        rendered.append(stage.now)
+        return wall_fragments(*arguments)
+
+    monkeypatch.setattr("arena.serve.hub.wall_fragments", count)
+    stage.settle(10.0)
+    assert 9 <= len(rendered) <= 11
