@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Integer, and_, bindparam, delete, exists, fun
 
 from arena_db.dialects import driver_query, driver_text, values_in_order
 from arena_db.errors import RefusedError
-from arena_db.models import leases, live_events, planned
+from arena_db.models import leases, live_events, planned, tournaments
 from arena_db.records import EventPage, LiveEvent, Snapshot
 
 if TYPE_CHECKING:
@@ -123,6 +123,31 @@ def make_room(connection: Connection) -> None:
         if last is not None:
             _prune(connection, tournament, last)
         num -= num_here
+
+
+def mend_numbers(connection: Connection) -> list[str]:
+    """Count numbers of events from the newest event on, where a lease counts from an earlier one.
+
+    Followers then start again from a snapshot, because nobody knows which events were removed.
+
+    Returns:
+        What was changed, one sentence each.
+    """
+    newest = func.max(live_events.c.seq)
+    query = (
+        select(tournaments.c.id, tournaments.c.name, newest)
+        .join_from(tournaments, leases, leases.c.tournament_id == tournaments.c.id)
+        .join(live_events, live_events.c.tournament_id == tournaments.c.id)
+        .group_by(tournaments.c.id, tournaments.c.name, leases.c.last_seq)
+        .having(newest > leases.c.last_seq)
+        .order_by(tournaments.c.id)
+    )
+    done: list[str] = []
+    for number, name, seq in connection.execute(query).all():
+        own = leases.c.tournament_id == number
+        connection.execute(update(leases).where(own).values(last_seq=seq, pruned_seq=seq))
+        done.append(f"the events of tournament {name} are numbered on from {seq}")
+    return done
 
 
 def _last_seq(connection: Connection, tournament: int) -> int:

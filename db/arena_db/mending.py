@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.schema import CreateIndex
 
-from arena_db import plan_faults, points, replays, resumming
+from arena_db import live, plan_faults, points, replays, resumming
 from arena_db.backend import sound
 from arena_db.errors import DamagedError
 from arena_db.naming import metadata
@@ -25,6 +25,7 @@ def repair(connection: Connection) -> list[str]:
         *_mend_schema(connection),
         *sound.mend_pages(connection),
         *plan_faults.repair(connection),
+        *live.mend_numbers(connection),
         *resumming.rebuild(connection),
         *points.remove_wrong(connection),
         *replays.remove_wrong(connection),

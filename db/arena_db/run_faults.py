@@ -49,7 +49,7 @@ def _events(connection: Connection) -> Iterator[str]:
     told = newest.group_by(live_events.c.tournament_id).subquery()
     query = select(told.c.seq).join(leases, leases.c.tournament_id == told.c.tournament_id)
     for seq in connection.scalars(query.where(told.c.seq > leases.c.last_seq)):
-        yield f"event {seq} has a number that was not given yet"
+        yield f"event {seq} has a number that was not given yet; `arena db repair` counts on from it"
     odd = or_(live_events.c.number.is_(None) & (live_events.c.attempt != 0), live_events.c.t < 0)
     for seq in connection.scalars(select(live_events.c.seq).where(odd)):
         yield f"event {seq} has an attempt without a match, or a time before all others"

@@ -59,6 +59,11 @@ def test_repair_counts_again(played: CommandLine) -> None:
             "2 planned matches are marked as they were played",
         ),
         (["DELETE FROM leases"], "tournament duel has a lease again"),
+        (["DELETE FROM leases"], "the events of tournament duel are numbered on from"),
+        (
+            ["UPDATE leases SET last_seq = 1, pruned_seq = 0"],
+            "the events of tournament duel are numbered on from",
+        ),
         (["DROP INDEX uq_matches_final"], "the index uq_matches_final is made anew"),
         (["UPDATE rating_points SET elo = elo + 1"], "ratings over time are removed, which were wrong"),
         (["UPDATE matches SET num_plies = 1 WHERE id = 2"], "plies and openings of 1 matches"),

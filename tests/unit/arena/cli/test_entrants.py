@@ -37,7 +37,8 @@ def test_an_event_goes_on_with_other_bots(arena: CommandLine) -> None:
     arena("resume", "cup", "--quiet")
     (shown,) = _rows(arena, "show", "cup")
     assert [change["kind"] for change in shown["changes"]][:3] == ["join", "leave", "disqualify"]
-    assert _games(arena) == {"mcts:playouts=5": 20, "minimax:depth=1": 20, "minimax:depth=2": 40}
+    counted = {"mcts:playouts=5": 20, "minimax:depth=1": 20, "minimax:depth=2": 40, "random": 0}
+    assert _games(arena) == counted
     arena("unvoid", "--tournament", "cup", "--bot", "random", *WHY)
     assert _games(arena)["random"] == 40
     assert "is in order" in arena("db", "check").stdout

@@ -163,7 +163,7 @@ def test_a_tree_of_links_leads_to_its_project_only(
 
 def test_an_editable_that_cannot_be_read_says_so(site: Path) -> None:
     install(site, {PTH: "import unknown_finder; unknown_finder.install()\n"})
-    with pytest.raises(PluginError, match=r"^edbot: .* where the module edbot lies; .* pip install PROJECT$"):
+    with pytest.raises(PluginError, match=r"^edbot: .* where the module edbot is; .* pip install PROJECT$"):
         one("edbot")
 
 

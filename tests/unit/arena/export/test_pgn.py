@@ -118,7 +118,7 @@ def test_other_text_is_refused(old: str, new: str) -> None:
 
 
 def test_tags_without_moves_are_refused() -> None:
-    with pytest.raises(ExportError, match="tags and no moves"):
+    with pytest.raises(ExportError, match="tags but no moves"):
         list(parse_pgn(print_pgn(_match()) + '[Event "Cup"]\n'))
 
 
