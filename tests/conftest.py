@@ -39,6 +39,18 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
+@pytest.fixture(autouse=True)
+def cores_of_the_tests() -> Iterator[None]:
+    """Give the process all of its cores back: one that plays in itself stays on the core that it claims."""
+    if not hasattr(os, "sched_getaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    yield
+    if os.sched_getaffinity(0) != cores:
+        os.sched_setaffinity(0, cores)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files, then fail")
     parser.addoption(

@@ -335,7 +335,7 @@ class EventAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened in a tournament."""
 
     seq: int
-    """Higher for later ones; numbers of other tournaments lie in between."""
+    """Higher for later events of the tournament; other tournaments number their own."""
     kind: Kind
     match: int | None
     """Number of the match in the plan; None where it is about the tournament."""

@@ -137,7 +137,7 @@ class EventTails:
                     self._seen = None
             if found.events or found.has_gap:
                 return found
-            # Numbers of other tournaments: without them a client falls behind by doing nothing.
+            # The number goes on over events that are not shown, so a client does not fall behind.
             seq = max(seq, found.seq)
             left = end - anyio.current_time()
             if left <= 0:

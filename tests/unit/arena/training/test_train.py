@@ -219,7 +219,7 @@ def test_trainers_are_listed(arena: CommandLine) -> None:
         (["weigher", "--seed", "-1"], "--seed -1 is not a whole number"),
         (["weigher", "--budget", "0"], "--budget 0 is not a positive number"),
         (["weigher", "--name", "a/b"], '"a/b" cannot be the name of a run'),
-        (["weigher", "--data", "nowhere"], "--data nowhere is no folder"),
+        (["weigher", "--data", "nowhere"], "--data nowhere is not a folder"),
         (["weigher", "--out", "no/where.npz"], "cannot be written: name a file"),
         (["--resume", "weigher-9"], 'there is no run "weigher-9"'),
     ],
