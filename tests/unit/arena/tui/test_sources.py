@@ -21,7 +21,6 @@ from arena.schedules.swiss import SwissSchedule
 from arena.tui.forms import export_form
 from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.forms.tournament_form import config_of, estimate, installed_bots
-from arena.watching import bots_source
 from arena.watching.answers import Answer, Rows
 from arena.watching.bots_source import read_bots, read_status
 from arena.watching.query import Queries, Query
@@ -105,7 +104,7 @@ def test_duplicates_and_bad_names_are_rows(faulty: str, monkeypatch: pytest.Monk
         Entry("twin", "two.bot", "two", "2.0", "/shelf/two/lib"),
         *(Entry(name, name, name, name) for name in EVIL),
     ]
-    monkeypatch.setattr(bots_source, "list_bots", lambda: make_listing(offered))
+    monkeypatch.setattr("arena.shelf.listing.list_bots", lambda: make_listing(offered))
     view = bots_of(faulty)
     twins = [row for row in view.rows if row.name == "twin"]
     assert [(row.kind, row.distribution, row.place) for row in twins] == [

@@ -371,13 +371,13 @@ def test_a_void_is_seen_at_once(running: Store, capsys: pytest.CaptureFixture[st
     running.append_events([live(STATE, None)])
     feed = StoreFeed(str(running.path), 1)
     model = drain(feed)
-    rows = {match.number: match.termination for match in model.view.finished}
+    rows = {match.number: match.end for match in model.view.finished}
     assert rows[1] != "void"
     games = {row.name: row.games for row in cast("StandingsView", model.facts["standings"]).rows}
     declare_void(running, [1], [1], "it was helped")
     feed._facts_at = -1000.0  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - tables are due
     model = drain(feed, model)
-    rows = {match.number: match.termination for match in model.view.finished}
+    rows = {match.number: match.end for match in model.view.finished}
     assert rows[1] == "void"
     assert [notice.text for notice in model.view.notices] == ["match 1 is void: it was helped"]
     after = {row.name: row.games for row in cast("StandingsView", model.facts["standings"]).rows}
