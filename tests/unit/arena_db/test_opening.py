@@ -79,7 +79,7 @@ def test_places(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert places.find_place(f"sqlite:///{path}") == path
     assert places.find_place("sqlite:///a.db") == path.with_name("a.db")
     for url in ("postgresql://user:secret@host/db", "mysql+pymysql://host/db", "sqlite://host/a.db"):
-        with pytest.raises(UnsupportedError, match="give a file|holds a password") as caught:
+        with pytest.raises(UnsupportedError, match=r"give a file|holds a password") as caught:
             Store.open(url)
         assert "secret" not in str(caught.value)
     with pytest.raises(UnsupportedError, match="folder"):
