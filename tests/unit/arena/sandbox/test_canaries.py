@@ -94,7 +94,11 @@ def test_removal_that_follows_links_is_misled(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_memory_outside_the_resident_size_is_bounded(tier: Tier) -> None:
-    assert hides_memory(tier) == (tier is Tier.T1)
+    if tier is Tier.T1:
+        # The pipes of a user share a limit: another attacker at the same time may leave too little.
+        assert any(hides_memory(tier) for _ in range(5))
+    else:
+        assert not hides_memory(tier)
 
 
 @pytest.mark.parametrize("tier", STRONG)
