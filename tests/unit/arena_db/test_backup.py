@@ -77,17 +77,17 @@ def test_a_store_with_a_wrong_index_gives_no_backup(store: Store, tmp_path: Path
     assert [file for file in tmp_path.iterdir() if file.is_file()] == []
 
 
-@pytest.mark.parametrize("place", [0, 40])
-def test_a_damaged_store_gives_no_backup(store: Store, tmp_path: Path, place: int) -> None:
+@pytest.mark.parametrize("page", [0, 40])
+def test_a_damaged_store_gives_no_backup(store: Store, tmp_path: Path, page: int) -> None:
     cup = add_cup(store, num=200)
     store.save([cup.match(number) for number in range(1, 201)])
     store.close()
     content = bytearray(store.path.read_bytes())
-    content[4096 * place : 4096 * (place + 3)] = b"\xff" * 4096 * 3
+    content[4096 * page : 4096 * (page + 3)] = b"\xff" * 4096 * 3
     store.path.write_bytes(content)
     with pytest.raises(DatabaseError) as caught:
         store.backup(tmp_path / "copy.db")
-    assert isinstance(caught.value, DamagedError) or place == 0
+    assert isinstance(caught.value, DamagedError) or page == 0
     assert [file for file in tmp_path.iterdir() if file.is_file()] == []
 
 

@@ -121,13 +121,13 @@ def test_newer(store: Store) -> None:
             Store.open(store.place, read_only=read_only)
 
 
-@pytest.mark.parametrize("place", [0.02, 0.5])
-def test_damaged(store: Store, place: float) -> None:
+@pytest.mark.parametrize("share", [0.02, 0.5])
+def test_damaged(store: Store, share: float) -> None:
     cup = add_cup(store, num=300)
     store.save([cup.match(number) for number in range(1, 301)])
     store.close()
     content = bytearray(store.path.read_bytes())
-    start = 4096 + int(place * len(content)) // 4096 * 4096
+    start = 4096 + int(share * len(content)) // 4096 * 4096
     content[start : start + 4096 * 8] = b"\xff" * 4096 * 8
     store.path.write_bytes(content)
     with pytest.raises(DamagedError, match=r"arena db check|page \d+"):
