@@ -137,7 +137,7 @@ def _players(coordinator: int, kind: Kind) -> Iterator[int]:
 
 
 def _holds_socket(pid: int, command: bytes) -> bool:
-    """Tell a starter from the first process of a container, which has its command line but closed its socket.
+    """Distinguish a starter from the first process of a container: same command line, but no socket.
 
     The oldest such process will not do: once the starter was killed, that is the first process of a
     container, and the death of a bot would be counted as one of a starter.

@@ -41,7 +41,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def cores_of_the_tests() -> Iterator[None]:
-    """Give the process all of its cores back: one that plays in itself stays on the core that it claims."""
+    """Restore the CPU affinity of the process: a test that plays in it keeps the core that it claims."""
     if not hasattr(os, "sched_getaffinity"):
         yield
         return

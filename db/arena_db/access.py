@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, PoolProxiedConnection
 
     from arena_db.backend.places import Place
-    from arena_db.backend.settings import Settings
+    from arena_db.backend.settings import StoreSettings
     from arena_db.fence import Fence
 
 _Result = TypeVar("_Result")
@@ -59,7 +59,7 @@ def _always() -> bool:
 class Access:
     """The connections of a store; a context manager that closes them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: StoreSettings) -> None:
         """Take a prepared store; `Store.open` is the way to get one."""
         self._settings = settings
         self._backend = backend_of(settings)
@@ -209,14 +209,14 @@ class Access:
         return reading(self.place, self._backend.driver_error)
 
     @contextmanager
-    def _write(self, settings: Settings | None = None, *, alone: bool = True) -> Generator[Connection]:
+    def _write(self, settings: StoreSettings | None = None, *, alone: bool = True) -> Generator[Connection]:
         settings = settings or self._settings
         self._store_waiting(settings)
         with self._transaction(settings, alone=alone) as connection:
             yield connection
 
     @contextmanager
-    def _write_run(self, tournament: int, settings: Settings | None = None) -> Generator[Connection]:
+    def _write_run(self, tournament: int, settings: StoreSettings | None = None) -> Generator[Connection]:
         """Write for the run of a tournament: its plan, its state.
 
         Raises:
@@ -228,7 +228,7 @@ class Access:
             yield connection
 
     @contextmanager
-    def _transaction(self, settings: Settings, *, alone: bool = True) -> Generator[Connection]:
+    def _transaction(self, settings: StoreSettings, *, alone: bool = True) -> Generator[Connection]:
         """Write in one transaction; every write of a store comes through here.
 
         Where this store is that of a run, the transaction begins with a look whether the run still has its
@@ -261,7 +261,7 @@ class Access:
                 if fence is not None:
                     self._backend.check_place()
 
-    def _store_waiting(self, settings: Settings, *, claimed: int | None = None) -> None:
+    def _store_waiting(self, settings: StoreSettings, *, claimed: int | None = None) -> None:
         """Store what waits beside the store, in a transaction of its own; see `Spool.store`."""
         spool = self._spool
         if spool is not None and spool.waiting():
@@ -306,5 +306,5 @@ class Access:
             sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
-    def _in_a_hurry(self) -> Settings:
+    def _in_a_hurry(self) -> StoreSettings:
         return replace(self._settings, busy_ms=min(self._settings.busy_ms, _SHORT_MS))

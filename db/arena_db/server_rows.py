@@ -50,7 +50,7 @@ def copy_new(connection: Connection, table: Table, names: Sequence[str], rows: S
 
 
 def go_on_after(connection: Connection, table: Table) -> None:
-    """Let numbers that a table gives by itself go on after those that were given to it."""
+    """Set the sequence of a table to continue after the numbers that were inserted."""
     given = f"pg_get_serial_sequence('{table.name}', 'id')"
     # Never back: a number that was given is not given again, though its row is gone.
     connection.exec_driver_sql(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arena_db.backend.places import Place
-    from arena_db.backend.settings import Settings
+    from arena_db.backend.settings import StoreSettings
     from arena_db.judgements import JudgedMatch
     from arena_db.records import (
         BotRecord,
@@ -191,7 +191,7 @@ class Store(
             return commands.find(connection, command)
 
     def append_events(self, events: Sequence[LiveEvent]) -> dict[int, int]:
-        """Tell viewers what happens in running matches, in one transaction.
+        """Publish what happens in running matches, in one transaction.
 
         Events of a tournament are numbered from 1 in the order in which they are committed, so whoever asks
         for later ones misses none, whoever else writes.
@@ -260,7 +260,7 @@ class Store(
         self._has_saved |= num > 0
         return num
 
-    def _save(self, records: Sequence[MatchRecord], settings: Settings) -> int:
+    def _save(self, records: Sequence[MatchRecord], settings: StoreSettings) -> int:
         with self._write(settings, alone=False) as connection:
             return saving.save(connection, records, self._facts)
 

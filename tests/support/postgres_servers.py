@@ -137,7 +137,7 @@ class Databases:
     """Makes and removes databases of a server, each a copy of a template."""
 
     def __init__(self, url: str) -> None:
-        """Take the URL of a database that is there."""
+        """Connect to an existing database by its URL."""
         self._url = url
         self._raw: Any = psycopg.connect(url, autocommit=True)
         self._num = 0

@@ -49,7 +49,7 @@ def _begin(work: Callable[..., None], *args: object) -> BaseProcess:
 
 
 def hold_events(url: str, num_coordinators: int, num_matches: int) -> float:
-    """Let coordinators begin together, each with an event of the same bots, and save each batch twice.
+    """Start coordinators together, each with an event of the same bots, and save each batch twice.
 
     Returns:
         Seconds that it took.
@@ -97,7 +97,7 @@ class Followed(NamedTuple):
 
 
 def follow_events(server: PostgresServer, url: str, num: int, seconds: float, kills: int) -> Followed:
-    """Let writers tell of events and followers follow them while the server is killed.
+    """Write events from several processes and follow them while the server is killed.
 
     Raises:
         AssertionError: a follower has not seen each stored event once, in order.
@@ -224,7 +224,7 @@ def _play_on(url: str, cup: Cup, who: str) -> None:
 
 
 def _make_silent(url: str, cup: Cup) -> None:
-    """Let the lease look as if its holder had been silent for a minute; a stopped one may hold its row."""
+    """Age the lease as if its holder had been silent for a minute; a stopped one may hold its row."""
     with Store.open(url) as store, store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         connection.exec_driver_sql(
             f"UPDATE leases SET beat_at = beat_at - 60 WHERE tournament_id = {cup.record.id}"  # noqa: S608

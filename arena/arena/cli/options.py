@@ -26,7 +26,7 @@ def _note_insecure(context: click.Context, _: click.Parameter, value: bool) -> N
 
 
 def _place(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    """Give the place of the store, with what was said of its connection, as other processes take it."""
+    """Return the place of the store, with what was said of its connection, as other processes take it."""
     if not context.meta.get(_INSECURE):
         return value
     given = value or os.environ.get("ARENA_DB", "")

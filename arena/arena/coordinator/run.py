@@ -218,7 +218,7 @@ class Run:
         return bool(self._queue)
 
     def _take(self, slot: Slot) -> list[Job]:
-        """Take the next jobs for a batch of a slot; matches of quarantined bots are decided here."""
+        """Return the next jobs for a batch of a slot; matches of quarantined bots are decided here."""
         num_slots, batch_s = self._pool.num_workers, self._pool.batch_s
         first = first_size(self._num_batches, num_slots)
         self._source.batch_size = min(first, self._lengths.num_in(batch_s))

@@ -65,7 +65,7 @@ class Pool(Protocol):
         ...
 
     def notes(self) -> list[str]:
-        """Take what people should know of the machines, since the last call."""
+        """Return the notes on machines since the last call."""
         ...
 
     def put_aside(self, machine: str, why: str) -> str:
@@ -73,7 +73,7 @@ class Pool(Protocol):
         ...
 
     def stop(self) -> None:
-        """Let no further match of any batch begin."""
+        """Stop: no further match of any batch begins."""
         ...
 
     def go(self) -> None:
@@ -154,7 +154,7 @@ class InlinePool:
         self._is_stopping = True
 
     def go(self) -> None:
-        """Let matches begin again."""
+        """Resume: matches begin again."""
         self._is_stopping = self._is_aborting
 
     def abort(self) -> None:

@@ -223,7 +223,7 @@ class HostedSeat:
         return None
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:
-        """Tell the bot, if it is alive, that the match is over."""
+        """Send the end of the match to the bot, if it is alive."""
         connection, setup = self._connection, self._setup
         if connection is None or setup is None:
             return

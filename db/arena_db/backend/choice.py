@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from arena_db.backend.lite import opening
 from arena_db.backend.lite.database import LiteBackend
 from arena_db.backend.lite.engine import FileSettings
-from arena_db.backend.settings import Settings
+from arena_db.backend.settings import StoreSettings
 from arena_db.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 def settings_of(
     place: Place, *, read_only: bool = False, fast: bool = False, busy_ms: int = 30_000
-) -> Settings:
+) -> StoreSettings:
     """Return how a store at some place is opened."""
     if isinstance(place, Path):
         return FileSettings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
-    return Settings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
+    return StoreSettings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
 
 
-def prepare(settings: Settings, *, create: bool) -> None:
+def prepare(settings: StoreSettings, *, create: bool) -> None:
     """Make sure that a store of the present revision lies there: create it, or upgrade it.
 
     Raises:
@@ -39,7 +39,7 @@ def prepare(settings: Settings, *, create: bool) -> None:
         _postgres().prepare(settings, create=create)
 
 
-def backend_of(settings: Settings) -> Backend:
+def backend_of(settings: StoreSettings) -> Backend:
     """Return the database of a prepared store.
 
     Raises:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
-    from arena_db.backend.settings import Settings
+    from arena_db.backend.settings import StoreSettings
 
 LEAST_VERSION: Final = 150_000
 _CONNECT_S: Final = 5
@@ -98,7 +98,7 @@ def is_there(server: Server) -> bool:
         return raw.execute("SELECT to_regclass('alembic_version')").fetchall() != [(None,)]
 
 
-def prepare(settings: Settings, *, create: bool) -> None:
+def prepare(settings: StoreSettings, *, create: bool) -> None:
     """Make sure that the tables of the present revision are there: create them, or upgrade them.
 
     Raises:
@@ -113,7 +113,7 @@ def prepare(settings: Settings, *, create: bool) -> None:
         backend.close()
 
 
-def _prepare(backend: PostgresBackend, settings: Settings, *, may_create: bool) -> None:
+def _prepare(backend: PostgresBackend, settings: StoreSettings, *, may_create: bool) -> None:
     with backend.reading(None) as connection:
         revision = _revision(connection, settings.place)
     if revision == REVISION:
@@ -177,8 +177,8 @@ class PostgresBackend:
     alone are those of all matches below the highest one, as the kept sums need it.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        """Take where the store lies; nothing is opened yet."""
+    def __init__(self, settings: StoreSettings) -> None:
+        """Store the place; nothing is opened yet."""
         self._place = cast("Server", settings.place)
         self._watch = _Watch()
         self.engine: Engine = create_engine(
@@ -198,7 +198,7 @@ class PostgresBackend:
         self.engine.dispose()
 
     @contextmanager
-    def writing(self, settings: Settings, *, alone: bool) -> Generator[Connection]:
+    def writing(self, settings: StoreSettings, *, alone: bool) -> Generator[Connection]:
         """Write in a transaction that holds the advisory lock, alone or beside those of other runs."""
         begin = _BEGIN.format(
             busy=max(1, settings.busy_ms),
@@ -210,7 +210,7 @@ class PostgresBackend:
             connection.exec_driver_sql(begin)
             yield connection
 
-    def removing(self, settings: Settings) -> AbstractContextManager[Connection]:
+    def removing(self, settings: StoreSettings) -> AbstractContextManager[Connection]:
         """Write alone."""
         return self.writing(settings, alone=True)
 
@@ -283,7 +283,7 @@ class PostgresBackend:
 
 @contextmanager
 def _dropped_if_lost(connection: Connection) -> Generator[None]:
-    """Take a connection that was lost in a `with` block out of the pool, which would ask it to roll back."""
+    """Remove a connection that was lost in a `with` block from the pool, which would ask it to roll back."""
     raw: Any = connection.connection.driver_connection
     try:
         yield

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
     from arena_db.backend.lite.spool import Spool
-    from arena_db.backend.settings import Settings
+    from arena_db.backend.settings import StoreSettings
 
 
 class Backend(Protocol):
@@ -37,8 +37,8 @@ class Backend(Protocol):
         """End all connections."""
         ...
 
-    def writing(self, settings: Settings, *, alone: bool) -> AbstractContextManager[Connection]:
-        """Give a connection that holds the write lock; commit at the end, roll back on an error.
+    def writing(self, settings: StoreSettings, *, alone: bool) -> AbstractContextManager[Connection]:
+        """Yield a connection that holds the write lock; commit at the end, roll back on an error.
 
         Args:
             settings: how long to wait for the lock, and whether to sync.
@@ -47,12 +47,12 @@ class Backend(Protocol):
         """
         ...
 
-    def removing(self, settings: Settings) -> AbstractContextManager[Connection]:
+    def removing(self, settings: StoreSettings) -> AbstractContextManager[Connection]:
         """Do as `writing` alone, for somebody who removes whole tournaments with all that points to them."""
         ...
 
     def reading(self, is_wanted: Callable[[], bool] | None) -> AbstractContextManager[Connection]:
-        """Give a connection that reads one moment of the store.
+        """Yield a connection that reads one snapshot of the store.
 
         Args:
             is_wanted: asked now and then, in any thread; the query that runs ends once it says no.
@@ -64,11 +64,11 @@ class Backend(Protocol):
         ...
 
     def looking(self, raw: Any) -> AbstractContextManager[None]:  # noqa: ANN401 - a driver's connection
-        """Let all queries of a `with` block by a driver's own connection see one moment."""
+        """Run all queries of a `with` block by a driver's own connection in one snapshot."""
         ...
 
     def beside(self, busy_ms: int) -> AbstractContextManager[Any]:
-        """Give a driver's connection for one quick write, also beside a store that is open to read only."""
+        """Yield a driver's connection for one quick write, also beside a store that is open to read only."""
         ...
 
     def data_version(self, raw: Any) -> int:  # noqa: ANN401 - see above

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class StoreSettings:
     """How a store is opened."""
 
     place: Place

@@ -34,7 +34,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def databases() -> Iterator[Databases]:
-    """Give databases of a server: the one that the environment names, else one of this process."""
+    """Yield databases of a server: the one that the environment names, else one of this process."""
     server = None if GIVEN else PostgresServer()
     found = Databases(server.url("postgres") if server is not None else GIVEN)
     yield found
@@ -45,7 +45,7 @@ def databases() -> Iterator[Databases]:
 
 @pytest.fixture(scope="session")
 def template(databases: Databases) -> Iterator[str]:
-    """Give the name of a database that is a store without content, to be copied."""
+    """Return the name of a database that is a store without content, to be copied."""
     name = databases.make()
     Store.open(databases.url(name), fast=True).close()
     yield name
@@ -54,7 +54,7 @@ def template(databases: Databases) -> Iterator[str]:
 
 @pytest.fixture
 def url(databases: Databases, template: str) -> Iterator[str]:
-    """Give the URL of an empty store on a server."""
+    """Return the URL of an empty store on a server."""
     name = databases.make(template)
     yield databases.url(name)
     databases.drop(name)
@@ -78,7 +78,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def place(backend: str, request: pytest.FixtureRequest) -> str:
-    """Give a place of an empty store, in a file or on a server."""
+    """Return a place of an empty store, in a file or on a server."""
     if backend == "postgresql":
         return request.getfixturevalue("url")
     path: Path = request.getfixturevalue("path")

@@ -151,7 +151,7 @@ def _is_inside(path: str) -> bool:
 
 @contextmanager
 def _one_at_a_time(content: str) -> Generator[None]:
-    """Let one process of this machine at a time fetch a content; a killed one keeps nobody waiting."""
+    """Lock a content: one process of this machine fetches it at a time, and a kill frees the lock."""
     if sys.platform == "win32":
         yield
         return

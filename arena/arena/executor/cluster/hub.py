@@ -117,13 +117,13 @@ class ClusterHub(SchedulerPlugin):
         """Addresses of the slots that wait for a piece."""
 
     async def start(self, scheduler: Scheduler) -> None:
-        """Take the messages of a scheduler that starts."""
+        """Register the handler of messages with a scheduler that starts."""
         # Dask's methods have no types that say anything.
         self._scheduler: Any = scheduler
         self._scheduler.stream_handlers[OP] = self._hear
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:  # noqa: ANN401 - Dask's
-        """Tell all coordinators that a slot is gone."""
+        """Report a slot that is gone to all coordinators."""
         del scheduler
         guest = self._guests.pop(worker, None)
         for waiting in self._wanted.values():
@@ -149,7 +149,7 @@ class ClusterHub(SchedulerPlugin):
             machine.remarks.pop(client, None)
 
     def _hear(self, data: bytes, worker: str = "", client: str = "") -> None:
-        """Take a message; what one raises that cannot be read ends its connection."""
+        """Handle a message; an unreadable one raises, which ends its connection."""
         if len(data) > MAX_MESSAGE:
             raise ValueError(f"a message of {len(data)} bytes")
         if worker:

@@ -190,11 +190,11 @@ class ClusterPool:
         return [*found, news] if news else found
 
     def stop(self) -> None:
-        """Let no further match of any batch begin."""
+        """Stop: no further match of any batch begins."""
         self._ask("stop")
 
     def go(self) -> None:
-        """Let matches begin again."""
+        """Resume: matches begin again."""
         self._ask("go")
 
     def abort(self) -> None:
@@ -205,7 +205,7 @@ class ClusterPool:
         """Do nothing: each machine starts its own slots again."""
 
     def put_aside(self, machine: str, why: str) -> str:
-        """Let `arena cluster status` say that nothing is played on a machine; return what it is called."""
+        """Have `arena cluster status` report that a machine is put aside; return what it is called."""
         self._link.send(MachineRemark(machine, why, is_aside=True))
         with self._lock:
             return self._roster.name_of(machine)
@@ -359,7 +359,7 @@ class ClusterPool:
                 batch.set_result([])
 
     def _take(self, batch: _Batch, part: ResultPart, size: int) -> None:
-        """Take results if they are those of the next jobs of their batch."""
+        """Accept results if they are those of the next jobs of their batch."""
         jobs = batch.jobs[batch.num_played :]
         try:
             records = decode_records(part.records)

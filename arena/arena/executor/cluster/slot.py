@@ -182,7 +182,7 @@ class SlotPlayer:
 
 
 def tell(word: str) -> None:
-    """Tell the supervisor how far this slot is."""
+    """Report to the supervisor how far this slot is."""
     print(word, flush=True)  # noqa: T201 - read by the supervisor
 
 

@@ -89,7 +89,7 @@ class _SlotProcess:
         threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
 
     def _read(self, process: subprocess.Popen[str]) -> None:
-        """Take what the process says, so that it never waits for us."""
+        """Read what the process prints, so that it never blocks."""
         assert process.stdout is not None  # noqa: S101 - for the type checker
         for line in process.stdout:
             match line.strip():

@@ -27,7 +27,7 @@ SHIPPED = Path(__file__).parent / "data" / "connect-four.answers"
 _BYTES_PER_ANSWER = 10
 
 
-class Answer(NamedTuple):
+class KnownMove(NamedTuple):
     """A position's score and one action that has it."""
 
     score: int
@@ -78,7 +78,7 @@ class Answers:
         content = steps.tobytes() + self._scores.tobytes() + self._actions.tobytes()
         path.write_bytes(zlib.compress(content, 9))
 
-    def find(self, own: int, mask: int) -> Answer | None:
+    def find(self, own: int, mask: int) -> KnownMove | None:
         """Return the answer to a position, None where the table does not have it.
 
         Args:
@@ -91,7 +91,7 @@ class Answers:
             return None
         action = int(self._actions[place])
         is_mirrored = key != own + mask
-        return Answer(int(self._scores[place]), NUM_ACTIONS - 1 - action if is_mirrored else action)
+        return KnownMove(int(self._scores[place]), NUM_ACTIONS - 1 - action if is_mirrored else action)
 
 
 @cache

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, PoolProxiedConnection
 
     from arena_db.backend.lite.engine import FileSettings
-    from arena_db.backend.settings import Settings
+    from arena_db.backend.settings import StoreSettings
 
 _ASKED_EVERY: Final = 100_000
 """Instructions of SQLite's machine, about a millisecond, between two questions whether a query is wanted."""
@@ -53,13 +53,13 @@ class LiteBackend:
         with writer_lock(self._settings):
             self.engine.dispose()
 
-    def writing(self, settings: Settings, *, alone: bool) -> AbstractContextManager[Connection]:
-        """Take the one write lock of the file."""
+    def writing(self, settings: StoreSettings, *, alone: bool) -> AbstractContextManager[Connection]:
+        """Acquire the one write lock of the file."""
         del alone
         return writing(self.engine, self._own(settings), self._log.tend)
 
     @contextmanager
-    def removing(self, settings: Settings) -> Generator[Connection]:
+    def removing(self, settings: StoreSettings) -> Generator[Connection]:
         """Write without foreign keys: for each match that goes, SQLite would look through whole tables."""
         engine = make_migration_engine(self._settings)
         try:
@@ -161,5 +161,5 @@ class LiteBackend:
         """
         copy_to(self._settings, target)
 
-    def _own(self, settings: Settings) -> FileSettings:
+    def _own(self, settings: StoreSettings) -> FileSettings:
         return replace(self._settings, fast=settings.fast, busy_ms=settings.busy_ms)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import NullPool, QueuePool, create_engine, event
 
-from arena_db.backend.settings import Settings
+from arena_db.backend.settings import StoreSettings
 from arena_db.errors import UnsupportedError
 from arena_db.failures import explain
 from arena_db.judging import NUM_MISTAKES, num_mistakes
@@ -74,7 +74,7 @@ def find_driver() -> Driver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileSettings(Settings):
+class FileSettings(StoreSettings):
     """How a store in a file is opened."""
 
     place: Path
@@ -173,7 +173,7 @@ def _engine(settings: FileSettings, pool: type[QueuePool | NullPool], creator: C
 def writing(
     engine: Engine, settings: FileSettings, after: Callable[[Any], None] | None = None
 ) -> Generator[Connection]:
-    """Give a connection that holds the write lock; commit at the end, roll back on an error.
+    """Yield a connection that holds the write lock; commit at the end, roll back on an error.
 
     Args:
         engine: of the store.

@@ -203,7 +203,7 @@ def test_own_attacks_are_judged_by_canaries_or_their_word(tier: Tier, tmp_path: 
 
 @pytest.fixture
 def neighbour(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let another program change the shared device during the trials whose numbers are in the list."""
+    """Change the shared device as another program would during the trials whose numbers are in the list."""
     during, end, number = [0], Signs.end, itertools.count()
 
     def touch_and_end(signs: Signs) -> None:
