@@ -74,10 +74,10 @@ class Place(NamedTuple):
     folder: Path
     db: Path
     gate: Path
-    """While it is there, `strange` moves at once; else it waits."""
+    """While it is there, `strange` moves at once; else it waits for it in every match."""
 
     def start(self, *words: str) -> Launched:
-        """Start a tournament whose bots wait once the gate is shut."""
+        """Start a tournament whose first match waits until the gate is opened."""
         bot = _BUSY.format(folder=self.folder)
         return start([*(words or ("match",)), *_OPTIONS, *_MORE, "--", bot, "random"])
 
@@ -106,17 +106,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.setenv("PATH", os.pathsep.join([scripts, os.environ.get("PATH", "")]))
     for name, path in (("HOME", "home"), ("DB", "arena.db")):
         monkeypatch.setenv(f"ARENA_{name}", str(tmp_path / path))
-    made.gate.touch()
     yield made
     made.gate.touch()
 
 
 @pytest.fixture
 def started(place: Place) -> Iterator[Launched]:
-    """Give a match of 12 that has been planned, before `strange` has moved for the first time."""
+    """Start a match of 12, planned, in which `strange` has not moved yet."""
     launched = place.start()
     assert follow(launched).name == "match-1"
-    place.gate.unlink()
     yield launched
     place.gate.touch()
     launched.end()
@@ -253,9 +251,6 @@ def _has(lines: list[str], text: str) -> bool:
 def test_a_tournament_outlives_its_dashboard(place: Place) -> None:
     bot = _BUSY.format(folder=place.folder)
     with Terminal(place.db, "match", *_OPTIONS, *_MORE, "--tui", "--name", "cup", bot, "random") as terminal:
-        logs = place.folder / "home" / "logs" / "started"
-        until("it is planned", lambda: any('"begun"' in log.read_text() for log in logs.glob("*.log")))
-        place.gate.unlink()
         terminal.wait_for(b"LIVE")
         terminal.press(b"q")
         assert terminal.ended() == 0

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from arena_plugins import Game, Limit, State
 
-_DEADLINE_S = 60.0
+_DEADLINE_S = 300.0
+_PREFLIGHT_SEED = 0
+"""What a bot is started with before a plan; a match has this seed once in 2^53 times."""
 
 
 class StrangeBot:
@@ -32,7 +34,7 @@ class StrangeBot:
         self._folder = Path(reader.text("folder", ""))
         self._deadly_seed = reader.integer("kill-seed", None, low=0, high=1 << 53)
         self._dies_once = reader.flag("kill-once", default=False)
-        self._waits = reader.flag("wait", default=False)
+        self._waits = reader.flag("wait", default=False) and seed != _PREFLIGHT_SEED
         self._signs = reader.flag("sign", default=False)
         self._cheats = reader.flag("cheat", default=False)
         if reader.flag("broken", default=False):
@@ -40,7 +42,7 @@ class StrangeBot:
         reader.done()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Sign with the process id, die (for one seed, or where no bot did yet), wait for the gate, play."""
+        """Sign with the process id, die (for one seed, or where no bot did yet), wait for the gate in a match, play."""
         del limit
         if self._signs:
             (self._folder / f"pid-{os.getpid()}").touch()
