@@ -2,7 +2,8 @@
 
 The positions of a ply are searched in shards. Those with scores near a draw come first: they take longest.
 Each finished shard is a file, so an interrupted run goes on with the next one, and several processes can
-share the work.
+share the work. The shards before the shipped table's provenance counts are in that table: no file of them is
+needed, and a fresh checkout goes on where the last table was made.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import os
 import platform
 import sys
 import time
+import tomllib
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -124,6 +126,7 @@ def run(folder: Path, ply: int, seconds: float) -> None:
     """Search shards that no process has begun, until they are used up or so many seconds of CPU are."""
     folder.mkdir(parents=True, exist_ok=True)
     layer = make_layers(ply)[-1]
+    done = num_searched(ply)
     solver = ConnectFourSolver(GAME, shipped_book(), answers=None)
     # Further actions that are as good are not wanted.
     solver.usual_nodes = 0
@@ -132,7 +135,8 @@ def run(folder: Path, ply: int, seconds: float) -> None:
         if time.process_time() - begin > seconds:
             return
         path = folder / f"{ply}-{number:05}.json"
-        if path.exists() or not _claim(path.with_suffix(".claim")):
+        is_shipped = number * SHARD + len(places) <= done
+        if is_shipped or path.exists() or not _claim(path.with_suffix(".claim")):
             continue
         before = time.process_time()
         found = search(solver, layer, places, ply)
@@ -157,23 +161,38 @@ def _claim(path: Path) -> bool:
     return True
 
 
+def num_searched(ply: int) -> int:
+    """Return how many positions of a ply, in the order of `shards`, the shipped table was made from."""
+    return int(_shipped_facts().get(f"searched_ply_{ply}", 0))
+
+
+def _shipped_facts() -> dict[str, Any]:
+    """Return the provenance of the shipped table; empty where there is none."""
+    path = _provenance()
+    return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def _provenance() -> Path:
+    return SHIPPED.with_suffix(".answers.provenance.toml")
+
+
 def assemble(folder: Path) -> None:
-    """Write the shipped table and its provenance from all finished shards."""
-    spent, hard = 0.0, dict[int, Searched]()
+    """Add the finished shards to the shipped table and to its provenance.
+
+    Shards count as far as none is missing before them, so that a later run searches what is missing.
+    """
+    spent, hard = float(_shipped_facts().get("cpu_seconds", 0)), _shipped_answers()
     facts: dict[str, object] = {}
     for ply in PLIES:
-        paths = sorted(folder.glob(f"{ply}-*.json"))
-        positions: list[Searched] = []
-        for path in paths:
+        searched, total = num_searched(ply), len(make_layers(ply)[-1].keys)
+        while (path := folder / f"{ply}-{searched // SHARD:05}.json").exists() and searched < total:
             shard = json.loads(path.read_text("ascii"))
+            searched = min(searched + SHARD, total)
             spent += shard["cpu_seconds"]
-            positions += [Searched(*each) for each in shard["positions"]]
-        facts |= {
-            f"searched_ply_{ply}": len(positions),
-            f"positions_ply_{ply}": len(make_layers(ply)[-1].keys),
-        }
-        hard |= {each.key: each for each in positions if each.nodes >= LEAST_NODES}
-    Answers.of([(each.key, each.score, each.action) for each in hard.values()]).write(SHIPPED)
+            found = [Searched(*each) for each in shard["positions"]]
+            hard |= {each.key: (each.score, each.action) for each in found if each.nodes >= LEAST_NODES}
+        facts |= {f"searched_ply_{ply}": searched, f"positions_ply_{ply}": total}
+    Answers.of([(key, *answer) for key, answer in hard.items()]).write(SHIPPED)
     facts = {
         "sha256": hashlib.sha256(SHIPPED.read_bytes()).hexdigest(),
         "command": "make book-answers",
@@ -187,9 +206,15 @@ def assemble(folder: Path) -> None:
         "processor": platform.machine(),
         "date": datetime.now(UTC).date().isoformat(),
     }
-    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in facts.items())
-    SHIPPED.with_suffix(".answers.provenance.toml").write_text(text, "utf-8")
+    _provenance().write_text(
+        "".join(f"{key} = {json.dumps(value)}\n" for key, value in facts.items()), "utf-8"
+    )
     _say(f"{SHIPPED}: {len(hard)} answers, {SHIPPED.stat().st_size} bytes, {spent:.0f} s of CPU so far")
+
+
+def _shipped_answers() -> dict[int, tuple[int, int]]:
+    """Return score and action of each key of the shipped table; empty where there is none."""
+    return Answers.read(SHIPPED).to_dict() if SHIPPED.exists() else {}
 
 
 def _say(text: str) -> None:

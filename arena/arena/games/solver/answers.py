@@ -72,6 +72,11 @@ class Answers:
         scores, actions = np.frombuffer(content, np.int8, 2 * number, 8 * number).reshape(2, number)
         return cls(np.cumsum(steps.reshape(-1)), scores, actions)
 
+    def to_dict(self) -> dict[int, tuple[int, int]]:
+        """Return score and action, on the board of the key, by canonical key."""
+        rows = zip(self._scores.tolist(), self._actions.tolist(), strict=True)
+        return dict(zip(self.keys.tolist(), rows, strict=True))
+
     def write(self, path: Path) -> None:
         """Write the table in place of what is there."""
         steps = np.diff(self.keys, prepend=0).astype("<i8").view(np.uint8).reshape(-1, 8).T

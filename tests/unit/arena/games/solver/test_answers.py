@@ -160,15 +160,44 @@ def test_shards_hold_each_position_once_and_those_near_a_draw_first() -> None:
     assert (first, last) == (1, -17)
 
 
-def test_finished_shards_become_the_table_and_others_are_left(
+def test_finished_shards_join_the_table_up_to_the_first_that_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect_four_answers, "SHIPPED", tmp_path / "connect-four.answers")
-    shard = {"cpu_seconds": 2.5, "positions": [[100, -3, 2, LEAST_NODES], [90, 4, 5, LEAST_NODES - 1]]}
-    (tmp_path / "8-00000.json").write_text(json.dumps(shard), "ascii")
-    (tmp_path / "8-00001.claim").write_text("1", "ascii")
-    connect_four_answers.assemble(tmp_path)
-    assert Answers.read(tmp_path / "connect-four.answers").keys.tolist() == [100]
-    facts = tomllib.loads((tmp_path / "connect-four.answers.provenance.toml").read_text("utf-8"))
-    assert facts["searched_ply_8"] == 2
-    assert facts["searched_ply_9"] == 0
+    begun, other = tmp_path / "begun", tmp_path / "other"
+    for folder, number, positions in (
+        (begun, 0, [[100, -3, 2, LEAST_NODES], [90, 4, 5, LEAST_NODES - 1]]),
+        # A fresh checkout has the table of the first shard, and none of its files.
+        (other, 1, [[80, 5, 6, LEAST_NODES]]),
+        (other, 3, [[70, 1, 1, LEAST_NODES]]),
+    ):
+        folder.mkdir(exist_ok=True)
+        shard = {"cpu_seconds": 4.0, "positions": positions}
+        (folder / f"8-{number:05}.json").write_text(json.dumps(shard), "ascii")
+    (begun / "8-00001.claim").write_text("1", "ascii")
+    for folder, keys, searched in ((begun, [100], 100), (begun, [100], 100), (other, [80, 100], 200)):
+        connect_four_answers.assemble(folder)
+        table = Answers.read(tmp_path / "connect-four.answers")
+        assert table.keys.tolist() == keys
+        facts = tomllib.loads((tmp_path / "connect-four.answers.provenance.toml").read_text("utf-8"))
+        assert (facts["searched_ply_8"], facts["searched_ply_9"]) == (searched, 0)
+        assert (facts["answers"], facts["cpu_seconds"]) == (len(keys), searched // 25)
+        assert connect_four_answers.num_searched(8) == searched
+    assert table.to_dict() == {80: (5, 6), 100: (-3, 2)}
+
+
+def test_what_the_table_was_made_from_is_not_searched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[list[int]] = []
+
+    def note(_solver: object, _layer: object, places: list[int], _ply: int) -> None:
+        searched.append(places)
+        raise InterruptedError
+
+    monkeypatch.setattr(connect_four_answers, "search", note)
+    done = connect_four_answers.num_searched(8)
+    with pytest.raises(InterruptedError):
+        connect_four_answers.run(tmp_path, 8, float("inf"))
+    assert done > 0
+    assert searched == [shards(8)[done // connect_four_answers.SHARD]]
