@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.cli.main import main
+from command_line import commands_of
 from source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _commands(
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
+        for name, inner in commands_of(command).items():
             yield from _commands(inner, (*path, name))
 
 

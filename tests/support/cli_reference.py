@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.cli.main import main
+from command_line import commands_of
 from source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
         path, command = waiting.pop(0)
         yield path, command
         if isinstance(command, click.Group):
-            waiting[:0] = [((*path, name), command.commands[name]) for name in sorted(command.commands)]
+            waiting[:0] = [((*path, name), inner) for name, inner in sorted(commands_of(command).items())]
 
 
 def _command(path: tuple[str, ...], command: click.Command) -> str:

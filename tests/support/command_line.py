@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
+import click
 from click.testing import CliRunner
 
 from arena.cli.main import main
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 FAST = ("--isolation", "none", "--require-tier", "T0", "--executor", "inline", "--game", "tic-tac-toe")
 """Options of a tournament that is played in this process."""
+
+
+def commands_of(group: click.Group) -> dict[str, click.Command]:
+    """Return the commands of a group by name, those of `arena` after importing all of them."""
+    context = click.Context(group)
+    found = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
 
 
 class CommandLine:

@@ -7,31 +7,6 @@ import os
 import click
 from rich_click import rich_click as look
 
-from arena.cli import (
-    bots,
-    cluster,
-    corrections,
-    db,
-    doctor,
-    entrants,
-    export,
-    grading,
-    ladder,
-    matches,
-    pages,
-    places,
-    play,
-    results,
-    resume,
-    rules,
-    serve,
-    site,
-    token,
-    tournament,
-    tournaments,
-    train,
-    watch,
-)
 from arena.cli.exits import ArenaGroup
 from arena.errors import ConfigError
 
@@ -44,7 +19,177 @@ if os.environ.get("ARENA_ASCII"):
 _LEVELS = ("debug", "info", "warning", "error")
 
 
-@click.group(name="arena", cls=ArenaGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def _tournament() -> tuple[click.Command, ...]:
+    from arena.cli.tournament import match, test, tournament
+
+    return (tournament, match, test)
+
+
+def _ladder() -> tuple[click.Command, ...]:
+    from arena.cli.ladder import ladder
+
+    return (ladder,)
+
+
+def _resume() -> tuple[click.Command, ...]:
+    from arena.cli.resume import resume, stop
+
+    return (resume, stop)
+
+
+def _watch() -> tuple[click.Command, ...]:
+    from arena.cli.watch import replay, watch
+
+    return (watch, replay)
+
+
+def _places() -> tuple[click.Command, ...]:
+    from arena.cli.places import open_
+
+    return (open_,)
+
+
+def _play() -> tuple[click.Command, ...]:
+    from arena.cli.play import play
+
+    return (play,)
+
+
+def _results() -> tuple[click.Command, ...]:
+    from arena.cli.results import crosstable, leaderboard
+
+    return (leaderboard, crosstable)
+
+
+def _pages() -> tuple[click.Command, ...]:
+    from arena.cli.pages import openings, versus
+
+    return (versus, openings)
+
+
+def _rules() -> tuple[click.Command, ...]:
+    from arena.cli.rules import rules
+
+    return (rules,)
+
+
+def _tournaments() -> tuple[click.Command, ...]:
+    from arena.cli.tournaments import archive, remove, tournaments, unarchive
+
+    return (tournaments, archive, unarchive, remove)
+
+
+def _matches() -> tuple[click.Command, ...]:
+    from arena.cli.matches import games, logs, matches, show, verify
+
+    return (matches, games, show, logs, verify)
+
+
+def _grading() -> tuple[click.Command, ...]:
+    from arena.cli.grading import grade
+
+    return (grade,)
+
+
+def _corrections() -> tuple[click.Command, ...]:
+    from arena.cli.corrections import unvoid, void
+
+    return (void, unvoid)
+
+
+def _entrants() -> tuple[click.Command, ...]:
+    from arena.cli.entrants import entrants
+
+    return (entrants,)
+
+
+def _export() -> tuple[click.Command, ...]:
+    from arena.cli.export import export
+
+    return (export,)
+
+
+def _site() -> tuple[click.Command, ...]:
+    from arena.cli.site import site
+
+    return (site,)
+
+
+def _serve() -> tuple[click.Command, ...]:
+    from arena.cli.serve import serve
+
+    return (serve,)
+
+
+def _token() -> tuple[click.Command, ...]:
+    from arena.cli.token import token
+
+    return (token,)
+
+
+def _train() -> tuple[click.Command, ...]:
+    from arena.cli.train import train
+
+    return (train,)
+
+
+def _bots() -> tuple[click.Command, ...]:
+    from arena.cli.bots import bots
+
+    return (bots,)
+
+
+def _db() -> tuple[click.Command, ...]:
+    from arena.cli.db import db
+
+    return (db,)
+
+
+def _doctor() -> tuple[click.Command, ...]:
+    from arena.cli.doctor import doctor
+
+    return (doctor,)
+
+
+def _cluster() -> tuple[click.Command, ...]:
+    from arena.cli.cluster import cluster, worker
+
+    return (cluster, worker)
+
+
+_LOADERS = {
+    ("tournament", "match", "test"): _tournament,
+    ("ladder",): _ladder,
+    ("resume", "stop"): _resume,
+    ("watch", "replay"): _watch,
+    ("open",): _places,
+    ("play",): _play,
+    ("leaderboard", "crosstable"): _results,
+    ("versus", "openings"): _pages,
+    ("rules",): _rules,
+    ("tournaments", "archive", "unarchive", "remove"): _tournaments,
+    ("matches", "games", "show", "logs", "verify"): _matches,
+    ("grade",): _grading,
+    ("void", "unvoid"): _corrections,
+    ("entrants",): _entrants,
+    ("export",): _export,
+    ("site",): _site,
+    ("serve",): _serve,
+    ("token",): _token,
+    ("train",): _train,
+    ("bots",): _bots,
+    ("db",): _db,
+    ("doctor",): _doctor,
+    ("cluster", "worker"): _cluster,
+}
+
+
+@click.group(
+    name="arena",
+    cls=ArenaGroup,
+    loaders={name: load for names, load in _LOADERS.items() for name in names},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="bot-arena", prog_name="arena")
 def main() -> None:
     """Hold tournaments of game-playing bots: strict referee, durable store, sound ratings.
@@ -57,46 +202,3 @@ def main() -> None:
     if level.lower() not in _LEVELS:
         raise ConfigError(f"ARENA_LOG={level} is none of {', '.join(_LEVELS)}")
     logging.basicConfig(level=level.upper(), format="%(levelname)s %(message)s")
-
-
-for command in (
-    tournament.tournament,
-    tournament.match,
-    tournament.test,
-    ladder.ladder,
-    resume.resume,
-    resume.stop,
-    watch.watch,
-    places.open_,
-    play.play,
-    results.leaderboard,
-    results.crosstable,
-    pages.versus,
-    pages.openings,
-    rules.rules,
-    tournaments.tournaments,
-    tournaments.archive,
-    tournaments.unarchive,
-    tournaments.remove,
-    matches.matches,
-    matches.games,
-    matches.show,
-    matches.logs,
-    watch.replay,
-    matches.verify,
-    grading.grade,
-    corrections.void,
-    corrections.unvoid,
-    entrants.entrants,
-    export.export,
-    site.site,
-    serve.serve,
-    token.token,
-    train.train,
-    bots.bots,
-    db.db,
-    doctor.doctor,
-    cluster.cluster,
-    cluster.worker,
-):
-    main.add_command(command)

@@ -12,6 +12,7 @@ from arena.cli.attached import command_words
 from arena.cli.main import main
 from arena.coordinator.client import WITH_FORMAT, start
 from arena.errors import ArenaError, ConfigError
+from command_line import commands_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +74,7 @@ def test_a_ladder_is_a_command_of_two_words() -> None:
 def test_every_command_with_a_dashboard_tells_its_events_as_objects() -> None:
     shown = {
         name
-        for name, command in main.commands.items()
+        for name, command in commands_of(main).items()
         if {"tui", "form"} <= {parameter.name for parameter in command.params}
     }
     assert shown == {"tournament", "match", "test"}

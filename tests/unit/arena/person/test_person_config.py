@@ -19,6 +19,7 @@ from arena.person.config import (
     words_of,
 )
 from arena_plugins import load_game
+from command_line import commands_of
 
 FULL = PlayConfig(
     bot="minimax:depth=2",
@@ -50,7 +51,7 @@ def test_the_words_of_the_coordinator_make_the_same_play() -> None:
     plan = make_play(FULL)
     words = words_of(plan)
     assert words[:2] == ["play", "--headless"]
-    command = main.commands["play"]
+    command = commands_of(main)["play"]
     context = command.make_context("play", words[1:])
     given = {key: value for key, value in context.params.items() if key in PlayConfig.__struct_fields__}
     side = "first" if context.params["is_first"] else "second"
