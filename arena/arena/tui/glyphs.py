@@ -27,11 +27,13 @@ class Border(NamedTuple):
 # Compared by identity, so that what is drawn can be remembered by it.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Glyphs:
-    """Every glyph that is not text; each is one cell wide."""
+    """Every glyph that is not text; each character is one cell wide."""
 
     name: GlyphName
     players: tuple[str, str]
     """First, second."""
+    coins: tuple[tuple[str, str, str], tuple[str, str, str]]
+    """Stones of a board with tall cells, first and second: three lines of five cells."""
     ghosts: tuple[str, str]
     """A stone that would lie there."""
     empty: str
@@ -67,6 +69,7 @@ class Glyphs:
 UNICODE = Glyphs(
     name="unicode",
     players=("●", "○"),
+    coins=(("▄███▄", "█████", "▀███▀"), ("▄▀▀▀▄", "█   █", "▀▄▄▄▀")),
     ghosts=("x", "o"),
     empty="·",
     light=Border("┌", "─", "┐", "│", "└", "┘"),
@@ -87,6 +90,7 @@ UNICODE = Glyphs(
 ASCII = Glyphs(
     name="ascii",
     players=("X", "O"),
+    coins=((" \\ / ", "  X  ", " / \\ "), (" .-. ", "( O )", " '-' ")),
     ghosts=("x", "o"),
     empty=".",
     light=Border("+", "-", "+", "|", "+", "+"),

@@ -11,8 +11,8 @@ from arena.live.geometry import geometry
 from arena.live.wall import search_table
 from arena.tui.text import right
 from arena.tui.widgets.panel import Panel
-from arena.tui.widgets.search_rows import search_rows
-from arena.tui.widgets.stones import WIDE, Marks, dense_row, grid_row
+from arena.tui.widgets.search_rows import in_columns, search_rows
+from arena.tui.widgets.stones import TALL, WIDE, Marks, dense_row, grid_row, tall_row
 
 if TYPE_CHECKING:
     from arena.live.geometry import Geometry
@@ -47,7 +47,7 @@ class _Plan(NamedTuple):
     rows: range
     """Those that are shown."""
     pace: int
-    """Lines from a row to the next: 2 where a rule stands between them, which makes cells square."""
+    """Lines from a row to the next: 2 with a rule between them, 4 with tall cells; both make cells square."""
 
 
 class LargeBoard(Panel, can_focus=True):
@@ -193,6 +193,9 @@ class LargeBoard(Panel, can_focus=True):
         top = min(max(0, last - shown // 2), shape.rows - shown)
         spare = room - num_search - 2 * has_rules
         margin = names + 2 if has_grid else names + 1
+        pace = 2 if has_rules and spare >= shape.rows - 1 else 1
+        if has_rules and names + 3 + TALL * columns <= width and spare >= 3 * shape.rows - 1:
+            pitch, pace = TALL, 4
         return _Plan(
             pitch=pitch,
             has_grid=has_rules,
@@ -202,7 +205,7 @@ class LargeBoard(Panel, can_focus=True):
             margin=margin,
             top=1 + coin + has_rules,
             rows=range(top, top + shown),
-            pace=2 if has_rules and spare >= shape.rows - 1 else 1,
+            pace=pace,
         )
 
     def _rows(self, plan: _Plan, shape: Geometry, match: MatchView) -> list[Line]:
@@ -211,10 +214,10 @@ class LargeBoard(Panel, can_focus=True):
         for row in plan.rows:
             if plan.pace > 1 and row > plan.rows.start:
                 lines.append(self._rule(plan, shape, self.glyphs.grid_middle))
-            lines.append(self._row(plan, shape, match, row))
+            lines += self._row(plan, shape, match, row)
         return lines
 
-    def _row(self, plan: _Plan, shape: Geometry, match: MatchView, row: int) -> Line:
+    def _row(self, plan: _Plan, shape: Geometry, match: MatchView, row: int) -> list[Line]:
         source = self._source(row, shape)
         start = source * shape.columns
         cells = match.cells[start : start + shape.columns]
@@ -227,10 +230,15 @@ class LargeBoard(Panel, can_focus=True):
             marks = Marks(last, ghost, pending, self._player, tuple(cell for cell in lit if cell is not None))
             scores = tuple((shape.columns - 1 - column, text) for column, text in scores)
         name = right(shape.row_names[source], max(map(len, shape.row_names)))
+        side = (self.glyphs.grid_side, "border")
+        if plan.pitch == TALL:
+            # The name stands beside the middle of the cells.
+            heads = (" " * len(name), name, " " * len(name))
+            drawn = tall_row(cells, start, marks, self.glyphs, scores)
+            return [((f" {head} ", "dim"), side, *line) for head, line in zip(heads, drawn, strict=True)]
         if plan.pitch == WIDE:
-            side = (f"{self.glyphs.grid_side}", "border")
-            return ((f" {name} ", "dim"), side, *grid_row(cells, start, marks, self.glyphs, scores))
-        return ((f" {name}", "dim"), *dense_row(cells, start, marks, self.glyphs, plan.pitch))
+            return [((f" {name} ", "dim"), side, *grid_row(cells, start, marks, self.glyphs, scores))]
+        return [((f" {name}", "dim"), *dense_row(cells, start, marks, self.glyphs, plan.pitch))]
 
     def _cell_scores(self, shape: Geometry, start: int) -> tuple[tuple[int, str], ...]:
         """Return what a judge says of the cells of a row, by column, where an action is a cell."""
@@ -257,7 +265,7 @@ class LargeBoard(Panel, can_focus=True):
         ]
         return (
             (f" {'S':<{plan.margin}}", "dim"),
-            ("".join(right(text, WIDE) for text in texts)[1:], "eval"),
+            (in_columns(texts, plan.pitch, _inset(plan)), "eval"),
         )
 
     def _rule(self, plan: _Plan, shape: Geometry, pieces: tuple[str, str, str, str]) -> Line:
@@ -266,8 +274,9 @@ class LargeBoard(Panel, can_focus=True):
         return ((" " * plan.margin + start + rule + end, "border"),)
 
     def _heads(self, plan: _Plan, names: list[str]) -> Line:
-        if plan.pitch == WIDE:
-            return ((" " * (plan.margin + 1) + " ".join(f"{name:^3}" for name in names), "dim"),)
+        if plan.pitch >= WIDE:
+            middle = " ".join(f"{name:^{plan.pitch - 1}}" for name in names)
+            return ((" " * (plan.margin + 1) + middle, "dim"),)
         if max(map(len, names)) > plan.pitch:
             names = [name[-1] for name in names]
         return ((" " * (plan.margin + 1) + "".join(f"{name:<{plan.pitch}}" for name in names), "dim"),)
@@ -276,7 +285,7 @@ class LargeBoard(Panel, can_focus=True):
         if self._coin is None:
             return ()
         column = self._column(self._coin, shape)
-        offset = plan.margin + 1 + column * plan.pitch + (1 if plan.pitch == WIDE else 0)
+        offset = plan.margin + 1 + column * plan.pitch + (plan.pitch - 1) // 2
         if self._ghost is None:
             return ((" " * offset + "-", "dim"),)
         return ((" " * offset + self.glyphs.players[self._player], ("first", "second")[self._player]),)
@@ -288,7 +297,7 @@ class LargeBoard(Panel, can_focus=True):
                 return []
             table = search_table(match, shape.columns, live=self.is_live)
             order = [self._column(column, shape) for column in range(shape.columns)]
-            return search_rows(table, self.glyphs, order, WIDE, plan.margin)
+            return search_rows(table, self.glyphs, order, plan.pitch, plan.margin, _inset(plan))
         table = search_table(match, _NUM_BEST, live=self.is_live)
         moves = () if table is None else table.moves
         heads = "".join(right(move, _BEST_WIDTH) for move in moves)[1:]
@@ -319,6 +328,11 @@ class LargeBoard(Panel, can_focus=True):
             return None if self.match is None else geometry(self.match.game)
         except ArenaError:
             return None
+
+
+def _inset(plan: _Plan) -> int:
+    """Return how far from the right edge of a column its numbers end, so that three digits are centred."""
+    return (plan.pitch - WIDE) // 2
 
 
 def _mirrored(cell: int | None, start: int, columns: int) -> int | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arena.tui.text import right
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from arena.live.wall import SearchTable
     from arena.tui.glyphs import Glyphs
@@ -18,10 +18,10 @@ _THREE_DIGITS = 999.5
 _TWO_DIGITS = 99.5
 
 
-def search_rows(
-    table: SearchTable | None, glyphs: Glyphs, order: Sequence[int], width: int, margin: int
+def search_rows(  # noqa: PLR0913, PLR0917 # what is shown, and where
+    table: SearchTable | None, glyphs: Glyphs, order: Sequence[int], width: int, margin: int, inset: int = 0
 ) -> list[Line]:
-    """Give rows of numbers, the first of which ends `width` cells right of the margin.
+    """Return rows of numbers, the first of which ends `width - inset` cells right of the margin.
 
     Args:
         table: what is shown; what it does not hold shows as `-`.
@@ -29,6 +29,7 @@ def search_rows(
         order: indices of the moves from left to right.
         width: cells for a move.
         margin: cells for the head of a row.
+        inset: cells left free between a number and the right end of its column.
     """
     nothing: Sequence[None] = (None,) * (max(order, default=0) + 1)
     player = " " if table is None else glyphs.players[table.player]
@@ -44,10 +45,15 @@ def search_rows(
     return [
         (
             (f" {name:<{margin}}", "dim"),
-            ("".join(right(texts[index], width) for index in order)[1:], "eval"),
+            (in_columns([texts[index] for index in order], width, inset), "eval"),
         )
         for name, texts in rows.items()
     ]
+
+
+def in_columns(texts: Iterable[str], width: int, inset: int = 0) -> str:
+    """Align texts to the right, each `inset` cells before the end of its column, without the first blank."""
+    return "".join(right(text, width) for text in texts)[1 + inset :]
 
 
 def short_count(number: float | None) -> str:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 STONE_STYLES = ("dim", "first", "second")
 """Styles of empty cells and of the stones of both players."""
 WIDE = 4
-"""Cells of the terminal for one of a board with a grid."""
+"""Cells of the terminal for one of a board with a grid, the line beside it included."""
+TALL = 8
+"""The same where cells are three lines tall, which makes them square again."""
 
 
 class Marks(NamedTuple):
@@ -110,6 +112,39 @@ def _grid_row(
         characters += [around[0], " " if glyph == glyphs.empty else glyph, around[1], glyphs.grid_side]
         styles += ["last", style, "last", "border"]
     return merge(characters, styles)
+
+
+def tall_row(
+    cells: tuple[int, ...],
+    start: int,
+    marks: Marks,
+    glyphs: Glyphs,
+    scores: tuple[tuple[int, str], ...] = (),
+) -> tuple[Line, Line, Line]:
+    """Draw a row of a board with a grid and cells of three lines, without its left edge; as `grid_row`."""
+    return _tall_row(cells, marks.within(start, len(cells)), glyphs, scores)
+
+
+@lru_cache(maxsize=256)
+def _tall_row(
+    cells: tuple[int, ...], marks: Marks, glyphs: Glyphs, scores: tuple[tuple[int, str], ...]
+) -> tuple[Line, Line, Line]:
+    told = dict(scores)
+    texts: list[list[str]] = [[], [], []]
+    styles: list[list[str]] = [[], [], []]
+    for cell, stone in enumerate(cells):
+        glyph, style = _stone(stone, cell, marks, glyphs)
+        inside = glyphs.coins[stone - 1] if stone else ("", "" if glyph == glyphs.empty else glyph, "")
+        if not stone and cell in told and cell not in (marks.ghost, marks.pending):
+            inside, style = ("", f"{told[cell]:>3}", ""), "eval"
+        around = "[]" if cell == marks.last else "()" if cell == marks.pending else "  "
+        around = "**" if cell in marks.lit and around == "  " else around
+        for line, text in enumerate(inside):
+            left, right = around if line == 1 else "  "
+            texts[line] += [left, *f"{text:^{TALL - 3}}", right, glyphs.grid_side]
+            styles[line] += ["last", *[style] * (TALL - 3), "last", "border"]
+    top, middle, bottom = (merge(*drawn) for drawn in zip(texts, styles, strict=True))
+    return top, middle, bottom
 
 
 def _stone(stone: int, cell: int, marks: Marks, glyphs: Glyphs) -> tuple[str, str]:

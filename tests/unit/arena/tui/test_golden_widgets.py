@@ -127,6 +127,8 @@ def _widgets(width: int) -> dict[str, Widget]:
         "large judged": LargeBoard(),
         "large judged cells": LargeBoard(),
         "large won": LargeBoard(),
+        "tall": LargeBoard(),
+        "tall judged cells": LargeBoard(),
         "evals": EvalStrip(),
         "progress": ProgressPanel(),
         "eval chart": EvalChart(),
@@ -153,6 +155,8 @@ def _widgets(width: int) -> dict[str, Widget]:
         "large judged": (38, 17),
         "large judged cells": (38, 10),
         "large won": (38, 12),
+        "tall": (min(width, 62), 34),
+        "tall judged cells": (38, 21),
         "moves": (21, 12),
     }
     sizes |= {"line chart": (width, 12), "standings": (width, 9), "standings without a frame": (26, 8)}
@@ -183,6 +187,10 @@ def _fill(widgets: dict[str, Widget], width: int) -> None:
     _as(LargeBoard, shown["large judged cells"]).show(played("tic-tac-toe", "b3 b1"), grade=CELLS)
     _as(LargeBoard, shown["large won"]).show(MATCHES["won"])
     _as(LargeBoard, shown["large won"]).flip()
+    tall = _as(LargeBoard, shown["tall"])
+    tall.show(MATCHES["won"], grade=JUDGED.grade(5))
+    tall.mark(ghost=36, pending=41, coin=1, player=1)
+    _as(LargeBoard, shown["tall judged cells"]).show(played("tic-tac-toe", "b3 b1"), grade=CELLS)
     _as(EvalChart, shown["eval chart"]).show(REPLAY, 5)
     _as(EvalChart, shown["eval chart with a judge"]).show(JUDGED, 5)
     _as(LineChart, shown["line chart"]).show(lines_over_time())

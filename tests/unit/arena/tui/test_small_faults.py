@@ -258,17 +258,21 @@ def test_empty_places_of_the_wall_are_not_drawn_and_boards_grow(tmp_path: Path) 
 
 def test_replay_grows_with_the_terminal(shown_store: Path) -> None:
     heights: list[tuple[int, int, int]] = []
+    tall: list[bool] = []
     for size in ((80, 24), (120, 40), (200, 60)):
 
         async def act(pilot: Pilot[None], app: Dashboard) -> None:
             await press(pilot, "3", "enter")
-            rows = sum(line.count("+---+---+---+") for line in screen_lines(app))
+            shown = screen_lines(app)
+            rows = sum(line.count("+---+---+---+") + line.count("+-------+-------+-------+") for line in shown)
+            tall.append(any("|[  X  ]|" in line or "|[( O )]|" in line for line in shown))
             chart = app.screen.query_one("EvalChart").size
             heights.append((rows, chart.width, chart.height))
 
         shown(watch(shown_store), act, size)
     assert heights == sorted(heights)
     assert heights[-1][0] == 4, "rules between the rows of tic-tac-toe, and around them"
+    assert tall == [False, True, True]
     assert heights[-1][1] >= 80
     assert heights[-1][2] > heights[0][2]
 
