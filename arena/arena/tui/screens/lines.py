@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -39,6 +40,20 @@ class BareLines(Canvas):
     @override
     def draw(self, width: int, height: int) -> list[Line]:
         return [_fitted(line, width) for line in self._said[:height]]
+
+
+class WrappedLines(BareLines):
+    """Lines of one style each, which go on in the next one where they are too long."""
+
+    @override
+    def draw(self, width: int, height: int) -> list[Line]:
+        lines: list[Line] = [
+            ((f" {part}", line[0][1]),)
+            for line in self._said
+            if line
+            for part in wrap(line[0][0].strip(), max(1, width - 1))
+        ]
+        return lines[:height]
 
 
 def _fitted(line: Line, width: int) -> Line:

@@ -12,7 +12,7 @@ from arena.live.replay import Replay
 from arena.results.condition import HINT
 from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.judging import ask_and_judge
-from arena.tui.screens.lines import BareLines
+from arena.tui.screens.lines import BareLines, WrappedLines
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.replay_texts import ending_lines
 from arena.tui.shell.screen import ArenaScreen
@@ -51,7 +51,8 @@ class MatchesScreen(ArenaScreen):
     MatchesScreen MatchList { width: 1fr; height: 1fr; }
     MatchesScreen #beside { display: none; width: 40; height: 1fr; }
     MatchesScreen #beside LargeBoard { height: 1fr; width: 1fr; }
-    MatchesScreen #beside BareLines { height: 3; }
+    MatchesScreen #beside WrappedLines { height: 3; }
+    MatchesScreen.-wide #beside WrappedLines { height: 6; }
     MatchesScreen.-split #beside { display: block; }
     MatchesScreen.-single #beside, MatchesScreen.-pair #beside { width: 26; }
     MatchesScreen #asked { height: 1; }
@@ -70,7 +71,7 @@ class MatchesScreen(ArenaScreen):
                 yield MatchList(self._source)
                 with Vertical(id="beside"):
                     yield LargeBoard("match")
-                    yield BareLines()
+                    yield WrappedLines()
             yield BareLines(id="asked")
 
     @property
@@ -181,7 +182,7 @@ class MatchesScreen(ArenaScreen):
             return
         board, below = (
             self.query_one("#beside LargeBoard", LargeBoard),
-            self.query_one("#beside BareLines", BareLines),
+            self.query_one("#beside WrappedLines", WrappedLines),
         )
         if not isinstance(answer, Rows):
             board.title, board.pair = "board", None

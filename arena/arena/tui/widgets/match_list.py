@@ -329,12 +329,11 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _head_text(self) -> str:
         arrow = "v" if self._wanted.descending else "^"
-        heads = [
-            (right if column.is_right else left)(
-                column.head + (arrow if column.key == self._wanted.sort else ""), cells
-            )
-            for column, cells in zip(self._columns(), self._widths(), strict=True)
-        ]
+        heads: list[str] = []
+        for column, cells in zip(self._columns(), self._widths(), strict=True):
+            mark = arrow if column.key == self._wanted.sort else ""
+            blank = " " if mark and len(column.head) + 1 < cells else ""
+            heads.append((right if column.is_right else left)(column.head + blank + mark, cells))
         return " " + " ".join(heads)
 
     def go_to(self, index: int) -> None:
