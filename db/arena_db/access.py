@@ -99,7 +99,7 @@ class Access:
             RefusedError: the store is open for writing.
         """
         if not self._settings.read_only:
-            raise RefusedError(f"{self.place} is open for writing, where no query may be interrupted")
+            raise RefusedError(f"{self.place} is open for writing, so its queries cannot be interrupted")
         self._is_stopped = True
         self._backend.interrupt()
 
@@ -145,7 +145,7 @@ class Access:
         """
         if isinstance(self.place, Path):
             return self.place
-        raise UnsupportedError(f"{self.place} is no file, which this needs; give a file by --db FILE")
+        raise UnsupportedError(f"{self.place} is not a file, and this needs a file; name one with --db FILE")
 
     def data_version(self) -> int:
         """Return a number that changes when anybody, this store too, has written; cheap enough to poll."""

@@ -39,9 +39,7 @@ def add(connection: Connection, analysis: JudgedMatch) -> None:
         raise RefusedError(f"there is no match {analysis.match}")
     num = len(unpack_actions(row.actions, row.num_actions))
     if num != len(analysis.plies):
-        raise RefusedError(
-            f"match {analysis.match} has {num} actions, of which {len(analysis.plies)} are judged"
-        )
+        raise RefusedError(f"match {analysis.match} has {num} actions, but {len(analysis.plies)} are judged")
     values = {
         "match_id": analysis.match,
         "name": analysis.name,

@@ -102,7 +102,7 @@ def _schema(connection: Connection) -> list[str]:
 
 def _differences(connection: Connection) -> Iterator[str]:
     for key, told in sound.find_differing(connection):
-        yield f"{told}; `arena db repair` makes it anew" if mending.is_mendable(*key) else told
+        yield f"{told}; `arena db repair` rebuilds it" if mending.is_mendable(*key) else told
 
 
 def _survived(faults: Iterator[str], connection: Connection) -> Iterator[str]:

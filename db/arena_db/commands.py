@@ -50,7 +50,7 @@ def answer(connection: Connection, command: int, text: str) -> None:
     """
     own = (commands.c.id == command) & commands.c.answered_at.is_(None)
     if not connection.execute(update(commands).where(own).values(answered_at=now(), answer=text)).rowcount:
-        raise RefusedError(f"there is no command {command} that waits for an answer")
+        raise RefusedError(f"command {command} does not exist or has been answered already")
 
 
 def find(connection: Connection, command: int) -> CommandRecord | None:

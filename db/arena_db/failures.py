@@ -26,7 +26,7 @@ from arena_db.errors import (
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-_DAMAGED: Final = "{path} is damaged ({text}); `arena db check` tells more; put a backup in its place"
+_DAMAGED: Final = "{path} is damaged ({text}); `arena db check` shows more; put a backup in its place"
 _ACCESS: Final = "{path} cannot be used ({text}); see its permissions and its disk, or give --db FILE"
 
 _ODD_ROW: Final = (
@@ -42,7 +42,7 @@ ODD: Final = (
 bytes in the place of a text, no number where there has to be one, a key that nobody has, or a length for
 which SQLite asks for more memory than there is."""
 
-_FULL: Final = "no room left on the disk for {path}; free some, then resume: nothing is half stored"
+_FULL: Final = "no space left on the disk for {path}; free some, then resume: nothing is half stored"
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
@@ -60,7 +60,7 @@ _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
 )
 
 
-_AWAY: Final = "{path} is away ({text}); see whether the server runs and lets you in"
+_AWAY: Final = "{path} cannot be reached ({text}); check that the server runs and accepts your login"
 _STATES: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
     # Beginnings of PostgreSQL's codes (https://www.postgresql.org/docs/current/errcodes-appendix.html).
     ("57014", StoppedError, "a query of {path} was interrupted"),
@@ -78,10 +78,10 @@ _STATES: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
     (
         "42883",
         UnsupportedError,
-        "conditions on grades need a store in a file, which {path} is not; arena db merge makes one of it",
+        "conditions on grades need a store in a file, which {path} is not; arena db merge copies it to one",
     ),
-    ("42501", AccessError, "{path} may not be used by you ({text}); GRANT allows it"),
-    ("25006", AccessError, "{path} may only be read ({text})"),
+    ("42501", AccessError, "{path} denies you access ({text}); GRANT permits it"),
+    ("25006", AccessError, "{path} is read-only ({text})"),
 )
 
 

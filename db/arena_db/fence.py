@@ -65,12 +65,12 @@ def loss_of(connection: Connection, fence: Fence) -> LeaseLostError:
     row = connection.execute(query.where(leases.c.tournament_id == fence.tournament)).first()
     if row is None:
         return LeaseLostError(
-            f"there is no tournament {fence.tournament} in the store any more; nothing more is stored"
+            f"tournament {fence.tournament} is no longer in the store; nothing more is stored"
         )
     who = owner_of(row).called if row.uuid else "another process"
     return LeaseLostError(
-        f"{row.name} was taken over by {who}, which goes on with it; this process stores nothing more, and "
-        "every result it told of is stored"
+        f"{row.name} was taken over by {who}, which continues it; this process stores nothing more, and "
+        "every result it reported is stored"
     )
 
 

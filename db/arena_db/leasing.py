@@ -51,7 +51,7 @@ class Leasing(Access):
         if faults:
             raise DamagedError(
                 f"{self.place} was left by a process that ended suddenly, and is damaged: {faults[0]}; "
-                "`arena db check` tells more, `arena db restore` puts a backup in its place"
+                "`arena db check` shows more, `arena db restore` replaces it with a backup"
             )
         with self._write() as connection:
             epoch = coordination.claim(connection, tournament, owner, expires_s, take_over=take_over)
@@ -163,5 +163,5 @@ class Leasing(Access):
 
     def _held(self) -> Fence:
         if self._fence is None:
-            raise RefusedError(f"{self.place} is open, but no tournament of it is claimed")
+            raise RefusedError(f"{self.place} is open, but none of its tournaments is claimed")
         return self._fence

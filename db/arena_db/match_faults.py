@@ -101,7 +101,7 @@ class MatchReading:
                     kind = kinds[shared] = _make_kind(row, shared, known, proof)
                 number, record_hash, *own, is_void = _OWN(row)
                 if number < 1:
-                    yield f"match #{number} has a number that none is given"
+                    yield f"match #{number} has an id below 1, which no match gets"
                 if not kind.is_as_planned:
                     yield f"match #{number} is of other bots than planned"
                 if kind.same is None or hash_with(kind.same, row) != record_hash:

@@ -47,10 +47,10 @@ def _mend_schema(connection: Connection) -> list[str]:
     for key, text in sound.find_differing(connection):
         name = key[1]
         if not is_mendable(*key):
-            raise DamagedError(f"{text}, which no repair mends; {sound.WAY_OUT}")
+            raise DamagedError(f"{text}, which cannot be repaired; {sound.WAY_OUT}")
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {name}")
         connection.execute(CreateIndex(_indexes()[name]))
-        done.append(f"the index {name} is made anew")
+        done.append(f"the index {name} is rebuilt")
     return done
 
 

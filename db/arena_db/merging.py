@@ -133,7 +133,7 @@ class _TournamentMerge:
         """Return the error for something that differs between the stores."""
         return RefusedError(
             f"{what} of tournament {self._row.name} differs between this store and {self._where}, so it went "
-            "on in two places; nothing was merged; arena remove takes the tournament out of one of them"
+            "on in two places; nothing was merged; arena remove moves it out of one of them"
         )
 
     def _insert(self, table: Table, rows: Iterable[dict[str, Any]]) -> None:

@@ -117,7 +117,7 @@ def _setting(
 def _idle_ms(time_ms: float) -> float:
     # SQLite stores NaN as NULL and -0.0 as 0.0, which have other hashes.
     if not math.isfinite(time_ms):
-        raise RefusedError(f"an idle CPU time is {time_ms} ms, which is no number")
+        raise RefusedError(f"an idle CPU time is {time_ms} ms, which is not a finite number")
     return time_ms + 0.0
 
 

@@ -108,11 +108,11 @@ def add_batch(connection: Connection, tournament: int, batch: NewBatch) -> None:
         raise RefusedError(f"there is no tournament with id {tournament}")
     first = known.num_planned + 1
     if known.is_planned:
-        raise RefusedError(f"the plan of tournament {tournament} is complete; no batch can be added to it")
+        raise RefusedError(f"the plan of tournament {tournament} is complete; no batch can be added")
     numbers = [match.number for match in batch.matches]
     if not numbers or numbers != list(range(first, first + len(numbers))):
         raise RefusedError(
-            f"a batch of tournament {tournament} must have matches numbered from {first} on, one by one"
+            f"a batch of tournament {tournament} must have matches with consecutive numbers from {first}"
         )
     add_planned(connection, tournament, batch.matches)
     basis = (batch.basis_match, batch.basis_change)

@@ -153,7 +153,7 @@ def remove_wrong(connection: Connection) -> list[str]:
     wrong.update(seals.wrong_points(connection))
     for tournament, num_matches in wrong:
         _remove(connection, tournament, num_matches)
-    return [f"{len(wrong)} ratings over time are removed, which were wrong"] if wrong else []
+    return [f"{len(wrong)} wrong ratings over time are removed"] if wrong else []
 
 
 def _remove(connection: Connection, tournament: int, num_matches: int) -> None:

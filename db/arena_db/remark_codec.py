@@ -50,7 +50,7 @@ def inflate(packed: bytes) -> bytes:
     reader = zlib.decompressobj()
     content = reader.decompress(packed, _MOST)
     if not reader.eof:
-        raise ValueError(f"it is cut off, or has more than {_MOST} bytes")
+        raise ValueError(f"it is truncated, or has more than {_MOST} bytes")
     return content
 
 

@@ -86,7 +86,7 @@ def find_faults(connection: Connection) -> Iterator[str]:
     for tournament, why in sorted(_wrong(connection).items()):
         yield (
             f"the replayed ratings of {names.get(tournament, tournament)} {why}; `arena db repair` computes "
-            "them anew"
+            "them again"
         )
 
 
@@ -96,7 +96,7 @@ def remove_wrong(connection: Connection) -> list[str]:
     for tournament in wrong:
         connection.execute(delete(replays).where(replays.c.tournament_id == tournament))
         seals.forget_replay(connection, tournament)
-    return [f"{len(wrong)} replayed ratings are removed, which were wrong"] if wrong else []
+    return [f"{len(wrong)} wrong replayed ratings are removed"] if wrong else []
 
 
 def _wrong(connection: Connection) -> dict[int, str]:
@@ -104,7 +104,7 @@ def _wrong(connection: Connection) -> dict[int, str]:
     for row in connection.execute(select(replays)).all():
         last = _matches_up_to(connection, row.tournament_id, row.match_id)
         if last != (row.num_matches, row.match_id):
-            found[row.tournament_id] = "do not rest on the matches that they name"
+            found[row.tournament_id] = "do not fit the matches that they name"
     for tournament in seals.wrong_replays(connection):
         found.setdefault(tournament, "are not as they were stored")
     return found
@@ -129,9 +129,9 @@ def _add(connection: Connection, tournament: int, replay: ReplayRecord) -> bool:
     num_seats = connection.scalar(seats) or 0
     rows = (replay.strength, *replay.away)
     if not num_seats or any(len(row) != num_seats for row in rows) or not replay.away:
-        raise RefusedError(f"tournament {tournament} has {num_seats} bots, and these ratings have not")
+        raise RefusedError(f"tournament {tournament} has {num_seats} bots, but these ratings have not")
     if not all(math.isfinite(value) for row in rows for value in row):
-        raise RefusedError("a rating is no number")
+        raise RefusedError("a rating is not a finite number")
     here = _matches_up_to(connection, tournament, replay.last_match)
     if here != (replay.num_matches, replay.last_match) or _has_later(
         connection, tournament, replay.last_match
@@ -158,7 +158,7 @@ def _record(row: Row[Any]) -> ReplayRecord:
     if not num or len(row.strength) % _BYTES or not row.away or len(row.away) % len(row.strength):
         raise DamagedError(
             f"the replayed ratings of tournament {row.tournament_id} are damaged; `arena db repair` computes "
-            "them anew"
+            "them again"
         )
     away = _unpacked(row.away)
     return ReplayRecord(

@@ -108,8 +108,8 @@ def read(path: Path) -> list[SpoolLine]:
             found.append(decode(line))
         except (LookupError, ValueError, TypeError) as error:
             raise ForeignError(
-                f"line {number} of {path} is no result of a match, so it is no rescue file or was damaged; "
-                "nothing was merged"
+                f"line {number} of {path} is not the result of a match: this is not a rescue file, or "
+                "it was damaged; nothing was merged"
             ) from error
     if len({line.uid for line in found}) != 1 or not found[0].uid:
         raise ForeignError(f"{path} does not say which tournament its results belong to; nothing was merged")
@@ -133,7 +133,7 @@ def merge(connection: Connection, lines: Sequence[SpoolLine], path: Path) -> Res
     if row is None:
         raise RefusedError(
             f"{path} holds results of a tournament that is not in this store (uid {uid}); merge it into the "
-            "store that was lost, or a backup of it; nothing was merged"
+            "lost store or a backup of it; nothing was merged"
         )
     if connection.scalar(select(origins.c.source).where(origins.c.tournament_id == row.id)) is not None:
         raise RefusedError(

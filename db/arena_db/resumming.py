@@ -98,7 +98,7 @@ def rebuild(connection: Connection) -> list[str]:
     while not step(connection):
         pass
     done = (
-        [f"plies and openings of {num_columns} matches are noted as they were played"] if num_columns else []
+        [f"plies and openings of {num_columns} matches are recomputed from the moves"] if num_columns else []
     )
     if num := len(counts ^ _all_tallies(connection)):
         done.append(f"{num} kept counts were wrong or missing")
@@ -231,7 +231,7 @@ def _compare_counts(connection: Connection) -> None:
     if kept != {key: num for key, num in counted.items() if num}:
         raise DamagedError(
             "the sums of encounters do not hold as many matches as are stored; `arena db restore` puts the "
-            "backup of before the upgrade in the place of this store"
+            "backup made before the upgrade in its place"
         )
 
 
@@ -252,6 +252,6 @@ def wrong_columns(connection: Connection) -> Iterator[str]:
         for plies, opening, *stored, number in _derived(connection, first, last):
             if [plies, opening] != stored:
                 yield (
-                    f"match #{number} is noted with other plies or another opening than it has; "
+                    f"match #{number} has a wrong stored number of plies or opening; "
                     "`arena db repair` corrects it"
                 )

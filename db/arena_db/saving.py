@@ -107,7 +107,7 @@ def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
 
 def _check_num(num_stored: int, rows: Sequence[object]) -> None:
     if num_stored != len(rows):
-        raise DamagedError("a match is stored whose planned match has no result; `arena db check` tells more")
+        raise DamagedError("a match is stored whose planned match has no result; `arena db check` shows more")
 
 
 @cache

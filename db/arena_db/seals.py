@@ -83,7 +83,7 @@ def amending(connection: Connection, tournament: int) -> Generator[None]:
         yield
         return
     for fault in _wrong_amended(connection, tournament):
-        raise DamagedError(f"{fault}; `arena db check` tells more")
+        raise DamagedError(f"{fault}; `arena db check` shows more")
     yield
     _seal_amended(connection, tournament)
 
@@ -95,7 +95,7 @@ def require_sound(connection: Connection, tournament: int) -> None:
         DamagedError: it is not.
     """
     for fault in find_faults(connection, tournament):
-        raise DamagedError(f"{fault}; `arena db check` tells more")
+        raise DamagedError(f"{fault}; `arena db check` shows more")
 
 
 def change(connection: Connection, tournament: int, **values: Any) -> None:  # noqa: ANN401 - of its columns
@@ -109,7 +109,7 @@ def change(connection: Connection, tournament: int, **values: Any) -> None:  # n
     if connection.scalar(select(tournaments.c.id).where(own)) is None:
         raise RefusedError(f"there is no tournament with id {tournament}")
     for fault in _wrong_fields(connection, tournament):
-        raise DamagedError(f"{fault}; `arena db check` tells more")
+        raise DamagedError(f"{fault}; `arena db check` shows more")
     connection.execute(update(tournaments).where(own).values(values))
     _keep(connection, tournament, "fields", 0, _fields_hash(connection, tournament))
 
@@ -209,7 +209,7 @@ def _wrong_fields(connection: Connection, tournament: int) -> Iterator[str]:
     if _stored(connection, tournament, "fields") != _fields_hash(connection, tournament):
         yield (
             f"tournament {_name(connection, tournament)} is not as it was stored: its name, type, game, "
-            "pool, seed, configuration, event, site, time, or what is decided of its plan"
+            "pool, seed, configuration, event, site, time, or the state of its plan"
         )
 
 
@@ -243,7 +243,7 @@ def _wrong_plan(connection: Connection, tournament: int, *, whole: bool) -> Iter
     )
     found = connection.scalar(beyond.limit(1))
     if found is not None:
-        yield f"match {found} of the plan of {_name(connection, tournament)} was added by nobody"
+        yield f"match {found} of the plan of {_name(connection, tournament)} has no seal"
 
 
 def _wrong_batches(connection: Connection, tournament: int) -> Iterator[str]:

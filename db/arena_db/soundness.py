@@ -25,7 +25,7 @@ class Soundness(Access):
         refused = [] if self._spool is None else self._spool.refused()
         with self._read() as connection:
             faults = find_faults(connection, quick=quick)
-        return faults + [f"{file} has results the store does not take" for file in refused]
+        return faults + [f"{file} has results that the store refuses" for file in refused]
 
     def check_run(self, tournament: int) -> None:
         """See before a run goes on that the schema, the tournament and its unplayed matches are as stored.
@@ -37,7 +37,7 @@ class Soundness(Access):
             faults = find_run_faults(connection, tournament)
         if faults:
             raise DamagedError(
-                f"{self.place} is damaged: {faults[0]}; nothing is played; `arena db check` tells more, "
+                f"{self.place} is damaged: {faults[0]}; nothing is played; `arena db check` shows more, "
                 "`arena db restore` puts a backup in its place"
             )
 

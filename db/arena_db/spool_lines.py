@@ -48,13 +48,13 @@ def decode(line: bytes) -> SpoolLine:
     """
     found: Any = json.loads(line)
     if not isinstance(found, dict):
-        raise TypeError("a result is an object")
+        raise TypeError("a result must be an object")
     values = cast("dict[str, Any]", found)
     epoch, uid = values.pop("epoch", None), values.pop("uid", "")
     if not isinstance(epoch, int | None) or not isinstance(uid, str):
-        raise TypeError("an epoch is a number, a uid a text")
+        raise TypeError("epoch must be a number, uid a string")
     if not all(isinstance(values[name], int) for name in ("tournament", "number", "attempt")):
-        raise TypeError("the place of a result is given by numbers")
+        raise TypeError("tournament, number and attempt must be integers")
     lists: dict[str, Any] = {name: tuple(values[name]) for name in ("actions", "times_ms", "values")}
     # An older version of the arena may have left the file, and knew of no remarks.
     lists["remarks"] = b64decode(values.get("remarks", ""), validate=True)

@@ -138,7 +138,7 @@ def find_faults(connection: Connection) -> Iterator[str]:
     """Yield a sentence for each token that is not as it was stored."""
     for row in connection.execute(_select().order_by(tokens.c.id)):
         if bytes(row.content_hash) != _content_hash(row):
-            yield f"{_fault(row)}; `arena token revoke {row.account}` ends it"
+            yield f"{_fault(row)}; `arena token revoke {row.account}` revokes it"
 
 
 @cache

@@ -123,7 +123,7 @@ class Transferring(SumsReading):
             if faults:
                 raise DamagedError(
                     f"{where} is damaged ({faults[0]}); nothing was merged; arena db check --db {where} "
-                    "tells more"
+                    "shows more"
                 )
             with self._write() as target:
                 merged = merge(source, target, where)

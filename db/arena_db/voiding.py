@@ -144,7 +144,7 @@ def add_change(  # noqa: PLR0913 - the columns of the table
         RefusedError: a longer reason than the table takes.
     """
     if len(reason) > MOST_REASON:
-        raise RefusedError(f"the reason has {len(reason)} characters; say it in at most {MOST_REASON}")
+        raise RefusedError(f"the reason has {len(reason)} characters; shorten it to at most {MOST_REASON}")
     values = {"tournament_id": tournament, "kind": kind, "subject": subject, "reason": reason, "who": who}
     added = insert(changes).values(values | {"made_at": now()}).returning(changes.c.id)
     return connection.execute(added).scalar_one()
@@ -157,7 +157,7 @@ def judge(connection: Connection, numbers: Collection[int], reason: str, who: st
         RefusedError: there is no such match, or no reason.
     """
     if not reason.strip():
-        raise RefusedError("there is no reason; say why, for everybody who looks at it later")
+        raise RefusedError("a reason is missing; it is shown to everybody who looks at the match later")
     found = find_judged(connection, sorted(set(numbers)))
     changed = [row for row in found if row.is_void != make_void]
     kind = "void" if make_void else "unvoid"

@@ -110,7 +110,7 @@ def test_a_stopped_run_is_replaced_and_tells_of_nothing_more(run: Run) -> None:
     run.process.send_signal(signal.SIGCONT)
     assert run.process.wait(DEADLINE) == 3
     assert re.match(
-        r"arena: cup was taken over by .*, which goes on with it; this process stores", run.last_words
+        r"arena: cup was taken over by .*, which continues it; this process stores", run.last_words
     )
     assert "Traceback" not in (run.folder / "err.txt").read_text()
     stored = numbers(run.db)

@@ -159,12 +159,12 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
                 found = wanted(match)
                 if found is None or _place(found) != _place(match):
                     yield AuditFinding(
-                        f"match {match.number} of {record.name} is not planned by its configuration"
+                        f"match {match.number} of {record.name} is not the one that its configuration plans"
                     )
                     wanted, expected = None, iter(())
                 elif openings.setdefault(match.match_no // 2, match.opening) != match.opening:
                     yield AuditFinding(
-                        f"match {match.number} of {record.name} has not the opening of its pair"
+                        f"match {match.number} of {record.name} does not have the opening of its pair"
                     )
             if game is not None and match.opening not in known:
                 known.add(match.opening)

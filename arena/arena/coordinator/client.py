@@ -189,10 +189,10 @@ def follow(launched: Launched, is_wanted: Callable[[], bool] = lambda: True) -> 
         if status is not None:
             refused = "" if record is None else refusal_of(record)
             said = refused or launched.complaint().removeprefix("arena: ")
-            why = said or f"it ended with {status} and without a word; {launched.log} may tell more"
+            why = said or f"it ended with exit status {status} and no message; see {launched.log}"
             raise NotStartedError(why, status)
         if not is_wanted():
-            raise NotStartedError("nobody waits for it any more", 1)
+            raise NotStartedError("the wait was cancelled", 1)
         time.sleep(_LOOK_S)
 
 

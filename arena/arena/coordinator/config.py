@@ -186,16 +186,16 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
                 raise ConfigError(f"{given[0]} belongs to a sequential test; add --sprt gain")
             return
         if self.type != "match":
-            raise ConfigError("--sprt tests one bot against one other; write arena match A B --sprt gain")
+            raise ConfigError("--sprt tests one bot against another; write arena match A B --sprt gain")
         for key in ("no_swap", "stop_when"):
             if getattr(self, key):
                 raise ConfigError(
-                    f"--{key.replace('_', '-')} does not go with a sequential test, which plays pairs with "
-                    "sides swapped until it is decided; leave it out"
+                    f"--{key.replace('_', '-')} cannot be combined with a sequential test, which plays "
+                    "pairs with sides swapped until it is decided; omit it"
                 )
         if self.games == 1:
             raise ConfigError(
-                "--games 1 does not go with a sequential test, which counts pairs; leave it out"
+                "--games 1 cannot be combined with a sequential test, which counts pairs; omit it"
             )
         # It loads NumPy, which other tournaments need not wait for.
         from arena.schedules.sprt_words import parse_sprt
@@ -233,7 +233,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
                 raise ConfigError(f"--{key.replace('_', '-')} {why}")
         if self.double and self.third_place:
             raise ConfigError(
-                "--third-place is not for --double, where who loses last in the losers' bracket is third"
+                "--third-place is not for --double, where the loser of the losers' final is third"
             )
 
     def error_goal(self) -> float | None:
@@ -247,7 +247,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             goal = 0.0
         if key != "error" or not 0 < goal < float("inf"):
             raise ConfigError(
-                f"--stop-when {self.stop_when} cannot be read; write error=E with E in Elo, as error=20"
+                f"--stop-when {self.stop_when} is not valid; write error=E with E in Elo, such as error=20"
             )
         return goal
 
@@ -283,7 +283,7 @@ def parse_anchor(text: str) -> tuple[str, float]:
     except ValueError:
         value = float("nan")
     if not bot or not -_MAX_ELO <= value <= _MAX_ELO:
-        raise ConfigError(f"--anchor {text} cannot be read; write BOT=ELO, as random=1000")
+        raise ConfigError(f"--anchor {text} is not valid; write BOT=ELO, such as random=1000")
     return bot, value
 
 

@@ -34,7 +34,7 @@ def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int)
         )
     source = schedule_of(config, plan.game, len(config.bots), tournament.plan_version)
     if source.fixed is None or source.is_adaptive:
-        raise ConfigError(f"{tournament.name} has no rounds that could be added; hold a new tournament")
+        raise ConfigError(f"{tournament.name} cannot get more rounds; start a new tournament")
     check_fixed(store, tournament, source)
     store.reopen_plan(tournament.id, source.fixed.total, config.to_toml())
     return plan._replace(config=config, source=source)

@@ -172,7 +172,7 @@ class Herald:
                 self._queue = [event for event in self._queue if event.kind in ("finished", "fault")][-_MOST:]
             self._num_failures += 1
             if self._num_failures == _PATIENCE:
-                self._warn(f"who watches sees nothing new for now: {error}")
+                self._warn(f"the live view is paused, no match is lost: {error}")
 
     def _flush(self, now: float) -> None:
         # A viewer must find in the store what it was told, and results may wait beside it.

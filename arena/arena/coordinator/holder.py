@@ -51,4 +51,4 @@ def check_free(store: Store, record: TournamentRecord, *, take_over: bool) -> No
 def nobody_runs(record: TournamentRecord) -> str:
     """Return that a tournament has no process, and the command that gives it one."""
     again = "play --attach" if record.type == "play" else "resume"
-    return f"nobody runs {record.name}; arena {again} {record.name} goes on with it"
+    return f"{record.name} is not being run; arena {again} {record.name} continues it"

@@ -57,7 +57,7 @@ class LadderStatus(NamedTuple):
 
     def __str__(self) -> str:
         """Say it in a line or two."""
-        state = "stopped, as its coordinator is gone" if self.state == "left" else self.state
+        state = "stopped, because its coordinator is gone" if self.state == "left" else self.state
         left = f"; left: {', '.join(self.left)}" if self.left else ""
         new = f"; new: {', '.join(self.newcomers)}" if self.newcomers else ""
         return (
@@ -121,9 +121,7 @@ def find_ladder(store: Store, name: str) -> TournamentRecord:
     """
     record = find_tournament(store, name, unfinished=False)
     if record.type != "ladder":
-        raise ConfigError(
-            f"{record.name} is a {record.type} and no ladder; arena entrants changes who takes part in it"
-        )
+        raise ConfigError(f"{record.name} is a {record.type}, not a ladder; arena entrants changes its bots")
     return record
 
 
@@ -138,7 +136,7 @@ def find_open_ladder(store: Store, name: str) -> TournamentRecord:
     refuse_copy(store, record)
     if not record.has_begun:
         raise ConfigError(
-            f"{name} is {record.state} and has not begun; arena ladder run {name} BOT BOT begins it"
+            f"{name} is {record.state} and has not begun; arena ladder run {name} BOT BOT starts it"
         )
     return record
 
@@ -203,7 +201,7 @@ def leave(store: Store, event: TournamentRecord, name: str, *, reason: str) -> l
     """
     found = [entrant for entrant in find_entrants(store, event, name) if entrant.state == "playing"]
     if not found:
-        raise ConfigError(f"{name} has left {event.name} before")
+        raise ConfigError(f"{name} has already left {event.name}")
     for entrant in found:
         store.leave(event.id, entrant.seat, reason=reason, who=author())
         tell_entrant(store, event.id, entrant.label, "leave", reason)
@@ -219,10 +217,10 @@ def disqualify(store: Store, event: TournamentRecord, name: str, *, reason: str)
         ConfigError: those that are were disqualified before, or there is no reason.
     """
     if not reason.strip():
-        raise ConfigError("--reason is empty; say why, for everybody who looks at it later")
+        raise ConfigError("--reason is empty; give a reason, which is shown to everybody")
     found = [entrant for entrant in find_entrants(store, event, name) if entrant.state != "out"]
     if not found:
-        raise ConfigError(f"{name} was disqualified from {event.name} before")
+        raise ConfigError(f"{name} was already disqualified from {event.name}")
     done: list[tuple[Entrant, int]] = []
     for entrant in found:
         num = store.disqualify(event.id, entrant.seat, reason=reason, who=author())
@@ -246,13 +244,13 @@ def _refuse_closed(event: TournamentRecord) -> None:
     """
     others = "bots join a ladder, a round robin, a gauntlet or a Swiss tournament"
     if event.type == "knockout":
-        raise ConfigError(f"{event.name} is a knockout, which nobody joins after the draw; {others}")
+        raise ConfigError(f"{event.name} is a knockout, which no bot can join after the draw; {others}")
     if event.type == "match":
-        raise ConfigError(f"{event.name} is a match of two bots, which no third one joins; {others}")
+        raise ConfigError(f"{event.name} is a match of two bots, which no third bot can join; {others}")
     if event.type in _FIXED and event.plan_version == _BY_PLACE:
         raise ConfigError(
-            f"the plan of {event.name} was made by an older version of arena, which no bot can be added to; "
-            "hold a new tournament"
+            f"the plan of {event.name} was made by an older version of arena, so no bot can be added; "
+            "start a new tournament"
         )
 
 
@@ -288,7 +286,7 @@ def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> Non
     if event.type in _FIXED and lease is not None and lease.is_alive:
         raise ConfigError(
             f"{known.label} has left {event.name}, which is being run; arena stop {event.name}, then it can "
-            "come back"
+            "rejoin"
         )
 
 

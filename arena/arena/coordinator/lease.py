@@ -68,7 +68,7 @@ class Lease:
                 raise
             # A process that is stopped in the middle of a write keeps SQLite's lock, which nobody can take.
             raise LockedError(
-                f"{error}; {lease.owner.called}, which holds {name}, may have been stopped in the middle of "
+                f"{error}; {lease.owner.called}, which holds {name}, may have been suspended during "
                 f"a write: end it (kill -9 {lease.owner.pid}), nothing that was stored is lost"
             ) from error
         if self._fenced is None:
@@ -90,7 +90,7 @@ class Lease:
     def store(self) -> Store:
         """The store as the holder writes it: every write fails once another process has taken over."""
         if self._fenced is None:
-            raise ValueError("the lease has not been taken yet")
+            raise ValueError("the lease has not been claimed yet")
         return self._fenced
 
     @property

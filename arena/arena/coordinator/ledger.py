@@ -150,7 +150,7 @@ class Ledger:
         if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
                 Notice(
-                    f"{self._stalls.total()} times a match stalled, since the machine was busy, and was "
+                    f"{self._stalls.total()} times a match stalled because the machine was busy, and was "
                     "played again; a lower --concurrency helps"
                 )
             )
@@ -170,9 +170,11 @@ class Ledger:
         try:
             keep_replays(self._store, self._tournament.id)
         except ArenaError as error:
-            self.tell(Notice(f"the ratings are not replayed: {error}"))
+            self.tell(Notice(f"replayed ratings could not be computed: {error}"))
         except LockedError:
-            self.tell(Notice("the ratings are not replayed, as the store is locked; arena db repair does it"))
+            self.tell(
+                Notice("replayed ratings were not stored: the store is locked; arena db repair computes them")
+            )
 
     def address(self, record: MatchRecord) -> str:
         """Return what a match is called."""

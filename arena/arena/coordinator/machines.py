@@ -42,16 +42,16 @@ def find_machines(config: TournamentConfig) -> Machines:
         ConfigError: they are not named as they must be, the extra is missing, or the key cannot be used.
     """
     if config.cluster is not None and config.executor.startswith(DASK):
-        raise ConfigError("--cluster local:N and --executor dask:… name two clusters; leave one of them out")
+        raise ConfigError("--cluster local:N and --executor dask:… name two clusters; omit one of them")
     check_extra()
     if config.cluster is not None:
         num = config.cluster.removeprefix(_LOCAL)
         if not config.cluster.startswith(_LOCAL) or not num.isdigit() or int(num) < 1:
-            raise ConfigError(f"--cluster {config.cluster} cannot be read; write local:N, as local:2")
+            raise ConfigError(f"--cluster {config.cluster} is not valid; write local:N, such as local:2")
         return Machines(None, int(num))
     if config.concurrency:
         raise ConfigError(
-            "--concurrency is for matches on this machine; arena worker --slots N says how many a worker "
+            "--concurrency is for matches on this machine; arena worker --slots N sets how many a worker "
             "machine plays at once"
         )
     from arena.executor.cluster.key_files import find_place

@@ -32,7 +32,7 @@ _AT_BOARD_S = 0.03
 _ANSWERS: dict[type[Command], str] = {
     StopRun: "no new match begins; running ones end and are stored",
     AbortRun: "running matches end at once; resuming plays them again",
-    PauseRun: "no new match begins until it goes on; running ones end and are stored",
+    PauseRun: "no new match begins until it is resumed; running ones end and are stored",
     ResumeRun: "matches begin again",
 }
 """The answer to each command that a run takes."""
@@ -92,7 +92,7 @@ class Orders:
         self._began = self._next_look = time.monotonic()
         self._has_said = False
         for command in store.take_commands(tournament.id):
-            store.answer(command.id, "asked before this run began")
+            store.answer(command.id, "sent before this run began")
 
     def poll(self) -> Order | None:
         """Return the strongest order there is, if any; cheap enough for every move.
@@ -139,7 +139,7 @@ class Orders:
         if isinstance(command, PauseRun | ResumeRun):
             self.is_paused = isinstance(command, PauseRun)
         answer = None if command is None else _ANSWERS.get(type(command))
-        return answer or f"this run takes no {row.kind}"
+        return answer or f"this run does not accept {row.kind}"
 
     def _explain(self) -> None:
         if not self._has_said:

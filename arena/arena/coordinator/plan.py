@@ -81,7 +81,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     check_limits(config.require_limits, tier)
     if config.log and tier is Tier.T0:
         raise ConfigError(
-            "--log: bots in the arena's own process speak over no wire; leave out --isolation none"
+            "--log: bots in the arena's own process exchange no messages; omit --isolation none"
         )
     return Plan(
         config,
@@ -145,16 +145,14 @@ def _without(
     if refused and (len(competitors) < _FEWEST or (seeds < 1 and config.type == "gauntlet")):
         what = "bots" if len(competitors) < _FEWEST else "seeds"
         reasons = "; ".join(f"{bot.bot}: {bot.why}" for bot in refused)
-        raise ConfigError(f"too few {what} are left for a tournament, since these are refused: {reasons}")
+        raise ConfigError(f"too few {what} are left for a tournament; these were refused: {reasons}")
     specs = tuple(competitor.spec for competitor in competitors)
     return msgspec.structs.replace(config, bots=specs, seeds=max(seeds, 1))
 
 
 def _check_adjudication(config: TournamentConfig, game: Game) -> None:
     if config.adjudicate == "solver" and not has_solver(game):
-        raise ConfigError(
-            f"--adjudicate solver: there is no exact solver for {game_spec(game)}; leave it off"
-        )
+        raise ConfigError(f"--adjudicate solver: there is no exact solver for {game_spec(game)}; omit it")
 
 
 def tournament_limit(config: TournamentConfig) -> TimeControl:
@@ -223,18 +221,21 @@ def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[
     apart = [competitor.label for competitor in competitors if competitor.folder]
     if tier is Tier.T0 and apart:
         raise ConfigError(
-            f"{', '.join(apart)} came by arena bots install, and such code runs in no process of the arena: "
-            "leave out --isolation none, or install what you trust with pip"
+            f"bots from `arena bots install` always run sandboxed, so --isolation none is refused: "
+            f"{', '.join(apart)}; omit --isolation none, or install bots that you trust with pip"
         )
     if not grade(tier).is_granted:
-        raise ConfigError(f"--isolation {tier} is not to be had here (arena doctor); auto takes {default}")
+        raise ConfigError(
+            f"tier {tier} is not available on this machine (arena doctor explains why); "
+            f"--isolation auto would use {default}"
+        )
     foreign = [competitor.label for competitor in competitors if competitor.is_foreign]
     required = require_tier or (Tier.T2 if foreign else Tier.T0)
     if tier < required:
         who = "" if require_tier else f" for {', '.join(foreign)}, which did not come with the arena"
         raise ArenaError(
-            f"tier {required} is required{who}, and bots would run in {tier} (arena doctor says what is to "
-            f"be had here); say --require-tier {tier} to accept that"
+            f"tier {required} is required{who}, but bots would run in {tier} (arena doctor shows the "
+            f"available tiers); --require-tier {tier} accepts that"
         )
     return tier
 
@@ -299,8 +300,8 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
     """
     if tournament.type == "play":
         raise ConfigError(
-            f"{tournament.name} was played by a person, for whom nobody else can play; "
-            f"arena play --attach {tournament.name} goes on with it"
+            f"{tournament.name} was played by a person, so no bot can continue it; "
+            f"arena play --attach {tournament.name} continues it"
         )
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
     listed = store.entrants(tournament.id)
@@ -359,7 +360,7 @@ def restore_competitor(
     competitor = None if in_place else entered(was.bot, was.label)
     if competitor is not None:
         return competitor
-    way_out = "bring the old one back, or hold a new tournament"
+    way_out = "restore the old version, or start a new tournament"
     try:
         (now,) = resolve([text], margin_ms=margin_ms, in_place=in_place)
     except PluginError as error:

@@ -251,7 +251,9 @@ class Planner:
         """Store a decision after which the event goes on, and drop what it makes needless."""
         decides = self._known_source().decides
         if decides is None:
-            raise ArenaError(f"the schedule of {self._tournament.name} decides what it was not held for")
+            raise ArenaError(
+                f"the schedule of {self._tournament.name} made a decision, but its type has none to make"
+            )
         self._num_dropped += self._store.decide(
             self._tournament.id,
             decision,
@@ -286,8 +288,8 @@ class Planner:
             self._store.save([])
         elif is_idle and not self.is_open:
             raise ArenaError(
-                f"the schedule of {self._tournament.name} waits for results though nothing is being played; "
-                f"arena db check looks for damage, arena resume {self._tournament.name} tries again"
+                f"the schedule of {self._tournament.name} waits for results, but no match is running; "
+                f"arena db check looks for damage, arena resume {self._tournament.name} retries"
             )
 
 
@@ -315,8 +317,8 @@ def check_fixed(store: Store, tournament: TournamentRecord, source: PlanSource, 
             now = [whole.as_planned(match) for match in page]
         if [dataclasses.replace(match, attempt=0) for match in page] != now:
             raise ConfigError(
-                f"the openings of {tournament.name} are no longer those it began with; bring them back, or "
-                "hold a new tournament"
+                f"the openings of {tournament.name} have changed since it began; restore the old ones, or "
+                "start a new tournament"
             )
         after = page[-1].number
 
@@ -335,7 +337,7 @@ def check_batch(view: View, batch: PlannedBatch, name: str, *, plays_pairs: bool
             a match twice or half a pair.
     """
     if fault := _fault(view, batch.matches, plays_pairs=plays_pairs):
-        raise ArenaError(f"the schedule of {name} planned what cannot be played: {fault}; nothing was stored")
+        raise ArenaError(f"the schedule of {name} planned an invalid batch: {fault}; nothing was stored")
 
 
 def _fault(view: View, matches: Sequence[PlannedMatch], *, plays_pairs: bool) -> str:
@@ -348,10 +350,10 @@ def _fault(view: View, matches: Sequence[PlannedMatch], *, plays_pairs: bool) ->
     for match in matches:
         seats = (match.first, match.second)
         if match.first == match.second or not all(0 <= seat < len(view.seats) for seat in seats):
-            return f"match {match.number} is of seats {match.first} and {match.second}"
+            return f"match {match.number} has the seats {match.first} and {match.second}"
         for who in (view.seats[seat] for seat in seats):
             if who.state != "playing":
-                return f"match {match.number} is one of {who.label}, which takes no part any more"
+                return f"match {match.number} has {who.label}, which no longer takes part"
         if plays_pairs and (match.encounter, match.match_no ^ 1) not in keys:
             return f"match {match.number} is half a pair"
     return ""

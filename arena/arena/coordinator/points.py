@@ -56,7 +56,7 @@ class PointKeeper:
                 self._store.add_rating_point(self._tournament.id, point)
         except ArenaError as error:
             self._is_broken = True
-            self._tell(Notice(f"the ratings of this tournament over time are not kept: {error}"))
+            self._tell(Notice(f"ratings over time are not stored for this tournament: {error}"))
         except (LockedError, RefusedError):
             # The next point says nearly the same.
             return

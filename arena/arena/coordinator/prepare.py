@@ -253,7 +253,7 @@ def concurrency(config: TournamentConfig) -> int:
     if number > cores and not config.force_concurrency:
         raise ConfigError(
             f"--concurrency {number} is more than the {cores} cores of this machine, so bots would lose on "
-            "time; add --force-concurrency to do it all the same"
+            "time; add --force-concurrency to run it anyway"
         )
     return number
 
@@ -339,7 +339,7 @@ def _refusal(competitor: Competitor, result: Fault | Exception | None, show: Sho
         return why
     raise BotFailedError(
         f"{competitor.label} failed before the tournament: {why}; no match was played "
-        f"(arena bots check {shlex.quote(competitor.spec)} tells more)"
+        f"(arena bots check {shlex.quote(competitor.spec)} shows more)"
     )
 
 

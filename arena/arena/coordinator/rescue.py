@@ -49,11 +49,11 @@ def _keep_unsaved(store: Store, tournament: TournamentRecord) -> str:
         num = store.rescue_unsaved(target, tournament.uid)
     except (DatabaseError, OSError) as error:
         return f"play has ended, and the last results could not be written to {target}: {error}"
-    goes_on = f"arena resume {tournament.name} goes on once the server answers"
+    goes_on = f"arena resume {tournament.name} continues it once the server answers"
     if not num:
         return f"play has ended, and every result is stored; {goes_on}"
     return (
-        f"play has ended, and {num} results that it did not take are in {target}: arena db merge {target} "
+        f"play has ended, and {num} results that it did not store are in {target}: arena db merge {target} "
         f"stores them; {goes_on}"
     )
 
@@ -67,9 +67,9 @@ def _rescue(store: Store, tournament: TournamentRecord) -> str:
     except (DatabaseError, OSError) as error:
         return f"play has ended, and the results could not be written to {target}: {error}"
     return (
-        f"play has ended, and all {num} results of {tournament.name} are in {target}; put the store back, "
+        f"play has ended, and all {num} results of {tournament.name} are in {target}; restore the store, "
         f"or a backup of it, then arena db merge {target} stores those that are missing, and arena resume "
-        f"{tournament.name} goes on"
+        f"{tournament.name} continues it"
     )
 
 

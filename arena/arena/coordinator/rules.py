@@ -41,7 +41,7 @@ def contradiction(states: Sequence[State], actions: Sequence[int], outcome: str,
     if termination != Termination.RULES:
         return ""
     if not states[-1].is_terminal:
-        return "it is not over at its end"
+        return "the game is not over after its last action"
     first, second = states[-1].returns
     right = OUTCOMES[(first > second) - (first < second)]
     return "" if right == outcome else f"its outcome is {right}, not {outcome}"

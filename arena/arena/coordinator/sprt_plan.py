@@ -35,9 +35,7 @@ def with_opponent(config: TournamentConfig) -> TournamentConfig:
     if len(config.bots) == _BOTS:
         return config
     if len(config.bots) != 1:
-        raise ConfigError(
-            f"a sequential test is of one bot against one other; {len(config.bots)} given: arena test NEW OLD"
-        )
+        raise ConfigError(f"a sequential test needs two bots; {len(config.bots)} given: arena test NEW OLD")
     (bot,) = resolve(config.bots, margin_ms=config.timemargin, keep=False)
     old = last_other(bot.record)
     if old is None:
@@ -66,9 +64,9 @@ def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
     num = len(set(openings))
     if num < FEWEST_OPENINGS:
         raise ConfigError(
-            f"a sequential test needs {FEWEST_OPENINGS} different openings, since it plays none twice, and "
-            f"{game_spec(game)} has {num} here (--openings {plan}); arena match plays a number of pairs that "
-            "is fixed beforehand"
+            f"a sequential test needs {FEWEST_OPENINGS} different openings, because it plays none twice, and "
+            f"{game_spec(game)} has {num} here (--openings {plan}); arena match plays a fixed "
+            "number of pairs"
         )
     return msgspec.structs.replace(
         config,
@@ -88,8 +86,8 @@ def sprt_schedule(config: TournamentConfig, game: Game) -> SprtSchedule:
     found = make_openings(game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=num_pairs)
     if len(found.openings) < num_pairs:
         raise ConfigError(
-            f"the openings of this test are no longer those it began with (--openings {config.openings}); "
-            "bring them back, or begin a new test"
+            f"the openings of this test have changed since it began (--openings {config.openings}); "
+            "restore them, or start a new test"
         )
     return SprtSchedule(
         test=parse_sprt(config.sprt or ""),

@@ -39,7 +39,7 @@ def answer_to_join(store: Store, ladder: TournamentRecord, entrant: Entrant, wai
         if time.monotonic() >= end:
             return "others that joined go first" if found else _no_answer(store, ladder, "plays it")
         time.sleep(_LOOK_S)
-    return f"nobody runs {ladder.name} now; arena ladder run {ladder.name} lets it play"
+    return f"{ladder.name} is not being run; arena ladder run {ladder.name} lets it play"
 
 
 def answer_to_leave(store: Store, ladder: TournamentRecord, wait_s: float = ANSWER_S) -> str:
@@ -54,11 +54,11 @@ def answer_to_leave(store: Store, ladder: TournamentRecord, wait_s: float = ANSW
     while _is_run(store, ladder):
         found = store.batches(ladder.id, since=change)
         if found:
-            return f"from match {found[0].first} on nobody is paired with it"
+            return f"from match {found[0].first} on it is not paired"
         if time.monotonic() >= end:
             return _no_answer(store, ladder, "plans without it")
         time.sleep(_LOOK_S)
-    return f"nobody runs {ladder.name} now"
+    return f"{ladder.name} is not being run"
 
 
 def _first_match(
@@ -78,7 +78,7 @@ def _is_run(store: Store, ladder: TournamentRecord) -> bool:
 def _no_answer(store: Store, ladder: TournamentRecord, does: str) -> str:
     """Say why no batch came, and what the coordinator does later."""
     if state_of(store, store.tournament(ladder.id) or ladder) == "paused":
-        return f"{ladder.name} is paused and {does} when it goes on"
+        return f"{ladder.name} is paused and {does} when it is resumed"
     lease = store.lease(ladder.id)
     who = "its coordinator" if lease is None else heard_of(lease)
     return f"no answer yet from {who}, which {does} from its next batch on"

@@ -70,7 +70,7 @@ def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[
     tournament = store.tournament(match.tournament_name)
     if tournament is None:
         raise ConfigError(
-            f"match {match.id} of the store belongs to no tournament; arena db check tells more"
+            f"match {match.id} of the store belongs to no tournament; arena db check shows more"
         )
     plan = restore_plan(store, tournament)
     planned = store.planned(tournament.id, after=match.number - 1, limit=1)

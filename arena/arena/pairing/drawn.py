@@ -35,7 +35,7 @@ def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
     if game.max_length > _TINY:
         raise ConfigError(
             f"balance=drawn is not known for {spec_of(game)} after {plies} plies, only for connect-four after"
-            f" {', '.join(map(str, SHIPPED_PLIES))} and for tic-tac-toe; take balance=undecided"
+            f" {', '.join(map(str, SHIPPED_PLIES))} and for tic-tac-toe; use balance=undecided"
         )
     known: dict[tuple[int, ...], float] = {}
     return [

@@ -46,5 +46,5 @@ def _read_line(game: Game, moves: str, where: str) -> tuple[int, ...]:
     for action in actions:
         state = state.child(action)
     if state.is_terminal:
-        raise ConfigError(f"{where}: the match is over after {moves}; leave moves out")
+        raise ConfigError(f"{where}: the match is over after {moves}; omit some moves")
     return actions

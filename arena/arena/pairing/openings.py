@@ -109,7 +109,7 @@ def make_openings(game: Game, plan: OpeningPlan, *, seed: int, wanted: int) -> O
     if not found:
         return Openings([()], [f"no opening fits {spec_of(game)}; all matches start from the initial state"])
     if len(found) < wanted:
-        return Openings(found, [f"{wanted} pairs share {len(found)} openings: some are played again"])
+        return Openings(found, [f"{wanted} pairs share {len(found)} openings: some are repeated"])
     return Openings(found[:wanted], [])
 
 
@@ -162,7 +162,7 @@ def _auto(game: Game, plan: OpeningPlan, seed: int, wanted: int) -> list[tuple[i
         if found or plan.plies:
             raise ConfigError(
                 f"{spec_of(game)} has {len(found)} openings of {plies} plies, too few for {plan};"
-                " take another plies= or a smaller start="
+                " use another plies= or a smaller start="
             )
     return []
 

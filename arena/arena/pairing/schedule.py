@@ -54,7 +54,7 @@ class FixedPlan:
         if self.rounds < 1:
             raise ConfigError(f"rounds={self.rounds} is not a positive number")
         if self.games not in {1, 2}:
-            raise ConfigError(f"games={self.games} is neither 1 nor 2; play more rounds for more matches")
+            raise ConfigError(f"games={self.games} is neither 1 nor 2; use more rounds for more matches")
         if not self.openings:
             raise ConfigError("no opening is given; matches from the initial state need the empty one")
         if self.kind == "gauntlet":

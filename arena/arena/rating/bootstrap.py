@@ -48,7 +48,7 @@ def bootstrap(
         ConfigError: no samples.
     """
     if num_samples < 1:
-        raise ConfigError(f"{num_samples} bootstrap samples give no interval; draw 200 or more")
+        raise ConfigError(f"{num_samples} bootstrap samples yield no interval; use 200 or more")
     rng = np.random.default_rng(seed)
     clusters = _Clusters(matches)
     elo = np.empty((num_samples, num_bots))

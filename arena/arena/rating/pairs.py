@@ -68,7 +68,7 @@ def moments(cells: Cells) -> Moments:
         ConfigError: another number of cells, a negative one, or nothing in any.
     """
     if len(cells) not in (3, NUM_PAIR_CELLS) or min(cells) < 0 or not 0 < sum(cells) < math.inf:
-        raise ConfigError(f"{list(cells)} are no three or five counts with something in them")
+        raise ConfigError(f"{list(cells)} are not three or five counts with a positive sum")
     total = math.fsum(cells)
     scores = [index / (len(cells) - 1) for index in range(len(cells))]
     mean = math.fsum(cell * score for cell, score in zip(cells, scores, strict=True)) / total

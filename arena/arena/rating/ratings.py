@@ -289,7 +289,7 @@ class Ratings:
         if self.table[i] != self.table[j]:
             raise ConfigError(
                 f"no chain of matches connects {self.names[i]} and {self.names[j]}; "
-                "let them, or opponents of theirs, meet"
+                "let them or their opponents play each other"
             )
 
 

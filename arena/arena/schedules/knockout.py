@@ -50,13 +50,13 @@ class KnockoutSchedule:
         if self.pairs < 1:
             raise ConfigError(f"pairs={self.pairs} is not a positive number")
         if self.tie_pairs < 0:
-            raise ConfigError(f"tie_pairs={self.tie_pairs} is negative; 0 plays no more matches")
+            raise ConfigError(f"tie_pairs={self.tie_pairs} is negative; 0 plays no further matches")
         if not self.openings:
             raise ConfigError("no opening is given; matches from the initial state need the empty one")
         if self.third_place and self.is_double:
             raise ConfigError(
                 "with --double the bot that loses the last round of the losers' bracket is third;"
-                " leave --third-place out"
+                " omit --third-place"
             )
 
     def bracket(self, view: View) -> Bracket:

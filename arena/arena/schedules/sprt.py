@@ -112,7 +112,9 @@ class SprtTest:
         """
         found = _DECISION.fullmatch(decision)
         if found is None:
-            raise ConfigError(f'"{decision}" is no decision of a sequential test; arena db check tells more')
+            raise ConfigError(
+                f'"{decision}" is not a decision of a sequential test; arena db check shows more'
+            )
         cells = tuple(map(int, found[2].split()))
         kinds: dict[str, SprtDecision] = {"H0": "H0", "H1": "H1", "undecided": "undecided"}
         return SprtState(kinds[found[1]], sum(cells), self.ratio(cells), cells)
@@ -223,7 +225,7 @@ class SprtSchedule:
             ConfigError: there are such, or there are none.
         """
         if not self.openings or len(set(self.openings)) < len(self.openings):
-            raise ConfigError("a sequential test needs openings that all differ; take another --openings")
+            raise ConfigError("a sequential test needs distinct openings; choose another --openings")
 
     def next(self, view: View, wanted: int) -> Next:
         """Return the next pairs, or the decision."""

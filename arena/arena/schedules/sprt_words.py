@@ -47,7 +47,7 @@ def parse_sprt(text: str) -> SprtTest:
             raise ConfigError(f'--sprt {text}: "{word}" is unknown{_guess(key, equals)}; {_WAY_OUT}')
     if model == "bayesian":
         raise ConfigError(
-            f"--sprt {text}: BayesElo is not supported, since what it is in Elo depends on the draws; write "
+            f"--sprt {text}: BayesElo is not supported, because its meaning depends on the draws; write "
             "model=normalized or model=logistic"
         )
     if model not in _MODELS:

@@ -18,8 +18,8 @@ _OPTIONS: Final = ("host", "user", "service", "sslrootcert", "sslcert", "sslkey"
 _SECRETS: Final = ("password", "sslpassword")
 _INSECURE: Final = "insecure"
 NO_COPY: Final = (
-    'this is a PostgreSQL database: pg_dump -Fc "service=arena" -f FILE copies it; arena db merge makes a '
-    "SQLite store of it"
+    'this is a PostgreSQL database: pg_dump -Fc "service=arena" -f FILE copies it; arena db merge copies it '
+    "to an SQLite store"
 )
 """Why a backup is refused, and what makes one."""
 SECURE: Final = "verify-full"
@@ -104,7 +104,7 @@ def find_place(location: str | Place) -> Place:
             return _server(text)
         if scheme != "sqlite" or not rest.startswith("/"):
             raise UnsupportedError(
-                f"{scheme}://… is no place of a store; give a file, or postgresql://USER@HOST/DB"
+                f"{scheme}://… cannot hold a store; give a file, or postgresql://USER@HOST/DB"
             )
         text = rest[1:]
     path = Path(text).absolute()
@@ -112,7 +112,7 @@ def find_place(location: str | Place) -> Place:
         raise UnsupportedError(f"{path} is a folder; give a file in it")
     if path.exists() and not path.is_file():
         # SQLite would wait for ever for the other end of a pipe.
-        raise UnsupportedError(f"{path} is no regular file; give a file on a local disk")
+        raise UnsupportedError(f"{path} is not a regular file; give a file on a local disk")
     return path
 
 
@@ -126,18 +126,18 @@ def _server(text: str) -> Server:
         port, pairs = parts.port, parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)
     except ValueError:
         if not (query := text.partition("?")[2]) or _SECRETS[0] in query:
-            raise _odd("it cannot be read") from None
-        raise _odd("what stands behind its ? is no list of NAME=VALUE") from None
+            raise _odd("it cannot be parsed") from None
+        raise _odd("the part after ? is not a list of NAME=VALUE") from None
     _refuse_secrets(parts, pairs)
     options = dict(pairs)
     unknown = sorted(options.keys() - {*_OPTIONS, _INSECURE, "sslmode"})
     if unknown:
-        raise _odd(f"{unknown[0]} is none of its options ({', '.join(_OPTIONS)})")
+        raise _odd(f"{unknown[0]} is not one of its options ({', '.join(_OPTIONS)})")
     is_insecure = options.pop(_INSECURE, "") not in {"", "0"}
     if options.pop("sslmode", SECURE) != SECURE:
         raise UnsupportedError(
-            f"a store on a server is reached by sslmode={SECURE} alone, except on this machine; leave "
-            "sslmode out, or add --db-insecure where nobody else is on the network"
+            f"a store on a server is reached only with sslmode={SECURE}, except on this machine; omit "
+            "sslmode, or add --db-insecure on a network that you trust"
         )
     return Server(
         database=unquote(parts.path.removeprefix("/")),
@@ -150,7 +150,7 @@ def _server(text: str) -> Server:
 
 
 def _odd(why: str) -> UnsupportedError:
-    return UnsupportedError(f"the URL of the server is odd: {why}; write postgresql://USER@HOST/DB")
+    return UnsupportedError(f"the URL of the server is not valid: {why}; write postgresql://USER@HOST/DB")
 
 
 def _refuse_secrets(parts: SplitResult, pairs: list[tuple[str, str]]) -> None:

@@ -93,7 +93,7 @@ def is_there(server: Server) -> bool:
     try:
         opened = connect(server)
     except AwayError as error:
-        raise MissingError(f"{error}; start it, or give another store by --db") from error
+        raise MissingError(f"{error}; start it, or name another store with --db") from error
     with closing(opened) as raw:
         return raw.execute("SELECT to_regclass('alembic_version')").fetchall() != [(None,)]
 
@@ -108,7 +108,7 @@ def prepare(settings: StoreSettings, *, create: bool) -> None:
     try:
         _prepare(backend, settings, may_create=create)
     except AwayError as error:
-        raise MissingError(f"{error}; start it, or give another store by --db") from error
+        raise MissingError(f"{error}; start it, or name another store with --db") from error
     finally:
         backend.close()
 
@@ -119,7 +119,7 @@ def _prepare(backend: PostgresBackend, settings: StoreSettings, *, may_create: b
     if revision == REVISION:
         return
     if revision is None and (settings.read_only or not may_create):
-        raise MissingError(f"no store in {settings.place}; hold a tournament first, or give another by --db")
+        raise MissingError(f"no store in {settings.place}; run a tournament first, or name another with --db")
     if settings.read_only:
         raise OlderError(
             f"{settings.place} was made by an older version; `arena db upgrade` brings it up to date, after "
@@ -154,11 +154,11 @@ def _revision(connection: Connection, place: object) -> str | None:
         return None
     if "alembic_version" not in names or "tournaments" not in names:
         raise ForeignError(
-            f"{place} has tables that are not arena's; make a database for the store by createdb"
+            f"{place} has tables that are not arena's; create a database for the store with createdb"
         )
     revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     if revision is None:
-        raise DamagedError(f"{place} is damaged (it has no revision); take a copy back by pg_restore")
+        raise DamagedError(f"{place} is damaged (it has no revision); restore a copy with pg_restore")
     if revision != REVISION:
         from arena_db.migrate import known_revisions
 

@@ -63,7 +63,7 @@ def find_differing(connection: Connection) -> Iterator[tuple[Key, str]]:
         elif key not in found:
             yield key, f"{what} is missing"
         elif found[key] != wanted[key]:
-            yield key, f"{what} is not as arena makes it: it is {found[key]}, not {wanted[key]}"
+            yield key, f"{what} differs from arena's: it is {found[key]}, not {wanted[key]}"
 
 
 _KINDS: Final = ("table", "column", "rule", "index", "trigger", "rewrite rule")

@@ -57,7 +57,7 @@ def find_loose_references(connection: Connection, most: int) -> Iterator[str]:
     if not is_file(connection):
         return
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(most):
-        yield f"row {row} of {table} points to no row of {parent}"
+        yield f"row {row} of {table} refers to a missing row of {parent}"
 
 
 def mend_pages(connection: Connection) -> list[str]:
@@ -71,8 +71,8 @@ def mend_pages(connection: Connection) -> list[str]:
     connection.exec_driver_sql("REINDEX")
     fault = _first_fault(connection)
     if fault is not None:
-        raise DamagedError(f"SQLite finds: {fault}, which no repair mends; {WAY_OUT}")
-    return ["the pages of all indexes are made anew"]
+        raise DamagedError(f"SQLite finds: {fault}, which cannot be repaired; {WAY_OUT}")
+    return ["the pages of all indexes are rebuilt"]
 
 
 def _first_fault(connection: Connection) -> str | None:

@@ -121,7 +121,7 @@ def test_two_upgrades_in_one_second(old: Path, monkeypatch: pytest.MonkeyPatch) 
         shutil.copy(before, old)
         Store.open(old).close()
     shutil.copy(before, old)
-    with pytest.raises(TakenError, match="has 2 backups of this second"):
+    with pytest.raises(TakenError, match="has 2 backups from this second"):
         Store.open(old)
     backups = sorted(file.name for file in old.parent.glob("*.bak"))
     assert backups == ["arena.db.19700101-000000-2.bak", "arena.db.19700101-000000.bak"]

@@ -175,7 +175,7 @@ def test_an_upgrade_that_would_lose_a_match(filled: Path, monkeypatch: pytest.Mo
         with pytest.raises(DamagedError, match="do not hold as many matches as are stored"):
             Store.open(filled)
     # The mark is still there, and nobody takes these sums for those of the matches.
-    with pytest.raises(DamagedError, match="puts the backup of before the upgrade"):
+    with pytest.raises(DamagedError, match="puts the backup made before the upgrade"):
         Store.open(filled)
 
 

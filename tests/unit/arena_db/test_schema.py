@@ -47,14 +47,14 @@ OTHERS = {
     "no table": ("DROP TABLE analyses", "the table analyses is missing"),
     "column": (
         "ALTER TABLE bots ADD COLUMN note TEXT",
-        "the table bots is not as arena makes it: it has note",
+        "the table bots differs from arena's: it has note",
     ),
 }
 REWRITTEN = {
     "other CHECK": (
         "'resign'",
         "abs(1)",
-        "the table matches is not as arena makes it: it has CONSTRAINT ck_matches",
+        "the table matches differs from arena's: it has CONSTRAINT ck_matches",
     ),
     "no CHECK": ("CHECK (rated IN (0, 1))", "CHECK (1)", "ck_matches_rated_flag"),
     "other type": ("reason TEXT NOT NULL", "reason TEXT", "it has reason TEXT"),

@@ -151,7 +151,7 @@ def test_what_the_store_does_not_take_is_kept(store: Store, cup: Cup) -> None:
     assert store.save([cup.match(5)]) == 1
     assert stored(store) == [2, 5]
     assert (spool.waiting(), len(spool.refused())) == ([], 2)
-    assert any("results the store does not take" in fault for fault in store.check())
+    assert any("results that the store refuses" in fault for fault in store.check())
 
 
 def test_the_folder_may_vanish_meanwhile(store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ class LiteBackend:
         if not os.access(self._settings.place, os.R_OK):
             denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             raise AccessError(
-                f"{self._settings.place} may not be read by you; see its permissions"
+                f"{self._settings.place} is not readable for you; check its permissions"
             ) from denied
 
     def check_place(self) -> None:

@@ -256,8 +256,8 @@ def _set_pragmas(raw: Any, settings: FileSettings, *, foreign_keys: bool) -> Non
         got = raw.execute(f"PRAGMA {name}").fetchone()
         if got is not None and got[0] != value:
             raise UnsupportedError(
-                f"SQLite does not take {name}={value} for {settings.place} (it stays {got[0]}); "
-                "keep the store on a local disk, and give it by --db FILE"
+                f"SQLite does not accept {name}={value} for {settings.place} (it stays {got[0]}); "
+                "keep the store on a local disk, and name it with --db FILE"
             )
 
 

@@ -88,7 +88,7 @@ class Log:
         who = f"process {' or '.join(readers)}" if readers else "another program"
         return (
             f"{self._path} has grown to {size >> 20} MiB, because {who} has been reading the store without "
-            "an end; nothing is lost, but the file grows until it closes the store or is stopped"
+            "a break; nothing is lost, but the log grows until that reader closes the store or is stopped"
         )
 
     def _size(self) -> int:

@@ -66,8 +66,8 @@ def settle(settings: FileSettings) -> None:
         return
     if settings.read_only:
         raise LockedError(
-            f"{settings.place} is being restored, or that was interrupted: any command that writes, as "
-            "`arena db upgrade`, puts it in order"
+            f"{settings.place} is being restored, or a restore was interrupted: a command that writes, "
+            "such as `arena db upgrade`, completes it"
         )
     with writer_lock(settings, always=True):
         _undo(settings.place)

@@ -51,20 +51,20 @@ def prepare(settings: FileSettings, *, create: bool) -> None:
     path = settings.place
     settle(settings)
     if not path.exists() and (settings.read_only or not create):
-        raise MissingError(f"no store at {path}; hold a tournament first, or give one by --db FILE")
+        raise MissingError(f"no store at {path}; run a tournament first, or name a store with --db FILE")
     if not path.parent.is_dir():
         raise MissingError(
-            f"no folder {path.parent} for the store; make it, or give another place by --db FILE"
+            f"no folder {path.parent} for the store; create it, or name another place with --db FILE"
         )
     kind = network_type(path)
     if kind is not None and (not settings.read_only or has_log(path)):
         raise UnsupportedError(
-            f"{path} lies on a network file system ({kind}), where a store can be damaged; give one on a "
-            "local disk by --db FILE, or set ARENA_HOME to a local folder"
+            f"{path} is on a network file system ({kind}), where a store can be damaged; name one on a "
+            "local disk with --db FILE, or set ARENA_HOME to a local folder"
         )
     if not settings.read_only and not _may_write(path):
         raise AccessError(
-            f"{path} may not be written by you; see its permissions, or give another by --db FILE"
+            f"{path} is not writable for you; check its permissions, or name another with --db FILE"
         )
     revision, is_unfinished = _look(settings, path)
     if revision != REVISION or is_unfinished:
@@ -79,7 +79,7 @@ def _bring_up_to_date(settings: FileSettings, revision: str | None) -> None:
     """
     path = settings.place
     if settings.read_only and revision is None:
-        raise MissingError(f"{path} is empty; hold a tournament first, or give a store by --db FILE")
+        raise MissingError(f"{path} is empty; run a tournament first, or name a store with --db FILE")
     if settings.read_only and revision == REVISION:
         raise OlderError(f"the upgrade of {path} was interrupted; `arena db upgrade` finishes it")
     if settings.read_only:
@@ -152,8 +152,8 @@ def _undo(settings: FileSettings) -> None:
     except (module.Error, UnicodeDecodeError) as error:
         if settings.read_only:
             raise MissingError(
-                f"{settings.place} was never finished, for its maker was killed; hold the tournament again, "
-                "or give another store by --db FILE"
+                f"{settings.place} is incomplete: its creator was killed; run the tournament again, "
+                "or name another store with --db FILE"
             ) from error
         raise explain(error, settings.place) from error
 
@@ -188,7 +188,7 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
     if application_id == 0 and num_tables == 0:
         return None
     if application_id != APPLICATION_ID:
-        raise ForeignError(f"{path} is not a store of arena; give another file by --db FILE")
+        raise ForeignError(f"{path} is not a store of arena; name another file with --db FILE")
     # Before the first table is read: a view could stand in its place.
     refuse_code(raw, path)
     row = raw.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -224,4 +224,4 @@ def _back_up(settings: FileSettings) -> None:
         with suppress(TakenError):
             copy_to(settings, settings.place.with_name(f"{settings.place.name}.{stamp}{suffix}.bak"))
             return
-    raise TakenError(f"{settings.place} has {_BACKUPS} backups of this second; move them away")
+    raise TakenError(f"{settings.place} already has {_BACKUPS} backups from this second; move them away")

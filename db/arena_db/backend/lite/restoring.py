@@ -47,7 +47,7 @@ def restore(backup: Path, settings: FileSettings) -> Path | None:
     backup, target = backup.absolute(), settings.place
     _check_backup(replace(settings, place=backup))
     if target.exists() and target.samefile(backup):
-        raise TakenError(f"{backup} is the store itself; give a backup of it")
+        raise TakenError(f"{backup} is the store itself; name a backup of it")
     with moving(settings) as move:
         _check_target(settings)
         copy_whole(replace(settings, place=backup), move.part)
@@ -64,12 +64,12 @@ def _check_backup(settings: FileSettings) -> None:
     with closing(open_raw(replace(settings, read_only=True))) as raw:
         revision = read_revision(raw, settings)
         if revision is None:
-            raise ForeignError(f"{path} is empty; give a backup of a store")
+            raise ForeignError(f"{path} is empty; name a backup of a store")
         differences = find_differences(raw, revision)
     if differences:
         raise AlteredError(
-            f"{path} is not a backup as arena makes it: {differences[0]}{_and_more(len(differences) - 1)}; "
-            "nothing was restored; give another backup"
+            f"{path} is not a backup made by arena: {differences[0]}{_and_more(len(differences) - 1)}; "
+            "nothing was restored; name another backup"
         )
 
 

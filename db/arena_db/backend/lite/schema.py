@@ -67,8 +67,9 @@ def refuse_code(raw: Any, path: Path) -> None:  # noqa: ANN401 — a connection 
     if row is not None:
         kind, name = (_shown(str(part)) for part in row)
         raise AlteredError(
-            f"{path} holds the {kind} {name}, which arena does not make: its statements could change what is "
-            "stored or read; nothing was changed; remove it with an SQLite tool, or use a backup without it"
+            f"{path} contains the {kind} {name}, which arena does not create: its statements could change "
+            "what is stored or read; nothing was changed; remove it with an SQLite tool, or use a backup "
+            "without it"
         )
 
 
@@ -106,7 +107,7 @@ def _compare(
         elif key not in found:
             yield key, f"{what} is missing"
         elif found[key] != wanted[key]:
-            yield key, f"{what} is not as arena makes it: {_difference(found[key], wanted[key])}"
+            yield key, f"{what} differs from arena's: {_difference(found[key], wanted[key])}"
 
 
 def _difference(found: _Shape, wanted: _Shape) -> str:

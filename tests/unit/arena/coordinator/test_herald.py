@@ -206,7 +206,7 @@ def test_a_store_that_takes_no_events_costs_nothing(
             clock.now += 10
         other.execute("ROLLBACK")
         assert len(sitting.said) == 1
-        assert "who watches sees nothing new for now" in sitting.said[0]
+        assert "the live view is paused, no match is lost" in sitting.said[0]
         assert sitting.told() == []
         herald.hear(running(jobs[1], records[1])[2:])
         herald.tick()

@@ -307,7 +307,7 @@ def test_a_knockout_gives_walkovers(begin: Begin) -> None:
     assert found is not None
     assert "walkover: random is out" in {row.why for row in found.bracket}
     assert record.state == "finished"
-    with pytest.raises(ConfigError, match="cup is a knockout, which nobody joins"):
+    with pytest.raises(ConfigError, match="cup is a knockout, which no bot can join"):
         add(sitting, "mcts:playouts=5")
 
 

@@ -92,7 +92,7 @@ def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str, e
     (notice,) = sitting.notices()
     texts = {
         "arena_error": "match rr-1/4 is not tried again: ",
-        "arena_stall": "4 times a match stalled, since ",
+        "arena_stall": "4 times a match stalled because ",
     }
     assert notice.startswith(texts[termination])
     assert len({match.seed_first for match in sitting.matches() if match.number == 4}) == 1
@@ -183,7 +183,7 @@ def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
             tamper(sitting.store.path, "UPDATE leases SET beat_at = beat_at - 31")
             assert sitting.store.claim(sitting.tournament.id, other, take_over=True)
 
-    with pytest.raises(LeaseLostError, match=r"rr-1 was taken over by pid \d+ on \S+, which goes on with it"):
+    with pytest.raises(LeaseLostError, match=r"rr-1 was taken over by pid \d+ on \S+, which continues it"):
         sitting.play_in(pool, take_over)
     told = [event.record.number for event in sitting.events if isinstance(event, MatchFinished)]
     assert [match.number for match in sitting.matches()] == told
@@ -224,7 +224,7 @@ def test_a_reader_that_stands_still_is_told_of(begin: Begin, monkeypatch: pytest
         reader.execute("SELECT count(*) FROM planned").fetchall()
         assert sitting.play().state == "finished"
     (notice,) = sitting.notices()
-    assert "has been reading the store without an end" in notice
+    assert "has been reading the store without a break" in notice
 
 
 def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:

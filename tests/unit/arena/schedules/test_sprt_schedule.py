@@ -177,5 +177,5 @@ def test_impossible_tests_are_refused() -> None:
     with pytest.raises(ConfigError, match="alpha"):
         SprtTest(alpha=0.0)
     for openings in ([], [(1,), (1,)]):
-        with pytest.raises(ConfigError, match="openings that all differ"):
+        with pytest.raises(ConfigError, match="distinct openings"):
             SprtSchedule(test=SprtTest(), openings=openings)
