@@ -1,1 +1,1 @@
-"""A store in a file of SQLite: how it is opened, locked, kept short, copied, moved and restored."""
+"""A store in a file of SQLite: opening, locking, write-ahead log, copies, moves and restores."""

@@ -1,4 +1,4 @@
-"""Puts a backup in the place of a store, and keeps what was there."""
+"""Replaces a store with a backup, and keeps the old store."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 
 def restore(backup: Path, settings: FileSettings) -> Path | None:
-    """Put a copy of a backup in the place of a store.
+    """Replace a store with a copy of a backup.
 
     Returns:
-        Where the old store lies now, with its log and its waiting results beside it; None where there was
-        none.
+        The new place of the old store, with its log and its waiting results beside it; None if there was no
+            old store.
 
     Raises:
         LockedError: a tournament of the old store is being run.
         MissingError: there is no backup.
         TakenError: the backup is the store itself.
-        ForeignError: the backup, or what lies in the place of the store, is no store; it stays as it is.
-        AlteredError: the backup holds a table, a trigger or a rule that a store of its revision has not.
+        ForeignError: the backup, or the file in the place of the store, is not a store; it stays unchanged.
+        AlteredError: the backup has a table, trigger or rule that is not part of its revision.
         NewerError: one of them was made by a newer version.
         DamagedError: the backup is damaged.
     """
@@ -78,7 +78,7 @@ def _and_more(num: int) -> str:
 
 
 def _check_target(settings: FileSettings) -> None:
-    """Refuse to move what is in use, or not ours; what is too damaged to tell is no obstacle."""
+    """Refuse to move a store in use or a foreign file; one too damaged to be examined may be moved."""
     path, reading = settings.place, replace(settings, read_only=True)
     if not path.exists() or path.stat().st_size == 0:
         return
