@@ -1,4 +1,4 @@
-"""Looks at what belongs to runs: leases, commands, live events. No result or rating follows from them."""
+"""Checks the tables of runs: leases, commands, live events. No result or rating is derived from them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _LONGEST_LEASE_S: Final = 86_400.0
-"""A lease expires after a minute; one that lasts for more than a day would keep everybody out."""
+"""Seconds. A lease lasts a minute; one that lasts more than a day would lock everybody out."""
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
-    """Return one sentence for each lease, command or live event that contradicts itself."""
+    """Yield one sentence for each lease, command or live event that contradicts itself."""
     yield from _leases(connection)
     yield from _commands(connection)
     yield from _events(connection)
@@ -39,7 +39,7 @@ def _leases(connection: Connection) -> Iterator[str]:
 
 def _commands(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(commands)):
-        # What it asks for may be anything: whoever runs the tournament refuses what cannot be read.
+        # The payload may be anything: the run refuses a command that it cannot parse.
         if row.answer and row.answered_at is None:
             yield f"command {row.id} has an answer but no time of answering"
 
