@@ -1,4 +1,4 @@
-"""Looks for everything in a store that contradicts itself."""
+"""Runs all checks of a store."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _MOST_NAMED: Final = 20
-"""Faulty rows of one kind that are named."""
+"""Maximum number of faults reported by one check."""
 
 
 def find_faults(connection: Connection, *, quick: bool) -> list[str]:
-    """Return one sentence per fault; the quick check leaves out what reads every match.
+    """Return one sentence per fault; a quick check leaves out the checks that read every match.
 
-    Where the schema is not ours the rest is not looked at: a check of SQLite evaluates the rules in it.
+    If the schema is not arena's, nothing else is checked: SQLite's own check would evaluate its rules.
     """
     if differences := _schema(connection):
         return differences
@@ -73,9 +73,9 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
 
 @contextmanager
 def _uncollected() -> Generator[None]:
-    """Keep Python from looking for cycles of garbage.
+    """Disable Python's cyclic garbage collector for a `with` block.
 
-    A check makes millions of rows, none of them in a cycle; looking for cycles takes a sixth of its time.
+    A check creates millions of rows, none of them in a cycle; collection would take a sixth of its time.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -87,9 +87,9 @@ def _uncollected() -> Generator[None]:
 
 
 def find_run_faults(connection: Connection, tournament: int) -> list[str]:
-    """Return what would make a run of a tournament play or store the wrong thing, without reading its past.
+    """Return faults that would make a run play or store the wrong thing, without reading its past.
 
-    That is the schema, the fields and bots of the tournament, and its plan as far as it is to be played.
+    These are faults of the schema, of the tournament's fields and bots, and of the unplayed part of its plan.
     """
     if differences := _schema(connection):
         return differences
@@ -106,7 +106,7 @@ def _differences(connection: Connection) -> Iterator[str]:
 
 
 def _survived(faults: Iterator[str], connection: Connection) -> Iterator[str]:
-    """Yield faults; what keeps a look from going on is one of them."""
+    """Yield faults; an error that ends a check is yielded as one of them."""
     try:
         yield from faults
     except DatabaseError as error:
@@ -115,7 +115,7 @@ def _survived(faults: Iterator[str], connection: Connection) -> Iterator[str]:
         database = "SQLite" if sound.is_file(connection) else "PostgreSQL"
         yield f"{database} finds: {error.orig if isinstance(error, DBAPIError) else error}"
         if not sound.is_file(connection):
-            # It answers nothing more in this transaction.
+            # PostgreSQL runs no further query in a transaction that has failed.
             connection.rollback()
     except ODD as error:
         yield f"a damaged row cannot be read ({type(error).__name__}: {error})"
@@ -129,9 +129,9 @@ def _cut(faults: Iterator[str]) -> list[str]:
 
 
 def _rules(connection: Connection) -> Iterator[str]:
-    """Ask for rows that break a rule of their table.
+    """Yield a sentence for each rule of a table that some rows break.
 
-    A connection that only reads does not know the rules: SQLite leaves them out of its own check, then.
+    SQLite's own check leaves the rules out on a read-only connection.
     """
     for table in metadata.sorted_tables:
         rules = [rule for rule in table.constraints if isinstance(rule, CheckConstraint)]

@@ -1,4 +1,4 @@
-"""Rebuilds what follows from the rest of a store: indexes, marks of plans, counts, sums."""
+"""Rebuilds the derived data of a store: indexes, marks of plans, counts, sums."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def repair(connection: Connection) -> list[str]:
-    """Rebuild all of it in the transaction of a connection; return what was changed, one sentence each.
+    """Rebuild all derived data in the transaction of a connection; return the changes, one sentence each.
 
     Raises:
-        DamagedError: something else is damaged, too, that keeps it from being rebuilt.
+        DamagedError: other damage keeps it from being rebuilt.
     """
     return [
         *_mend_schema(connection),
@@ -33,12 +33,12 @@ def repair(connection: Connection) -> list[str]:
 
 
 def is_mendable(kind: str, name: str) -> bool:
-    """Return whether an object of the schema can be made anew from the rest: an index that is arena's."""
+    """Return whether an object of the schema can be rebuilt: an index that belongs to arena."""
     return kind == "index" and name in _indexes()
 
 
 def _mend_schema(connection: Connection) -> list[str]:
-    """Make indexes anew that are missing or not as arena makes them.
+    """Rebuild indexes that are missing or differ from arena's.
 
     Raises:
         DamagedError: a table differs, or there is an object that is not arena's.
