@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int) -> Plan:
-    """Add rounds to a stored tournament; the matches planned so far stay as they are.
+    """Add rounds to a stored tournament; the matches planned so far stay unchanged.
 
     Returns:
-        The plan with the new number of rounds; its matches are planned when they are needed.
+        The plan with the new number of rounds; further matches are planned when they are needed.
 
     Raises:
-        ConfigError: it has as many already, or the matches planned so far would now be others.
+        ConfigError: it has as many rounds already, or the matches planned so far would be others now.
     """
-    # Whoever enlarges a match that is over has read its verdict; other events have none.
+    # Enlarging a finished match means that its verdict was read once more; other types have no verdict.
     looks = plan.config.looks + (tournament.is_complete and plan.config.type == "match")
     config = msgspec.structs.replace(plan.config, rounds=rounds, looks=looks)
     if rounds <= plan.config.rounds:

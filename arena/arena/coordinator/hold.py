@@ -1,4 +1,4 @@
-"""Holds a stored event: takes its lease, starts workers, runs it, and leaves nothing behind."""
+"""Runs a stored tournament: claims its lease, starts workers, plays, and cleans up."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
     goal_reached: Callable[[], bool] | None = None,
     take_over: bool = False,
 ) -> Ended:
-    """Play what is left of a stored tournament.
+    """Play the rest of a stored tournament.
 
     Args:
-        store: where its plan lies and its results go.
+        store: contains its plan and receives its results.
         tournament: its record.
-        plan: what `make_plan` or `restore_plan` gave.
-        num_workers: matches at once.
-        tell: hears every event.
-        say: tells people what their signals do.
-        goal: says how far it is on the way to what it is held for.
-        goal_reached: whether the ratings are good enough to stop.
-        take_over: whether a process that holds it and has been silent for 30 s is replaced, though it lives.
+        plan: result of `make_plan` or `restore_plan`.
+        num_workers: number of concurrent matches.
+        tell: called with every event.
+        say: called with a text about what signals do.
+        goal: returns the progress towards its goal.
+        goal_reached: returns whether the ratings are precise enough to stop.
+        take_over: whether to replace a living holder that has been silent for 30 s.
 
     Raises:
-        ConfigError: another process runs it, or its openings are no longer those it began with.
-        LeaseLostError: another process has taken it over; what was told of is stored.
-        MovedError: its store was removed, moved or replaced; names the file that its results are in now.
-        ArenaError: worker processes do not start, or the schedule plans what cannot be played.
-        DatabaseError: the store cannot be written; what was told of is stored.
+        ConfigError: another process runs it, or its openings have changed since it began.
+        LeaseLostError: another process has taken it over; all reported results are stored.
+        MovedError: its store was removed, moved or replaced; the text names the file that has its results.
+        ArenaError: worker processes do not start, or the schedule plans invalid matches.
+        DatabaseError: the store cannot be written; all reported results are stored.
     """
     with (
         workspace() as folder,
@@ -68,7 +68,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         StopSignals() as signals,
     ):
         store = lease.store
-        # Only the holder of the lease knows what is left.
+        # Read again, because only the holder of the lease sees the final number of remaining matches.
         tournament = store.tournament(tournament.id) or tournament
         if tournament.num_total is not None:
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
@@ -80,16 +80,16 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
 
 
 class RunParts(NamedTuple):
-    """What a run is made of."""
+    """The parts of a run."""
 
     source: JobSource
-    """Of its matches."""
+    """Supplies its matches."""
     pool: Pool
-    """Where they are played."""
+    """Plays them."""
     orders: Orders
-    """What stops it."""
+    """Requests its end."""
     rules: Rules = Rules()
-    """What in its results ends it early."""
+    """Which results end it early."""
 
 
 def play_out(
@@ -100,20 +100,20 @@ def play_out(
     tell: Callable[[Event], None],
     goal: Callable[[], str] | None = None,
 ) -> Ended:
-    """Play the matches of a source to the end or to a stop, store them and let viewers see them.
+    """Play the matches of a source until it is finished or stopped; store and publish them.
 
     Args:
-        store: as the holder of the lease writes it.
-        tournament: as it stands in the store.
+        store: holds the lease of the tournament.
+        tournament: its stored record.
         parts: the parts of the run; its pool stays open.
-        tell: hears every event.
+        tell: called with every event.
         goal: as for `hold`.
 
     Raises:
-        LeaseLostError: another process has taken it over; what was told of is stored.
+        LeaseLostError: another process has taken it over; all reported results are stored.
         MovedError: the store was removed, moved or replaced.
-        ArenaError: worker processes do not start, or the source plans what cannot be played.
-        DatabaseError: the store cannot be written; what was told of is stored.
+        ArenaError: worker processes do not start, or the source plans invalid matches.
+        DatabaseError: the store cannot be written; all reported results are stored.
     """
 
     def warn(text: str) -> None:
@@ -133,7 +133,7 @@ def play_out(
 
 @contextmanager
 def _telling_how_it_ends(pool: Pool, herald: Herald) -> Generator[None]:
-    """Write the last events at the end of a `with` block; where it fails, end what is being played."""
+    """Publish the last events at the end of a `with` block; after an error, abort the running matches."""
     try:
         yield
     except BaseException:

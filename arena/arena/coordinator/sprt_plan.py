@@ -1,4 +1,4 @@
-"""From a configuration that asks for a sequential test to one that says all about it, and to its schedule."""
+"""Completes the configuration of a sequential test, and creates its schedule."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 FEWEST_OPENINGS: Final = 200
-"""With fewer most tests of two bots that are nearly equal would end undecided."""
+"""With fewer openings most tests of two nearly equal bots would end undecided."""
 MOST_OPENINGS: Final = 2000
-"""Unless more pairs are asked for; longer lists take long to make."""
+"""Maximum number of openings unless more pairs are requested; longer lists take long to make."""
 _BOTS: Final = 2
 
 
 def with_opponent(config: TournamentConfig) -> TournamentConfig:
-    """Return the configuration of a test with its second bot: without any, the one of that name kept last.
+    """Return the configuration of a test with its second bot; by default the last kept bot of the same name.
 
     Raises:
-        ConfigError: no other bot of that name is kept, or there are more than two, or none.
+        ConfigError: no other bot of that name is kept, or the number of bots is not one or two.
         PluginError: the tested bot cannot be found.
     """
     if len(config.bots) == _BOTS:
@@ -47,12 +47,12 @@ def with_opponent(config: TournamentConfig) -> TournamentConfig:
 
 
 def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
-    """Return the configuration of a test with its hypotheses, its openings and its most pairs written out.
+    """Return the configuration of a test with its hypotheses, openings and maximum of pairs filled in.
 
-    So it stays what it is when presets or lists of openings change.
+    So it stays the same when presets or lists of openings change.
 
     Args:
-        config: of a test, with its seed.
+        config: configuration of a test, with its seed.
         game: its game.
 
     Raises:
@@ -77,7 +77,7 @@ def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
 
 
 def sprt_schedule(config: TournamentConfig, game: Game) -> SprtSchedule:
-    """Return the schedule of a test whose configuration was settled.
+    """Return the schedule of a test whose configuration was completed by `settle`.
 
     Raises:
         ConfigError: its openings cannot be read, or they do not all differ.
