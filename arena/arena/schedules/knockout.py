@@ -1,4 +1,4 @@
-"""Knockouts: who loses is out, or with `is_double` who loses twice."""
+"""Knockouts: a bot is out after one defeat, or with `is_double` after two."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ if TYPE_CHECKING:
 class KnockoutSchedule:
     """Plays a bracket stage by stage; the seat of a bot is its seed, and the lowest is the best.
 
-    A tie has `pairs` pairs. One that is level gets `tie_pairs` more, once; then the bot with fewer forfeits
-    in the tie goes on, then the higher seed. A bot that has left or is out gives walkovers.
+    A tie has `pairs` pairs. A level tie gets `tie_pairs` more, once; then the bot with fewer forfeits in the
+    tie advances, then the higher seed. A bot that has left or is out loses by walkover.
     """
 
     num_bots: int
-    """How many were drawn; nobody joins later."""
+    """Number of bots in the draw; no bot joins later."""
     pairs: int
-    """MatchPairs of each tie."""
+    """MatchPairs per tie."""
     openings: Sequence[tuple[int, ...]]
-    """Pair k of two bots starts from opening k, counted around the list; ties that follow go on there."""
+    """Pair k of two bots starts from opening k, modulo their number; later ties of the same bots continue
+    there."""
     tie_pairs: int = 2
-    """More MatchPairs where a tie is level; 0 for none."""
+    """Further MatchPairs of a level tie; 0 for none."""
     third_place: bool = False
-    """Whether those who lose in a semifinal meet."""
+    """Whether the losers of the semifinals meet."""
     is_double: bool = False
-    """Whether it takes two defeats to be out."""
+    """Whether a bot is out only after two defeats."""
 
     def __post_init__(self) -> None:
         """Refuse impossible numbers.
@@ -60,7 +61,7 @@ class KnockoutSchedule:
             )
 
     def bracket(self, view: View) -> Bracket:
-        """Return the bracket as it stands."""
+        """Return the present bracket."""
         if self.is_double:
             shapes = double_elimination(self.num_bots)
         else:
@@ -70,8 +71,8 @@ class KnockoutSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return the next ties of a stage.
 
-        More pairs of level ties are planned when all others of their stage are over, so that the plan does
-        not depend on the order in which results arrive.
+        Further pairs of level ties are planned when all other ties of their stage have ended, so that the
+        plan does not depend on the order in which results arrive.
         """
         bracket = self.bracket(view)
         last = bracket.decisive
@@ -93,6 +94,6 @@ class KnockoutSchedule:
 
 
 def _wish(tie: BracketTie) -> tuple[int, int, int]:
-    """Return both seats of a tie, the lower one first, and the matches that it needs."""
+    """Return both seats of a tie, the lower one first, and the number of matches that it needs."""
     low, high = sorted(slot.seat for slot in tie.slots if slot.seat is not None)
     return low, high, tie.num_missing
