@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.coordinator.event_publisher import EventPublisher
 from arena.coordinator.events import Notice
-from arena.coordinator.herald import Herald
 from arena.coordinator.lease import Lease
 from arena.coordinator.ledger import Ledger
 from arena.coordinator.machines import open_pool
@@ -120,25 +120,25 @@ def play_out(
         tell(Notice(text))
 
     source, pool, orders, rules = parts
-    herald = Herald(store, tournament, num_workers=pool.num_workers, warn=warn, goal=goal)
+    publisher = EventPublisher(store, tournament, num_workers=pool.num_workers, warn=warn, goal=goal)
 
     def tell_all(event: Event) -> None:
-        herald.tell(event)
+        publisher.tell(event)
         tell(event)
 
     ledger = Ledger(store, tournament, tell_all)
-    with _telling_how_it_ends(pool, herald):
-        return Run(source, pool, ledger, orders, rules, herald=herald).run()
+    with _telling_how_it_ends(pool, publisher):
+        return Run(source, pool, ledger, orders, rules, publisher=publisher).run()
 
 
 @contextmanager
-def _telling_how_it_ends(pool: Pool, herald: Herald) -> Generator[None]:
+def _telling_how_it_ends(pool: Pool, publisher: EventPublisher) -> Generator[None]:
     """Publish the last events at the end of a `with` block; after an error, abort the running matches."""
     try:
         yield
     except BaseException:
         pool.abort()
-        herald.change("ended", "the run failed")
+        publisher.change("ended", "the run failed")
         raise
     finally:
-        herald.tick(at_once=True)
+        publisher.tick(at_once=True)

@@ -20,8 +20,8 @@ from arena_plugins import Termination
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
+    from arena.coordinator.event_publisher import EventPublisher
     from arena.coordinator.events import Ended
-    from arena.coordinator.herald import Herald
     from arena.coordinator.ledger import Ledger
     from arena.coordinator.orders import Orders
     from arena.coordinator.source import JobSource
@@ -72,7 +72,7 @@ class Run:
         orders: Orders,
         rules: Rules,
         *,
-        herald: Herald,
+        publisher: EventPublisher,
     ) -> None:
         self._source = source
         self._queue: deque[Job] = deque()
@@ -80,7 +80,7 @@ class Run:
         self._ledger = ledger
         self._orders = orders
         self._rules = rules
-        self._herald = herald
+        self._publisher = publisher
         self._flying: dict[Future[list[MatchRecord]], Flight] = {}
         self._recovery = Recovery()
         self._lengths = Lengths()
@@ -116,7 +116,7 @@ class Run:
             self._ledger.began(began.number)
         for note in self._pool.notes():
             self._ledger.tell(Notice(note, is_warning=False))
-        self._herald.hear(self._pool.events())
+        self._publisher.hear(self._pool.events())
         order = self._orders.poll()
         self._pause(now=self._orders.is_paused)
         if order is not None:
@@ -124,13 +124,13 @@ class Run:
             if order.now and not self._is_aborted:
                 self._is_aborted = True
                 self._pool.abort()
-        self._herald.tick()
+        self._publisher.tick()
 
     def _stop(self, reason: str) -> None:
         if not self._stop_reason:
             self._stop_reason = reason
             self._pool.stop()
-            self._herald.change("stopping", reason)
+            self._publisher.change("stopping", reason)
 
     def _pause(self, *, now: bool) -> None:
         """Stop matches from beginning, or let them begin again; a stop takes precedence."""
@@ -141,7 +141,7 @@ class Run:
             self._pool.stop()
         else:
             self._pool.go()
-        self._herald.change("paused" if now else "running")
+        self._publisher.change("paused" if now else "running")
 
     def _has_more(self) -> bool:
         return bool(self._queue) or not self._source.is_exhausted
@@ -155,13 +155,13 @@ class Run:
         self._forget(self._source.take_gone())
         if jobs:
             self._ledger.expect(jobs, self._source.total)
-            self._herald.expect(jobs, self._source.total)
+            self._publisher.expect(jobs, self._source.total)
             if self._source.is_urgent:
                 self._queue.extendleft(reversed(jobs))
             else:
                 self._queue += jobs
         elif self._source.decision != before:
-            for books in (self._ledger, self._herald):
+            for books in (self._ledger, self._publisher):
                 books.forget([job.number for job in self._queue], self._source.total)
             self._queue.clear()
             self._ledger.tell(DecisionFell(self._source.decision))
@@ -172,7 +172,7 @@ class Run:
             return
         numbers = [job.number for job in self._queue if job.number in set(gone)]
         self._queue = deque(job for job in self._queue if job.number not in set(numbers))
-        for books in (self._ledger, self._herald):
+        for books in (self._ledger, self._publisher):
             books.forget(numbers, self._source.total)
 
     def _fill(self) -> None:
@@ -317,7 +317,7 @@ class Run:
         aside = self._recovery.find_aside(slot.machine)
         if aside is not None:
             self._put_aside(*aside)
-        self._herald.lost([playing.number])
+        self._publisher.lost([playing.number])
         if is_guilty:
             cause = f"{MAX_LOSSES} workers died while they played it"
             void = void_record(playing, Termination.ARENA_ERROR, cause)

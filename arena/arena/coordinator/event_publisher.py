@@ -45,7 +45,7 @@ _MAX_TEXT = 1000
 State = Literal["running", "paused", "stopping", "ended"]
 
 
-class Herald:
+class EventPublisher:
     """Collects the events of workers and of the run, and publishes them in transactions of its own.
 
     A match is streamed from its beginning if it is long enough; its end is published after its result is
