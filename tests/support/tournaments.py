@@ -10,10 +10,10 @@ from arena.coordinator.events import MatchFinished, MatchStarted, Notice
 from arena.coordinator.hold import hold
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.lease import Lease
-from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
 from arena.coordinator.plan import make_plan, restore_plan, store_plan
 from arena.coordinator.planner import Planner
+from arena.coordinator.result_recorder import ResultRecorder
 from arena.coordinator.run import Rules, Run
 from arena.coordinator.stop import StopSignals
 from arena_db.owner import current_owner
@@ -145,9 +145,9 @@ class Sitting:
         tournament = self.store.tournament(self.tournament.id) or self.tournament
         with Lease(self.store, tournament, current_owner()) as lease:
             planner = planner or self.planner(pool.num_workers, lease.store)
-            ledger = Ledger(lease.store, tournament, tell)
+            recorder = ResultRecorder(lease.store, tournament, tell)
             orders = Orders(lease.store, tournament, lease, StopSignals(), say=self.said.append)
-            return Run(planner, pool, ledger, orders, Rules(), publisher=self.publisher(lease)).run()
+            return Run(planner, pool, recorder, orders, Rules(), publisher=self.publisher(lease)).run()
 
     def state(self) -> str:
         """Give the state of the tournament in the store."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.coordinator.event_publisher import EventPublisher
 from arena.coordinator.events import Notice
 from arena.coordinator.lease import Lease
-from arena.coordinator.ledger import Ledger
 from arena.coordinator.machines import open_pool
 from arena.coordinator.orders import Orders
 from arena.coordinator.planner import Planner
 from arena.coordinator.rescue import rescuing
+from arena.coordinator.result_recorder import ResultRecorder
 from arena.coordinator.run import Rules, Run
 from arena.coordinator.stop import StopSignals
 from arena.executor.workspace import workspace
@@ -126,9 +126,9 @@ def play_out(
         publisher.tell(event)
         tell(event)
 
-    ledger = Ledger(store, tournament, tell_all)
+    recorder = ResultRecorder(store, tournament, tell_all)
     with _telling_how_it_ends(pool, publisher):
-        return Run(source, pool, ledger, orders, rules, publisher=publisher).run()
+        return Run(source, pool, recorder, orders, rules, publisher=publisher).run()
 
 
 @contextmanager

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from arena.coordinator.event_publisher import EventPublisher
     from arena.coordinator.events import Ended
-    from arena.coordinator.ledger import Ledger
     from arena.coordinator.orders import Orders
+    from arena.coordinator.result_recorder import ResultRecorder
     from arena.coordinator.source import JobSource
     from arena.executor.job import Job
     from arena.executor.pools import Pool
@@ -68,7 +68,7 @@ class Run:
         self,
         source: JobSource,
         pool: Pool,
-        ledger: Ledger,
+        recorder: ResultRecorder,
         orders: Orders,
         rules: Rules,
         *,
@@ -77,7 +77,7 @@ class Run:
         self._source = source
         self._queue: deque[Job] = deque()
         self._pool = pool
-        self._ledger = ledger
+        self._recorder = recorder
         self._orders = orders
         self._rules = rules
         self._publisher = publisher
@@ -87,7 +87,7 @@ class Run:
         self._num_batches = 0
         self._stop_reason = ""
         self._is_aborted = self._is_paused = False
-        self._next_goal = ledger.num_done + rules.goal_interval
+        self._next_goal = recorder.num_done + rules.goal_interval
 
     def run(self) -> Ended:
         """Play until nothing is left or a stop is requested; all results are stored before this returns.
@@ -102,7 +102,7 @@ class Run:
             self._fill()
             if not self._flying:
                 if self._stop_reason or not self._has_more():
-                    return self._ledger.close(self._stop_reason)
+                    return self._recorder.close(self._stop_reason)
                 # The run is paused, or the next matches cannot be stored yet.
                 time.sleep(_TICK_S)
                 continue
@@ -113,9 +113,9 @@ class Run:
     def _tick(self) -> None:
         for began in self._pool.news():
             self._recovery.began(began)
-            self._ledger.began(began.number)
+            self._recorder.began(began.number)
         for note in self._pool.notes():
-            self._ledger.tell(Notice(note, is_warning=False))
+            self._recorder.tell(Notice(note, is_warning=False))
         self._publisher.hear(self._pool.events())
         order = self._orders.poll()
         self._pause(now=self._orders.is_paused)
@@ -154,17 +154,17 @@ class Run:
         jobs = self._source.more(len(self._queue), running)
         self._forget(self._source.take_gone())
         if jobs:
-            self._ledger.expect(jobs, self._source.total)
+            self._recorder.expect(jobs, self._source.total)
             self._publisher.expect(jobs, self._source.total)
             if self._source.is_urgent:
                 self._queue.extendleft(reversed(jobs))
             else:
                 self._queue += jobs
         elif self._source.decision != before:
-            for books in (self._ledger, self._publisher):
-                books.forget([job.number for job in self._queue], self._source.total)
+            for part in (self._recorder, self._publisher):
+                part.forget([job.number for job in self._queue], self._source.total)
             self._queue.clear()
-            self._ledger.tell(DecisionFell(self._source.decision))
+            self._recorder.tell(DecisionFell(self._source.decision))
 
     def _forget(self, gone: Collection[int]) -> None:
         """Drop queued matches of bots that have left."""
@@ -172,8 +172,8 @@ class Run:
             return
         numbers = [job.number for job in self._queue if job.number in set(gone)]
         self._queue = deque(job for job in self._queue if job.number not in set(numbers))
-        for books in (self._ledger, self._publisher):
-            books.forget(numbers, self._source.total)
+        for part in (self._recorder, self._publisher):
+            part.forget(numbers, self._source.total)
 
     def _fill(self) -> None:
         while not (self._stop_reason or self._is_paused):
@@ -232,7 +232,7 @@ class Run:
         avoiding: list[Job] = []
         while self._queue and len(jobs) < size and len(walkovers) < _MAX_WALKOVERS:
             job = self._queue.popleft()
-            walkover = self._ledger.walkover(job)
+            walkover = self._recorder.walkover(job)
             if self._recovery.avoids(job.number, slot.machine):
                 avoiding.append(job)
             elif walkover is None:
@@ -291,7 +291,7 @@ class Run:
 
     def _put_aside(self, machine: str, why: str) -> None:
         name = self._pool.put_aside(machine, why)
-        self._ledger.tell(Notice(f"nothing is played on {name} for {ASIDE_S / 60:.0f} min: {why}"))
+        self._recorder.tell(Notice(f"nothing is played on {name} for {ASIDE_S / 60:.0f} min: {why}"))
 
     def _land(self, part: Sequence[MatchRecord]) -> None:
         """Remove played matches from the batches that still run."""
@@ -310,7 +310,7 @@ class Run:
             return
         is_guilty = playing is not None and self._recovery.is_guilty(playing.number)
         num_again = len(jobs) + (playing is not None and not is_guilty)
-        self._ledger.tell(Notice(f"a worker died; {num_again} matches are played again"))
+        self._recorder.tell(Notice(f"a worker died; {num_again} matches are played again"))
         self._queue.extendleft(reversed(jobs.values()))
         if playing is None:
             return
@@ -337,14 +337,14 @@ class Run:
     def _keep(self, records: Sequence[MatchRecord]) -> None:
         if records:
             self._recovery.lasted()
-        self._queue += self._ledger.keep(records)
+        self._queue += self._recorder.keep(records)
         for record in records:
             if self._rules.no_recover and Termination(record.termination).is_fault:
-                address = self._ledger.address(record)
+                address = self._recorder.address(record)
                 self._stop(f"match {address} ended with a fault and --no-recover is set: {record.reason}")
-        if self._rules.goal_reached is None or self._ledger.num_done < self._next_goal:
+        if self._rules.goal_reached is None or self._recorder.num_done < self._next_goal:
             return
-        self._next_goal = self._ledger.num_done + self._rules.goal_interval
+        self._next_goal = self._recorder.num_done + self._rules.goal_interval
         if self._rules.goal_reached():
             self._stop("every rating is within the wanted error")
 

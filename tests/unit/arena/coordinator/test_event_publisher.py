@@ -73,7 +73,7 @@ def running(job: Job, record: MatchRecord, num: int | None = None) -> list[LiveE
 
 
 def finish(sitting: Sitting, publisher: EventPublisher, records: Sequence[MatchRecord]) -> None:
-    """Store results and tell of them, as the ledger does."""
+    """Store results and report them, as the result recorder does."""
     sitting.store.save(records)
     tournament = sitting.store.tournament(sitting.tournament.id)
     assert tournament is not None

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator import ledger
+from arena.coordinator import result_recorder
 from arena.coordinator.events import MatchFinished, MatchStarted, Notice
 from arena.coordinator.lease import Lease
-from arena.coordinator.ledger import Ledger
+from arena.coordinator.result_recorder import ResultRecorder
 from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot, WorkerLostError
@@ -233,10 +233,10 @@ def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     control = make_control(Ways(Slot.here(0)))
     sitting.store.save(play_batch(jobs[:3], control))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
-        ledger = Ledger(lease.store, sitting.tournament, sitting.events.append)
-        ledger.expect(jobs, sitting.tournament.num_total)
-        assert ledger.keep(play_batch(jobs[2:5], control)) == []
-        ended = ledger.close("")
+        recorder = ResultRecorder(lease.store, sitting.tournament, sitting.events.append)
+        recorder.expect(jobs, sitting.tournament.num_total)
+        assert recorder.keep(play_batch(jobs[2:5], control)) == []
+        ended = recorder.close("")
     assert (ended.state, ended.num_done) == ("stopped", 5)
     assert ended.reason == "another process took part in it"
     assert [match.number for match in sitting.matches()] == [1, 2, 3, 4, 5]
@@ -339,7 +339,7 @@ def test_the_sums_of_the_store_follow_a_run(begin: Begin, monkeypatch: pytest.Mo
         asked.append(batches)
         sum_up(store, batches=batches)
 
-    monkeypatch.setattr(ledger, "SUM_EVERY_S", 0.0)
+    monkeypatch.setattr(result_recorder, "SUM_EVERY_S", 0.0)
     monkeypatch.setattr(Store, "sum_up", noted)
     sitting.play_in(InlinePool())
     assert asked[0] == 1, "some at a time, between two saves"

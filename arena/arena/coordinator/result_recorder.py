@@ -39,7 +39,7 @@ SUM_EVERY_S = 1.0
 """Seconds after which the store adds new matches to its sums; until then each reader adds them itself."""
 
 
-class Ledger:
+class ResultRecorder:
     """The only writer of a tournament's matches during a run; it reports only what is stored."""
 
     def __init__(
