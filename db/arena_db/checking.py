@@ -23,7 +23,7 @@ from arena_db import (
     sum_faults,
     tokens,
 )
-from arena_db.backend import sound
+from arena_db.backend import integrity
 from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
 from arena_db.models import tallies
@@ -47,14 +47,14 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
     if differences := _schema(connection):
         return differences
     looks = [
-        sound.find_faults(connection, quick=quick),
+        integrity.find_faults(connection, quick=quick),
         plan_faults.wrong_counts(connection),
     ]
     reading = match_faults.MatchReading()
     if not quick:
         looks += [
             _rules(connection),
-            sound.find_loose_references(connection, _MOST_NAMED),
+            integrity.find_loose_references(connection, _MOST_NAMED),
             seals.find_faults(connection),
             plan_faults.wrong_plans(connection),
             reading.find_faults(connection),
@@ -101,7 +101,7 @@ def _schema(connection: Connection) -> list[str]:
 
 
 def _differences(connection: Connection) -> Iterator[str]:
-    for key, told in sound.find_differing(connection):
+    for key, told in integrity.find_differing(connection):
         yield f"{told}; `arena db repair` rebuilds it" if mending.is_mendable(*key) else told
 
 
@@ -111,10 +111,10 @@ def _survived(faults: Iterator[str], connection: Connection) -> Iterator[str]:
         yield from faults
     except DatabaseError as error:
         yield str(error)
-    except (DBAPIError, sound.driver_error(connection)) as error:
-        database = "SQLite" if sound.is_file(connection) else "PostgreSQL"
+    except (DBAPIError, integrity.driver_error(connection)) as error:
+        database = "SQLite" if integrity.is_file(connection) else "PostgreSQL"
         yield f"{database} finds: {error.orig if isinstance(error, DBAPIError) else error}"
-        if not sound.is_file(connection):
+        if not integrity.is_file(connection):
             # PostgreSQL runs no further query in a transaction that has failed.
             connection.rollback()
     except ODD as error:

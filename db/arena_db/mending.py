@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.schema import CreateIndex
 
 from arena_db import live, plan_faults, points, replays, resumming
-from arena_db.backend import sound
+from arena_db.backend import integrity
 from arena_db.errors import DamagedError
 from arena_db.naming import metadata
 
@@ -23,7 +23,7 @@ def repair(connection: Connection) -> list[str]:
     """
     return [
         *_mend_schema(connection),
-        *sound.mend_pages(connection),
+        *integrity.mend_pages(connection),
         *plan_faults.repair(connection),
         *live.mend_numbers(connection),
         *resumming.rebuild(connection),
@@ -44,10 +44,10 @@ def _mend_schema(connection: Connection) -> list[str]:
         DamagedError: a table differs, or there is an object that is not arena's.
     """
     done: list[str] = []
-    for key, text in sound.find_differing(connection):
+    for key, text in integrity.find_differing(connection):
         name = key[1]
         if not is_mendable(*key):
-            raise DamagedError(f"{text}, which cannot be repaired; {sound.WAY_OUT}")
+            raise DamagedError(f"{text}, which cannot be repaired; {integrity.WAY_OUT}")
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {name}")
         connection.execute(CreateIndex(_indexes()[name]))
         done.append(f"the index {name} is rebuilt")
