@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from arena_db.backend.lite.spool import Spool
+    from arena_db.backend.sqlite.spool import Spool
     from arena_db.owner import LeaseRecord, Owner
     from arena_db.records import MatchRecord, TournamentRecord
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
 from arena_db.backend.choice import prepare, settings_of
-from arena_db.backend.lite.engine import FileSettings
-from arena_db.backend.lite.restoring import restore
 from arena_db.backend.places import NO_COPY, find_place
+from arena_db.backend.sqlite.engine import FileSettings
+from arena_db.backend.sqlite.restoring import restore
 from arena_db.browsing import Browsing
 from arena_db.bulk import BulkReading
 from arena_db.entering import Entering

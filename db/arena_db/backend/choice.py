@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena_db.backend.lite import opening
-from arena_db.backend.lite.database import LiteBackend
-from arena_db.backend.lite.engine import FileSettings
 from arena_db.backend.settings import StoreSettings
+from arena_db.backend.sqlite import opening
+from arena_db.backend.sqlite.database import SqliteBackend
+from arena_db.backend.sqlite.engine import FileSettings
 from arena_db.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def backend_of(settings: StoreSettings) -> Backend:
         UnsupportedError: the store is on a server, and the driver is missing.
     """
     if isinstance(settings, FileSettings):
-        return LiteBackend(settings)
+        return SqliteBackend(settings)
     return _postgres().PostgresBackend(settings)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from arena_db.backend import server_schema
-from arena_db.backend.lite import schema
+from arena_db.backend.sqlite import schema
 from arena_db.errors import DamagedError
 from arena_db.models import APPLICATION_ID, REVISION
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
-    from arena_db.backend.lite.spool import Spool
     from arena_db.backend.settings import StoreSettings
+    from arena_db.backend.sqlite.spool import Spool
 
 
 class Backend(Protocol):

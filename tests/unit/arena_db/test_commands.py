@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.lite import engine
-from arena_db.backend.lite.engine import FileSettings, open_raw, writer_lock
+from arena_db.backend.sqlite import engine
+from arena_db.backend.sqlite.engine import FileSettings, open_raw, writer_lock
 from arena_db.errors import AccessError, LockedError, RefusedError
 from arena_db.models import COMMAND_KINDS
 from arena_db.store import Store

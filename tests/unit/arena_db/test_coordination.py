@@ -14,7 +14,7 @@ import pytest
 
 from arena_db import coordination
 from arena_db import owner as owners
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.clock import now
 from arena_db.errors import DamagedError, LeaseLostError, RefusedError
 from arena_db.owner import Owner, current_owner, is_alive

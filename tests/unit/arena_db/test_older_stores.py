@@ -15,8 +15,8 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import live, migrate
-from arena_db.backend.lite import opening
-from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, writing
+from arena_db.backend.sqlite import opening
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, writing
 from arena_db.errors import OlderError, TakenError
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import LiveEvent, MatchFilter

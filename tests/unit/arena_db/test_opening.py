@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import text
 
 from arena_db.backend import places
-from arena_db.backend.lite import engine
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite import engine
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import (
     AccessError,
     DamagedError,

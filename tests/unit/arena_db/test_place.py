@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import rescue
-from arena_db.backend.lite.spool import Spool
+from arena_db.backend.sqlite.spool import Spool
 from arena_db.errors import AccessError, DatabaseError, ForeignError, FullError, MovedError, RefusedError
 from arena_db.owner import current_owner
 from arena_db.records import Remark

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena_db import remark_codec
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, LockedError, RefusedError
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter, Remark

@@ -14,8 +14,8 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import migrate, resumming
-from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
-from arena_db.backend.lite.schema import find_differences
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.sqlite.schema import find_differences
 from arena_db.errors import DamagedError, OlderError
 from arena_db.records import MatchFilter
 from arena_db.store import Store

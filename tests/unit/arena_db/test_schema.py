@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena_db import migrate
-from arena_db.backend.lite import schema
-from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.sqlite import schema
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
 from arena_db.errors import AlteredError, DamagedError
 from arena_db.models import REVISION
 from arena_db.store import Store

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import seals
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.records import NewBatch, OpenPlan
 from arena_db.store import Store

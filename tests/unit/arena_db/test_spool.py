@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena_db import coordination, files
-from arena_db.backend.lite.engine import FileSettings, open_raw
-from arena_db.backend.lite.spool import Spool
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.spool import Spool
 from arena_db.errors import AccessError, FullError, LeaseLostError, LockedError
 from arena_db.owner import Owner, current_owner
 from arena_db.records import LiveEvent

@@ -16,7 +16,7 @@ from arena.executor.telling import live_event, started_of
 from arena.live.events import Event, Info, Move, unpack
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.owner import current_owner
 from arena_plugins import Termination
 from tournaments import TRIO, Sitting, config

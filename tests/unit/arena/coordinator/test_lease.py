@@ -12,7 +12,7 @@ from arena.coordinator.lease import Lease
 from arena.coordinator.orders import Orders
 from arena.coordinator.stop import StopSignals
 from arena.errors import ConfigError
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DatabaseError, LeaseLostError, LockedError, MovedError
 from arena_db.owner import current_owner
 from arena_db.store import Store

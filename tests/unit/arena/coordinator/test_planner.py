@@ -19,7 +19,7 @@ from arena.executor.slots import Slot
 from arena.executor.worker import Ways, make_control, play_batch
 from arena.pairing.schedule import FixedPlan
 from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from stores import seal_anew
 from tournaments import TRIO, Sitting, config
 

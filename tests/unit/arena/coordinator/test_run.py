@@ -17,8 +17,8 @@ from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot, WorkerLostError
 from arena.executor.worker import Began, Ways, make_control, play_batch
-from arena_db.backend.lite import log
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite import log
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import LeaseLostError
 from arena_db.owner import current_owner
 from arena_db.store import Store

@@ -8,7 +8,7 @@ import pytest
 
 from arena.coordinator.verify import verify_match
 from arena.results.addresses import address_of
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import explain
 from arena_db.files import part_of, remove_part, sweep_parts, sync_file, sync_folder, take_name

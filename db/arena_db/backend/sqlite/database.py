@@ -8,17 +8,17 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from arena_db.backend.lite.backup import copy_to
-from arena_db.backend.lite.engine import (
+from arena_db.backend.sqlite.backup import copy_to
+from arena_db.backend.sqlite.engine import (
     make_engine,
     make_migration_engine,
     open_raw,
     writer_lock,
     writing,
 )
-from arena_db.backend.lite.log import Log
-from arena_db.backend.lite.place import StorePlace
-from arena_db.backend.lite.spool import Spool
+from arena_db.backend.sqlite.log import Log
+from arena_db.backend.sqlite.place import StorePlace
+from arena_db.backend.sqlite.spool import Spool
 from arena_db.errors import AccessError
 
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, PoolProxiedConnection
 
-    from arena_db.backend.lite.engine import FileSettings
     from arena_db.backend.settings import StoreSettings
+    from arena_db.backend.sqlite.engine import FileSettings
 
 _ASKED_EVERY: Final = 100_000
 """Number of instructions of SQLite's virtual machine, about a millisecond, between two calls of
 `is_wanted`."""
 
 
-class LiteBackend:
+class SqliteBackend:
     """A store in a file; see `Backend`."""
 
     def __init__(self, settings: FileSettings) -> None:

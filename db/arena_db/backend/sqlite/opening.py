@@ -8,8 +8,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from arena_db.backend.lite.backup import copy_to
-from arena_db.backend.lite.engine import (
+from arena_db.backend.sqlite.backup import copy_to
+from arena_db.backend.sqlite.engine import (
     FileSettings,
     has_log,
     make_engine,
@@ -17,9 +17,9 @@ from arena_db.backend.lite.engine import (
     open_raw,
     writing,
 )
-from arena_db.backend.lite.filesystem import network_type
-from arena_db.backend.lite.moving import settle
-from arena_db.backend.lite.schema import refuse_code
+from arena_db.backend.sqlite.filesystem import network_type
+from arena_db.backend.sqlite.moving import settle
+from arena_db.backend.sqlite.schema import refuse_code
 from arena_db.errors import (
     AccessError,
     DamagedError,

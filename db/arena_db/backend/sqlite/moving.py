@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena_db.backend.lite.engine import writer_lock
+from arena_db.backend.sqlite.engine import writer_lock
 from arena_db.errors import LockedError
 from arena_db.files import part_of, remove_part, sweep_parts, sync_folder, write_durably
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from arena_db.backend.lite.engine import FileSettings
+    from arena_db.backend.sqlite.engine import FileSettings
 
 
 _SUFFIXES: Final = ("-shm", "-wal", "-spool", "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import NullPool, create_engine
 
-from arena_db.backend.lite.engine import find_driver
+from arena_db.backend.sqlite.engine import find_driver
 from arena_db.errors import AlteredError
 from arena_db.models import REVISION, create
 

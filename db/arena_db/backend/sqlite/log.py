@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena_db.backend.lite.engine import FileSettings
+    from arena_db.backend.sqlite.engine import FileSettings
 
 
 LIMIT: Final = 32 << 20
