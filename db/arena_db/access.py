@@ -47,7 +47,7 @@ class _Asking(local):
     """Per-thread state: whether the answers of its queries are still wanted, and the snapshot they read."""
 
     def __init__(self) -> None:
-        self.wish = _Interest()
+        self.interest = _Interest()
         self.moment: Connection | None = None
         """The connection whose transaction all queries of the thread share, within `at_one_moment`."""
 
@@ -113,12 +113,12 @@ class Access:
         Args:
             is_wanted: called now and then while a query runs, from this thread or another.
         """
-        wish = self._asking.wish
-        before, wish.is_wanted = wish.is_wanted, is_wanted
+        interest = self._asking.interest
+        before, interest.is_wanted = interest.is_wanted, is_wanted
         try:
             yield
         finally:
-            wish.is_wanted = before
+            interest.is_wanted = before
 
     def check_readable(self) -> None:
         """Check that the file of this store still has its name and is readable; takes some microseconds.
@@ -204,8 +204,8 @@ class Access:
         """
         if not self._settings.read_only:
             return None
-        wish = self._asking.wish
-        return lambda: not self._is_stopped and wish.is_wanted()
+        interest = self._asking.interest
+        return lambda: not self._is_stopped and interest.is_wanted()
 
     def _reading(self) -> AbstractContextManager[None]:
         if self._is_stopped:

@@ -103,11 +103,11 @@ class Orders:
             MovedError: the file of the store was removed, moved or replaced.
         """
         # Abort is stronger than stop, and a stop is stronger than the time limit.
-        wishes = {self._signals.wish, *map(kind_of, self._commands())}
+        requests = {self._signals.request, *map(kind_of, self._commands())}
         # A signal to the process of a person's match must not wait until the person has moved.
-        if "abort" in wishes or (self._board is not None and self._signals.wish):
+        if "abort" in requests or (self._board is not None and self._signals.request):
             return Order("running matches were ended", now=True)
-        if "stop" in wishes:
+        if "stop" in requests:
             self._explain()
             return Order("stopped on request")
         if self._max_time is not None and time.monotonic() - self._began >= self._max_time:

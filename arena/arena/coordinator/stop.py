@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class StopSignals:
-    """Records SIGINT, SIGTERM and SIGHUP as wishes that the coordinator polls, within a `with` block."""
+    """Records SIGINT, SIGTERM and SIGHUP as requests that the coordinator polls, within a `with` block."""
 
     def __init__(self) -> None:
-        self.wish = ""
+        self.request = ""
         """Empty, stop (finish running matches) or abort (end them now)."""
         self._before: dict[int, Any] = {}
 
@@ -31,7 +31,7 @@ class StopSignals:
             signal.signal(number, handler)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        self.wish = "abort" if self.wish else "stop"
+        self.request = "abort" if self.request else "stop"
 
     def _abort(self, _number: int, _frame: FrameType | None) -> None:
-        self.wish = "abort"
+        self.request = "abort"

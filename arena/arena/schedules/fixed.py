@@ -47,15 +47,15 @@ class FixedSchedule:
         num_left = sum(max(0, plan.rounds * plan.games - planned[each[0]]) for each in still)
         if not num_left:
             return Closed()
-        wishes = (
+        needed = (
             (encounter, (low, high), match_no)
             for round_no in range(plan.rounds)
             for encounter, low, high in still
             for match_no in range(max(planned[encounter], round_no * plan.games), (round_no + 1) * plan.games)
         )
         found = [
-            plan.match_of(number, *wish)
-            for number, wish in enumerate(islice(wishes, wanted), len(view.plan) + 1)
+            plan.match_of(number, *match)
+            for number, match in enumerate(islice(needed, wanted), len(view.plan) + 1)
         ]
         return PlannedBatch(found, len(view.plan) + num_left)
 

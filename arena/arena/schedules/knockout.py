@@ -82,9 +82,9 @@ class KnockoutSchedule:
         note = " and ".join(dict.fromkeys(tie.shape.round_name for tie in stage))
         for state in ("open", "level"):
             ties = [tie for tie in stage if tie.state == state]
-            wishes = [_wish(tie) for tie in ties if tie.num_missing]
-            if wishes:
-                found = plan_encounters(view.plan, wishes, self.openings, max(2, wanted))
+            missing = [_missing(tie) for tie in ties if tie.num_missing]
+            if missing:
+                found = plan_encounters(view.plan, missing, self.openings, max(2, wanted))
                 return PlannedBatch(found, None, note if state == "open" else f"{note}, level encounters")
             if ties:
                 break
@@ -93,7 +93,7 @@ class KnockoutSchedule:
         return Wait(f"{note}: {are_open} still to be played")
 
 
-def _wish(tie: BracketTie) -> tuple[int, int, int]:
+def _missing(tie: BracketTie) -> tuple[int, int, int]:
     """Return both seats of a tie, the lower one first, and the number of matches that it needs."""
     low, high = sorted(slot.seat for slot in tie.slots if slot.seat is not None)
     return low, high, tie.num_missing

@@ -110,13 +110,13 @@ class SwissSchedule:
                 return Closed()
         before = played[: number - 1]
         pairings = self._pair(view, before, waiting, last.seats if number == last.number else frozenset())
-        wishes = [*missing, *((low, high, 2 * self.pairs) for low, high in pairings)]
+        needed = [*missing, *((low, high, 2 * self.pairs) for low, high in pairings)]
         num_playing = sum(who.state == "playing" for who in view.seats)
         # An estimate of the total: bots may still join or leave.
         later = (self.rounds - number) * (num_playing // 2) * 2 * self.pairs
         return PlannedBatch(
-            plan_encounters(view.plan, wishes, self.openings, max(2, wanted)),
-            len(view.plan) + sum(num for _, _, num in wishes) + later,
+            plan_encounters(view.plan, needed, self.openings, max(2, wanted)),
+            len(view.plan) + sum(num for _, _, num in needed) + later,
             self._name(number),
         )
 
