@@ -10,7 +10,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from arena_db.backend.choice import backend_of
-from arena_db.batch import Facts
+from arena_db.batch import StoreFacts
 from arena_db.errors import LockedError, RefusedError, StoppedError, UnsupportedError
 from arena_db.failures import explain, reading, translated
 from arena_db.fence import pass_fence
@@ -69,7 +69,7 @@ class Access:
         self._is_stopped = False
         self._asking = _Asking()
         self._watcher: PoolProxiedConnection | None = None
-        self._facts = Facts()
+        self._facts = StoreFacts()
 
     def __enter__(self) -> Self:
         return self

@@ -26,7 +26,7 @@ less than another query."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seat:
+class StoredSeat:
     """A bot in a tournament."""
 
     bot: int
@@ -35,28 +35,28 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class PlannedSeats:
     """The two entrants of a planned match; one object per pair of a batch."""
 
     first_seat: int
     """Seat of the bot that moves first."""
     second_seat: int
-    first: Seat
-    second: Seat
+    first: StoredSeat
+    second: StoredSeat
 
 
-class Tournament(NamedTuple):
+class TournamentFacts(NamedTuple):
     """The unchanging facts of a tournament; seats are only ever added."""
 
     num_actions: int
-    seats: dict[int, Seat]
+    seats: dict[int, StoredSeat]
 
 
 @dataclass(slots=True)
-class Facts:
+class StoreFacts:
     """Facts read from a store that never change, cached for all batches."""
 
-    tournaments: dict[int, Tournament] = field(default_factory=dict[int, Tournament])
+    tournaments: dict[int, TournamentFacts] = field(default_factory=dict[int, TournamentFacts])
     versions: dict[str, int] = field(default_factory=dict[str, int])
     """Ids of stored version texts."""
     encounters: dict[Key, int] = field(default_factory=dict["Key", int])
@@ -64,12 +64,12 @@ class Facts:
 
 
 @dataclass(slots=True)
-class Batch:
+class BatchState:
     """The present state of one tournament, as far as some of its matches need it."""
 
     tournament: int
     num_actions: int
-    plan: dict[int, Plan] = field(default_factory=dict[int, Plan])
+    plan: dict[int, PlannedSeats] = field(default_factory=dict[int, PlannedSeats])
     """The planned matches by number."""
     done: dict[int, int] = field(default_factory=dict[int, int])
     """Attempt that is the final result, by match number; -1 if the result was in the store before."""
@@ -79,7 +79,9 @@ class Batch:
     """Numbers of matches that are no longer needed."""
 
 
-def load(connection: Connection, tournament: int, records: Sequence[MatchRecord], facts: Facts) -> Batch:
+def load(
+    connection: Connection, tournament: int, records: Sequence[MatchRecord], facts: StoreFacts
+) -> BatchState:
     """Read the rows that the records of one tournament depend on.
 
     Raises:
@@ -88,8 +90,8 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
     known = facts.tournaments.get(tournament)
     if known is None:
         known = facts.tournaments[tournament] = _tournament(connection, tournament)
-    plans: dict[tuple[int, int], Plan] = {}
-    batch = Batch(tournament, known.num_actions)
+    plans: dict[tuple[int, int], PlannedSeats] = {}
+    batch = BatchState(tournament, known.num_actions)
     dialect = connection.dialect.name
     for numbers in ranges(record.number for record in records):
         place = (tournament, *numbers)
@@ -100,7 +102,7 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
                 if not known.seats.keys() >= {first, second}:
                     # Bots have joined since the seats were read.
                     known = facts.tournaments[tournament] = _tournament(connection, tournament)
-                plan = plans[pair] = Plan(first, second, known.seats[first], known.seats[second])
+                plan = plans[pair] = PlannedSeats(first, second, known.seats[first], known.seats[second])
             batch.plan[number] = plan
             if state == "done":
                 batch.done[number] = -1
@@ -110,7 +112,7 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
     return batch
 
 
-def _tournament(connection: Connection, tournament: int) -> Tournament:
+def _tournament(connection: Connection, tournament: int) -> TournamentFacts:
     own = tournaments.c.id == tournament
     num_actions = connection.execute(select(tournaments.c.num_actions).where(own)).scalar()
     if num_actions is None:
@@ -118,7 +120,7 @@ def _tournament(connection: Connection, tournament: int) -> Tournament:
     seats = select(entrants.c.seat, bots.c.id, bots.c.identity)
     seats = seats.join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
     rows = connection.execute(seats.where(entrants.c.tournament_id == tournament))
-    return Tournament(num_actions, {seat: Seat(bot, identity) for seat, bot, identity in rows})
+    return TournamentFacts(num_actions, {seat: StoredSeat(bot, identity) for seat, bot, identity in rows})
 
 
 def ranges(numbers: Iterable[int], gap: int = _GAP) -> Iterator[tuple[int, int]]:

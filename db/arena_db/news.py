@@ -13,7 +13,7 @@ from arena_db.summing import hash_opening
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena_db.batch import Batch, Plan
+    from arena_db.batch import BatchState, PlannedSeats
     from arena_db.records import MatchRecord
 
 
@@ -45,7 +45,7 @@ class News:
 
 
 def collect(
-    news: News, batch: Batch, records: Sequence[MatchRecord], versions: Mapping[str, int]
+    news: News, batch: BatchState, records: Sequence[MatchRecord], versions: Mapping[str, int]
 ) -> list[tuple[Any, ...]]:
     """Return the rows of the records that are not stored yet; later records of the batch see earlier ones.
 
@@ -121,7 +121,7 @@ def _idle_ms(time_ms: float) -> float:
     return time_ms + 0.0
 
 
-def _kind(tournament: int, plan: Plan, record: MatchRecord, versions: Mapping[str, int]) -> Kind:
+def _kind(tournament: int, plan: PlannedSeats, record: MatchRecord, versions: Mapping[str, int]) -> Kind:
     # Enum members as plain strings, which the drivers bind without conversion.
     outcome, termination, rated = str(record.outcome), str(record.termination), int(record.rated)
     is_final = int(record.is_final)
@@ -138,7 +138,11 @@ def _kind(tournament: int, plan: Plan, record: MatchRecord, versions: Mapping[st
 
 
 def _row(
-    batch: Batch, plan: Plan, record: MatchRecord, kind: Kind, openings: dict[tuple[int, ...], int]
+    batch: BatchState,
+    plan: PlannedSeats,
+    record: MatchRecord,
+    kind: Kind,
+    openings: dict[tuple[int, ...], int],
 ) -> tuple[Any, ...]:
     """Return the columns of a match after its id, in table order; cache the hash of its opening."""
     number, actions, times, values = record.number, record.actions, record.times_ms, record.values

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import func, select, text, update
 
 from arena_db import remarks
-from arena_db.batch import Batch, Facts, load, ranges
+from arena_db.batch import BatchState, StoreFacts, load, ranges
 from arena_db.dialects import driver_text, upsert
 from arena_db.errors import DamagedError
 from arena_db.models import matches, planned, tallies, tournaments, versions
@@ -31,7 +31,7 @@ _ROWS: Final = 10_000
 blocks take longer."""
 
 
-def save(connection: Connection, records: Sequence[MatchRecord], facts: Facts | None = None) -> int:
+def save(connection: Connection, records: Sequence[MatchRecord], facts: StoreFacts | None = None) -> int:
     """Store the matches that are new, in the order given; return how many.
 
     Args:
@@ -39,7 +39,7 @@ def save(connection: Connection, records: Sequence[MatchRecord], facts: Facts | 
         records: matches of any tournaments.
         facts: cache of what earlier transactions on this store read; updated.
     """
-    known = Facts() if facts is None else facts
+    known = StoreFacts() if facts is None else facts
     ids = _version_ids(connection, {record.versions for record in records}, known)
     return sum(
         _save_batch(connection, load(connection, tournament, own, known), own, ids)
@@ -48,7 +48,7 @@ def save(connection: Connection, records: Sequence[MatchRecord], facts: Facts | 
 
 
 def _save_batch(
-    connection: Connection, batch: Batch, records: list[MatchRecord], version_ids: dict[str, int]
+    connection: Connection, batch: BatchState, records: list[MatchRecord], version_ids: dict[str, int]
 ) -> int:
     """Store the matches of one tournament, then update the rows derived from them once for all."""
     news, num = News(), 0
@@ -67,7 +67,7 @@ def _save_batch(
     return num
 
 
-def _version_ids(connection: Connection, texts: Iterable[str], facts: Facts) -> dict[str, int]:
+def _version_ids(connection: Connection, texts: Iterable[str], facts: StoreFacts) -> dict[str, int]:
     """Return the ids of version texts, which are stored once; the first step of a transaction.
 
     The transaction may still be rolled back, so an inserted id is cached only when a later transaction finds
@@ -139,7 +139,7 @@ def _void_text(dialect: str) -> str:
     return driver_text(update(planned).where(_HERE).values(attempt=planned.c.attempt + text("1")), dialect)
 
 
-def _count(connection: Connection, batch: Batch, news: News) -> None:
+def _count(connection: Connection, batch: BatchState, news: News) -> None:
     rows = [(*kind.tally, kind.num_matches) for kind in news.kinds.values()]
     dialect = connection.dialect.name
     connection.exec_driver_sql(count_text(dialect), rows)
