@@ -14,7 +14,7 @@ from arena.coordinator.orders import Orders
 from arena.coordinator.plan import make_plan, restore_plan, store_plan
 from arena.coordinator.planner import Planner
 from arena.coordinator.result_recorder import ResultRecorder
-from arena.coordinator.run import Rules, Run
+from arena.coordinator.run import Run, StopRules
 from arena.coordinator.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -147,7 +147,7 @@ class Sitting:
             planner = planner or self.planner(pool.num_workers, lease.store)
             recorder = ResultRecorder(lease.store, tournament, tell)
             orders = Orders(lease.store, tournament, lease, StopSignals(), say=self.said.append)
-            return Run(planner, pool, recorder, orders, Rules(), publisher=self.publisher(lease)).run()
+            return Run(planner, pool, recorder, orders, StopRules(), publisher=self.publisher(lease)).run()
 
     def state(self) -> str:
         """Give the state of the tournament in the store."""

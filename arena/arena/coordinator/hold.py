@@ -13,7 +13,7 @@ from arena.coordinator.orders import Orders
 from arena.coordinator.planner import Planner
 from arena.coordinator.rescue import rescuing
 from arena.coordinator.result_recorder import ResultRecorder
-from arena.coordinator.run import Rules, Run
+from arena.coordinator.run import Run, StopRules
 from arena.coordinator.stop import StopSignals
 from arena.executor.workspace import workspace
 from arena_db.owner import current_owner
@@ -74,7 +74,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
         planner = Planner(store, tournament, plan, num_workers=num_workers)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=plan.config.max_time)
-        rules = Rules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
+        rules = StopRules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
         with closing(open_pool(plan, num_workers, folder)) as pool:
             return play_out(store, tournament, RunParts(planner, pool, orders, rules), tell=tell, goal=goal)
 
@@ -88,7 +88,7 @@ class RunParts(NamedTuple):
     """Plays them."""
     orders: Orders
     """Requests its end."""
-    rules: Rules = Rules()
+    rules: StopRules = StopRules()
     """Which results end it early."""
 
 

@@ -38,7 +38,7 @@ _ANSWERS: dict[type[Command], str] = {
 """The answer to each command that a run accepts."""
 
 
-class Order(NamedTuple):
+class StopOrder(NamedTuple):
     """An order to begin no further match."""
 
     reason: str
@@ -95,7 +95,7 @@ class Orders:
         for command in store.take_commands(tournament.id):
             store.answer(command.id, "sent before this run began")
 
-    def poll(self) -> Order | None:
+    def poll(self) -> StopOrder | None:
         """Return the strongest pending order, if any; cheap enough for every move.
 
         Raises:
@@ -106,12 +106,12 @@ class Orders:
         requests = {self._signals.request, *map(kind_of, self._commands())}
         # A signal to the process of a person's match must not wait until the person has moved.
         if "abort" in requests or (self._board is not None and self._signals.request):
-            return Order("running matches were ended", now=True)
+            return StopOrder("running matches were ended", now=True)
         if "stop" in requests:
             self._explain()
-            return Order("stopped on request")
+            return StopOrder("stopped on request")
         if self._max_time is not None and time.monotonic() - self._began >= self._max_time:
-            return Order(f"--max-time {self._max_time:g} is over")
+            return StopOrder(f"--max-time {self._max_time:g} is over")
         return None
 
     def _commands(self) -> list[Command]:

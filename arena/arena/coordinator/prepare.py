@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _MAX_REASON: Final = 4000
 
 
-class Prepared(NamedTuple):
+class PreparedTournament(NamedTuple):
     """A tournament that is stored and ready to be played."""
 
     record: TournamentRecord
@@ -159,7 +159,7 @@ def reserving(store: Store, new: NewTournament) -> Generator[Reserved]:
             raise
 
 
-def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> Prepared:
+def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> PreparedTournament:
     """Reserve the name of a new tournament, check its bots, and store its plan.
 
     Args:
@@ -185,10 +185,10 @@ def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> Prepared:
         record = store_plan(reserved.store, plan, reserved.record)
         if plan.config.sprt is not None:
             _keep_tested(plan.competitors)
-    return Prepared(record, plan, workers, changed)
+    return PreparedTournament(record, plan, workers, changed)
 
 
-def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Show) -> Prepared:
+def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Show) -> PreparedTournament:
     """Check whether a stored tournament can be continued, and its bots; the lease is claimed later.
 
     Args:
@@ -211,7 +211,7 @@ def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Sh
     if again.rounds is not None:
         plan = enlarge(store, record, plan, again.rounds)
         record = find_event(store, record.name, unfinished=False)
-    return Prepared(record, plan._replace(config=again.of(plan.config)), workers)
+    return PreparedTournament(record, plan._replace(config=again.of(plan.config)), workers)
 
 
 def check_again(store: Store, record: TournamentRecord, *, take_over: bool = False) -> None:

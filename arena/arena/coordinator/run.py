@@ -42,7 +42,7 @@ _TICK_S = 0.05
 """Seconds between two checks of orders and news, and at least between two deliveries to viewers."""
 
 
-class Rules(NamedTuple):
+class StopRules(NamedTuple):
     """Which results end a run before its last match."""
 
     no_recover: bool = False
@@ -70,7 +70,7 @@ class Run:
         pool: Pool,
         recorder: ResultRecorder,
         orders: Orders,
-        rules: Rules,
+        rules: StopRules,
         *,
         publisher: EventPublisher,
     ) -> None:
