@@ -25,7 +25,7 @@ _Place: TypeAlias = tuple[int, int, int]
 """Tournament, encounter of its plan, and number within that encounter."""
 
 
-class Counted(NamedTuple):
+class CountedMatch(NamedTuple):
     """A final, rated match with a result."""
 
     tournament: int
@@ -53,7 +53,7 @@ def read_counted(
     last: int,
     tournament: int | None = None,
     bots: tuple[int, int] | None = None,
-) -> list[tuple[Counted, Counted | None]]:
+) -> list[tuple[CountedMatch, CountedMatch | None]]:
     """Return the matches that count among those with ids in `[first, last]`, by id.
 
     Args:
@@ -70,8 +70,8 @@ def read_counted(
     here = {(row[0], row[8], row[9]): row for row in rows}
     wanted = [place for number, encounter, no in here if (place := (number, encounter, no ^ 1)) not in here]
     earlier = _read_earlier(connection, wanted, first)
-    seen: dict[_Place, Counted] = {}
-    pairs: list[tuple[Counted, Counted | None]] = []
+    seen: dict[_Place, CountedMatch] = {}
+    pairs: list[tuple[CountedMatch, CountedMatch | None]] = []
     for row in rows:
         number, encounter, no = row[0], row[8], row[9]
         other = (number, encounter, no ^ 1)
@@ -86,7 +86,7 @@ def read_range(
     last: int,
     tournament: int | None = None,
     bots: tuple[int, int] | None = None,
-) -> list[Counted]:
+) -> list[CountedMatch]:
     """Return the matches of `read_counted` alone, without the others of their pairs."""
     own, values = "", [first, last]
     if tournament is not None:
@@ -97,7 +97,7 @@ def read_range(
         values += [*bots, first, last, *reversed(bots), first, last]
     query = _range_text(connection.dialect.name, own)
     # All at once: fetching row by row costs three times as much in SQLAlchemy.
-    return [Counted(*row) for row in connection.exec_driver_sql(query, tuple(values)).all()]
+    return [CountedMatch(*row) for row in connection.exec_driver_sql(query, tuple(values)).all()]
 
 
 def parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
@@ -125,14 +125,16 @@ def wanted_text(columns: int, num: int) -> str:
     return f"(VALUES {', '.join(f'({row})' for row in rows)}) AS wanted"
 
 
-def _read_earlier(connection: Connection, places: Sequence[_Place], before: int) -> dict[_Place, Counted]:
+def _read_earlier(
+    connection: Connection, places: Sequence[_Place], before: int
+) -> dict[_Place, CountedMatch]:
     """Return the counted matches at these places of a plan with ids below `before`."""
-    found: dict[_Place, Counted] = {}
+    found: dict[_Place, CountedMatch] = {}
     for chunk in parts(places):
         values, num = padded(chunk)
         query = _earlier_text(connection.dialect.name, num)
         for row in connection.exec_driver_sql(query, (*values, before)):
-            match = Counted(*row)
+            match = CountedMatch(*row)
             found[match.tournament, match.encounter, match.match_no] = match
     return found
 
@@ -154,7 +156,7 @@ _BETWEEN: Final = f" AND matches.id IN ({_SIDE.format('one')} UNION ALL {_SIDE.f
 """Two index searches, one per side: an OR would read every match of the range."""
 _COLUMNS: Final = ", ".join(
     f"{'planned' if name in {'encounter', 'match_no'} else 'matches'}.{name}"
-    for name in ("tournament_id", *Counted._fields[1:])
+    for name in ("tournament_id", *CountedMatch._fields[1:])
 )
 
 

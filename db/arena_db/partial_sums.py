@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import CompoundSelect, Connection
 
-    from arena_db.counted import Counted
+    from arena_db.counted import CountedMatch
     from arena_db.summing import Key
 
 _Bots: TypeAlias = tuple[int, int, int]
@@ -26,7 +26,7 @@ _Bots: TypeAlias = tuple[int, int, int]
 _NOTHING: Final = dict.fromkeys(SUMS, 0)
 
 
-def recompute(connection: Connection, changed: Iterable[Counted]) -> None:
+def recompute(connection: Connection, changed: Iterable[CountedMatch]) -> None:
     """Recompute the sums of all encounters of the changed matches, from the matches that count now.
 
     The share of an opening is not linear in its matches, so a match cannot be subtracted from the sums; its

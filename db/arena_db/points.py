@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select
 
-    from arena_db.counted import Counted
+    from arena_db.counted import CountedMatch
 
 MOST_POINTS: Final = 40
 """Maximum number of stored points of a tournament."""
@@ -80,7 +80,7 @@ class PointsKeeping(Access):
         with self._read() as connection:
             return _find(connection, tournament, after, seats)
 
-    def counted_matches(self, tournament: int) -> Iterator[list[Counted]]:
+    def counted_matches(self, tournament: int) -> Iterator[list[CountedMatch]]:
         """Yield the matches of a tournament that ratings count, in the order of storing, in lists.
 
         No transaction stays open between two lists.

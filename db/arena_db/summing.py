@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Table
 
-    from arena_db.counted import Counted
+    from arena_db.counted import CountedMatch
 
 _RESULTS: Final = 3
 """Loss, draw and win."""
@@ -89,7 +89,7 @@ class Summing:
         self._merged: dict[Key, _Change] = {}
         """The changes grouped by encounter, computed once all matches are added."""
 
-    def add(self, pool: int, match: Counted, partner: Counted | None) -> None:
+    def add(self, pool: int, match: CountedMatch, partner: CountedMatch | None) -> None:
         """Add a match.
 
         Args:

@@ -14,7 +14,7 @@ from arena_db.backend.places import find_place
 from arena_db.checking import find_faults
 from arena_db.clock import now
 from arena_db.corrections import origins, removals, voids
-from arena_db.counted import COUNTS, Counted
+from arena_db.counted import COUNTS, CountedMatch
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import translated
 from arena_db.files import part_of, sync_file, sync_folder
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _COUNTED: Final = [
     getattr(matches.c, "tournament_id" if name == "tournament" else name)
-    for name in Counted._fields
+    for name in CountedMatch._fields
     if name not in {"id", "encounter", "match_no"}
 ]
 
@@ -235,7 +235,7 @@ def _delete(connection: Connection, tournament: int) -> None:
     connection.execute(delete(tournaments).where(tournaments.c.id == tournament))
 
 
-def _one_of_each_encounter(connection: Connection, tournament: int) -> Iterator[Counted]:
+def _one_of_each_encounter(connection: Connection, tournament: int) -> Iterator[CountedMatch]:
     """Yield one counted match per encounter; they identify the sums that change."""
     first = func.min(matches.c.id).label("id")
     own = matches.c.tournament_id == tournament
@@ -244,4 +244,4 @@ def _one_of_each_encounter(connection: Connection, tournament: int) -> Iterator[
     for row in connection.execute(query):
         *values, number = row
         # The encounter within the plan matters only to pairs.
-        yield Counted(*values, encounter=0, match_no=0, id=number)
+        yield CountedMatch(*values, encounter=0, match_no=0, id=number)

@@ -16,7 +16,7 @@ from arena_db import coordination, points, replays, seals
 from arena_db.access import Access
 from arena_db.clock import now
 from arena_db.corrections import MOST_REASON, changes, voids
-from arena_db.counted import HALF_POINTS, Counted, parts
+from arena_db.counted import HALF_POINTS, CountedMatch, parts
 from arena_db.errors import RefusedError
 from arena_db.models import matches, tallies, tournaments
 from arena_db.partial_sums import recompute
@@ -254,7 +254,7 @@ def find_judged(connection: Connection, numbers: Sequence[int]) -> list[Row[*tup
 
 _COUNTED: Final = tuple(
     "tournament_id" if name == "tournament" else name
-    for name in Counted._fields
+    for name in CountedMatch._fields
     if name not in {"encounter", "match_no"}
 )
 """The columns of a counted match."""
@@ -265,10 +265,10 @@ def _counts(row: Row[*tuple[Any, ...]]) -> bool:
     return row.rated == 1 and row.is_final == 1 and row.outcome in HALF_POINTS
 
 
-def _counted(row: Row[*tuple[Any, ...]]) -> Counted:
+def _counted(row: Row[*tuple[Any, ...]]) -> CountedMatch:
     # The encounter within the plan matters only to the pair of the match, which is read with all others.
     values: dict[str, Any] = {"encounter": 0, "match_no": 0} | {name: getattr(row, name) for name in _COUNTED}
-    return Counted(tournament=values.pop("tournament_id"), **values)
+    return CountedMatch(tournament=values.pop("tournament_id"), **values)
 
 
 def _count(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, ...]]], sign: int) -> None:

@@ -27,7 +27,7 @@ _SUFFIXES: Final = ("-shm", "-wal", "-spool", "")
 another store; a file without its log is not opened by anyone while the note exists."""
 
 
-class Move(NamedTuple):
+class StoreMove(NamedTuple):
     """The note that is written before anything is moved."""
 
     old: Path
@@ -37,7 +37,7 @@ class Move(NamedTuple):
 
 
 @contextmanager
-def moving(settings: FileSettings) -> Generator[Move]:
+def moving(settings: FileSettings) -> Generator[StoreMove]:
     """Exclude other moves of this store; afterwards, even after an error, no file is moved halfway.
 
     Raises:
@@ -50,7 +50,7 @@ def moving(settings: FileSettings) -> Generator[Move]:
         # With the lock held no other process is writing a note: these parts belong to killed processes.
         for leftover in path.parent.glob(f".{glob.escape(_note_of(path).name)}.*.part"):
             leftover.unlink()
-        move = Move(_free_name(path), part_of(path))
+        move = StoreMove(_free_name(path), part_of(path))
         names = json.dumps({"old": move.old.name, "part": move.part.name})
         write_durably(_note_of(path), names.encode())
         try:
