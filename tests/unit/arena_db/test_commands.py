@@ -44,7 +44,7 @@ def test_an_answer_is_given_once(store: Store) -> None:
     assert answered.answer == "play the middle"
     assert answered.answered_at is not None
     for unanswerable in (number, 99):
-        with pytest.raises(RefusedError, match=f"no command {unanswerable}"):
+        with pytest.raises(RefusedError, match=f"command {unanswerable} does not exist"):
             store.answer(unanswerable, "again")
     assert store.command(99) is None
 

@@ -69,7 +69,7 @@ def test_a_new_store_is_empty_and_sound(path: Path) -> None:
 def test_devices_and_pipes_are_no_places(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(UnsupportedError, match="no regular file"):
+        with pytest.raises(UnsupportedError, match="not a regular file"):
             Store.open(place)
 
 

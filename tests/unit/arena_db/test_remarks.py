@@ -177,7 +177,7 @@ def test_analyses_that_fit_no_match_are_refused(store: Store, cup: Cup) -> None:
     store.save([cup.match(1)])
     with pytest.raises(RefusedError, match="no match 9"):
         store.add_analysis(JudgedMatch(match=9, name="solver", plies=(), made_at=0.0))
-    with pytest.raises(RefusedError, match="of which 1 are judged"):
+    with pytest.raises(RefusedError, match="but 1 are judged"):
         store.add_analysis(JudgedMatch(match=1, name="solver", plies=judged(1), made_at=0.0))
     plies = judged(len(cup.match(1).actions))
     with pytest.raises(RefusedError):

@@ -47,7 +47,7 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
     ("command", "message"),
     [
         ("run main", 'no tournament "main"'),
-        ("run spring", "spring is a round-robin and no ladder"),
+        ("run spring", "spring is a round-robin, not a ladder"),
         ("run spring random minimax", "there is a tournament spring already"),
         (
             "run main --until error=15",
@@ -57,9 +57,9 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
         ("run main random --until 15", "is not valid; write error=E"),
         ("run main random --anchor random", "write BOT=ELO, such as random=1000"),
         ("run main random --anchor minimax=3", "--anchor minimax names 0 of the bots; name one of: random"),
-        ("join spring random", "spring is a round-robin and no ladder"),
-        ("leave spring random", "spring is a round-robin and no ladder"),
-        ("status spring", "spring is a round-robin and no ladder"),
+        ("join spring random", "spring is a round-robin, not a ladder"),
+        ("leave spring random", "spring is a round-robin, not a ladder"),
+        ("status spring", "spring is a round-robin, not a ladder"),
     ],
 )
 def test_what_cannot_be_is_refused(played: CommandLine, command: str, message: str) -> None:
