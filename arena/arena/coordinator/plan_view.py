@@ -17,8 +17,8 @@ from arena_db.records import PlannedMatch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena.schedules.counts import SeatCounts
     from arena.schedules.protocol import MatchKey
+    from arena.schedules.seat_counts import SeatCounts
     from arena_db.records import Entrant, TournamentRecord
     from arena_db.store import Store
 
@@ -209,7 +209,7 @@ class EventView:
     def _add_up(self, basis: Basis) -> SeatCounts:
         """Return the sums up to a basis; a ladder has no end, so no row is kept in memory for them."""
         # Imported here, because it imports NumPy, which would delay other types of tournaments.
-        from arena.schedules.counts import SeatCounts
+        from arena.schedules.seat_counts import SeatCounts
 
         counts = self._counts = self._counts or SeatCounts()
         while (missing := len(self.plan) - counts.num_planned) > 0:

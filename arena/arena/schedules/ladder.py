@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.pairing.sampling import draw_number
 from arena.pairing.schedule import stable_encounter
-from arena.schedules.counts import SeatCounts, fold_of
 from arena.schedules.protocol import Closed, PlannedBatch, Wait
 from arena.schedules.ranking import strengths
+from arena.schedules.seat_counts import SeatCounts, fold_of
 from arena_db.records import PlannedMatch
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlia
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from arena.schedules.counts import SeatCounts
+    from arena.schedules.seat_counts import SeatCounts
     from arena_db.records import PlannedMatch
 
 SeatState: TypeAlias = Literal["playing", "left", "out"]

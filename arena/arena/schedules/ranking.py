@@ -13,7 +13,7 @@ import numpy as np
 from arena.rating.model import LOGITS_PER_ELO
 
 if TYPE_CHECKING:
-    from arena.schedules.counts import FloatArray, FoldSums, IntArray
+    from arena.schedules.seat_counts import FloatArray, FoldSums, IntArray
 
 _PRIOR_SD = 400 * LOGITS_PER_ELO
 """Prior standard deviation of strengths. It hardly matters, because only the order is used."""
