@@ -9,7 +9,7 @@ import msgspec
 from arena.entrants import resolve
 from arena.errors import ConfigError
 from arena.pairing.openings import OpeningPlan, longest_list, make_openings
-from arena.schedules.sprt import SprtSchedule
+from arena.schedules.sprt_schedule import SprtSchedule
 from arena.schedules.sprt_words import parse_sprt, sprt_text
 from arena.shelf.kept import last_other
 from arena_plugins import game_spec

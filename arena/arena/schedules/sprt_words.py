@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError
-from arena.schedules.sprt import SprtTest
+from arena.schedules.sprt_schedule import SprtTest
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:

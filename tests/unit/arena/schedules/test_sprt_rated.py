@@ -9,7 +9,7 @@ import pytest
 from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
 from arena.schedules.protocol import Closed, HasDecided, PlannedBatch, View, Wait
-from arena.schedules.sprt import SprtSchedule, SprtState, SprtTest
+from arena.schedules.sprt_schedule import SprtSchedule, SprtState, SprtTest
 from schedules import SimulatedEvent, play_all
 
 if TYPE_CHECKING:

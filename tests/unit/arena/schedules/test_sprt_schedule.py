@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from arena.errors import ConfigError
 from arena.rating.sprt import bounds, log_likelihood_ratio
 from arena.schedules.protocol import Closed, PlannedBatch, View, Wait
-from arena.schedules.sprt import SprtSchedule, SprtTest, looks
+from arena.schedules.sprt_schedule import SprtSchedule, SprtTest, looks
 from schedules import SimulatedEvent, play_all, play_in_flight
 
 if TYPE_CHECKING:
