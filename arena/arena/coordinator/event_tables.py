@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.results.place_table import PlaceRow
-    from arena.schedules.bracket import Bracket
+    from arena.schedules.bracket_state import Bracket
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
-from arena.schedules.bracket import BracketRules, bracket_of
+from arena.schedules.bracket_state import BracketRules, bracket_of
 from arena.schedules.elimination import double_elimination, single_elimination
 from arena.schedules.encounters import plan_encounters, points_of
 from arena.schedules.protocol import Closed, PlannedBatch, Wait
@@ -14,7 +14,7 @@ from arena.schedules.protocol import Closed, PlannedBatch, Wait
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.schedules.bracket import Bracket, BracketTie
+    from arena.schedules.bracket_state import Bracket, BracketTie
     from arena.schedules.protocol import Next, View
 
 
