@@ -15,7 +15,7 @@ from arena.content.store import read_entered
 from arena.coordinator.config import parse_toml
 from arena.coordinator.kinds import schedule_of
 from arena.coordinator.replan import replan
-from arena.coordinator.rules import contradictions, replay
+from arena.coordinator.rule_checks import contradictions, replay
 from arena.entrants import Competitor
 from arena.errors import ArenaError, PluginError
 from arena.match import match_seed

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.plan import restore_plan
-from arena.coordinator.rules import contradiction, replay
+from arena.coordinator.rule_checks import contradiction, replay
 from arena.errors import ConfigError
 from arena.executor.slots import Slot
 from arena.executor.worker import Ways, make_control, play_job
