@@ -182,7 +182,7 @@ def test_who_cannot_join_or_leave_is_told_why(begin: Begin) -> None:
     with pytest.raises(NotFoundError, match="nobody"):
         withdraw(sitting, "nobody")
     (left,) = withdraw(sitting, "minimax:depth=1")
-    with pytest.raises(ConfigError, match="minimax:depth=1 has left main before"):
+    with pytest.raises(ConfigError, match="minimax:depth=1 has already left main"):
         withdraw(sitting, "minimax:depth=1")
     assert enter(sitting, "minimax:depth=1").seat == left.seat
     begin(config(*TRIO, name="cup"))
