@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arena_db.codec import pack_actions, pack_claims, pack_times, record_hash, same_part, setting_part
 from arena_db.errors import RefusedError
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from arena_db.batch import BatchState, PlannedSeats
     from arena_db.records import MatchRecord
+
+_Openings: TypeAlias = dict[tuple[int, ...], int]
+"""Hashes of openings by their actions."""
 
 
 @dataclass(slots=True, eq=False)
@@ -138,11 +141,7 @@ def _kind(tournament: int, plan: PlannedSeats, record: MatchRecord, versions: Ma
 
 
 def _row(
-    batch: BatchState,
-    plan: PlannedSeats,
-    record: MatchRecord,
-    kind: Kind,
-    openings: dict[tuple[int, ...], int],
+    batch: BatchState, plan: PlannedSeats, record: MatchRecord, kind: Kind, openings: _Openings
 ) -> tuple[Any, ...]:
     """Return the columns of a match after its id, in table order; cache the hash of its opening."""
     number, actions, times, values = record.number, record.actions, record.times_ms, record.values
