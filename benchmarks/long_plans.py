@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from arena.coordinator.kinds import schedule_of
 from arena.coordinator.plan import restore_plan
 from arena.results.addresses import find_event
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.records import NewBatch
 from arena_db.store import Store
 

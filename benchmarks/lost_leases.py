@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from simulated.cup import add_cup, match
 
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import LockedError
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -41,7 +41,7 @@ from dataclasses import replace
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from simulated.cup import match
-from arena_db.backend.lite import database
+from arena_db.backend.sqlite import database
 from arena_db.errors import LeaseLostError, MovedError
 from arena_db.owner import current_owner
 from arena_db.store import Store

@@ -17,8 +17,8 @@ from simulated.driver import driver
 from simulated.images import Disk
 from simulated.recorder import Mark, Op, Recorder, Sync
 
-from arena_db.backend.lite.engine import FileSettings
-from arena_db.backend.lite.opening import prepare
+from arena_db.backend.sqlite.engine import FileSettings
+from arena_db.backend.sqlite.opening import prepare
 from arena_db.errors import DatabaseError
 from arena_db.records import LiveEvent
 from arena_db.store import Store

@@ -11,7 +11,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from arena.schedules.sprt import SprtTest
+from arena.schedules.sprt_schedule import SprtTest
 from sprt_worlds import NUM_OPENINGS, WORLDS, elo_of, measure_estimates, play_pairs, run_tests
 
 ELOS = (0.0, 15.0, 30.0, 60.0, 110.0, 180.0)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from simulated.cup import add_cup, match
 
-from arena_db.backend.lite.engine import find_driver
+from arena_db.backend.sqlite.engine import find_driver
 from arena_db.store import Store
 
 if TYPE_CHECKING:

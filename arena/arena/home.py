@@ -159,7 +159,7 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
         if not faults:
             raise
         raise StoreError(
-            f"{store.place} is damaged: {faults[0]}; `arena db check` tells more, `arena db restore` puts a "
+            f"{store.place} is damaged: {faults[0]}; `arena db check` shows more, `arena db restore` puts a "
             "backup in its place"
         ) from error
 

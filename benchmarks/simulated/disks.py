@@ -12,8 +12,8 @@ from simulated.cup import add_cup, match
 from simulated.driver import driver
 from simulated.failing import Failing
 
-from arena_db.backend.lite import log
-from arena_db.backend.lite.engine import FileSettings
+from arena_db.backend.sqlite import log
+from arena_db.backend.sqlite.engine import FileSettings
 from arena_db.errors import AccessError, DatabaseError, FullError
 from arena_db.store import Store
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from arena_db.backend.lite.engine import Driver
+from arena_db.backend.sqlite.engine import Driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence

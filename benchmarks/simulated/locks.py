@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from simulated.cup import add_cup, match
 
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import LockedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store

@@ -1,4 +1,4 @@
-"""Connections to an open store: who reads, who writes, and what waits beside it for a writer."""
+"""Connections of an open store: reading, writing, and results that wait in files beside a locked store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from arena_db.backend.choice import backend_of
-from arena_db.batch import Facts
+from arena_db.batch import StoreFacts
 from arena_db.errors import LockedError, RefusedError, StoppedError, UnsupportedError
 from arena_db.failures import explain, reading, translated
 from arena_db.fence import pass_fence
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 _PATIENCE_S: Final = 60.0
-"""How long results wait for a server that is away: as long as a lease lasts."""
+"""Seconds for which a write is retried while a server is away: the length of a lease."""
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
 
 _SHORT_MS: Final = 1000
-"""How long a save waits for the lock where results wait for it already."""
+"""Milliseconds a save waits for the lock if results wait in files already."""
 
 
 class _Interest:
-    """Whether a thread still wants an answer; another thread may ask for it."""
+    """Holds the callable that says whether a thread still wants an answer; read from another thread."""
 
     def __init__(self) -> None:
         self.is_wanted: Callable[[], bool] = _always
 
 
 class _Asking(local):
-    """What the present thread wants of its queries: whether still an answer, and of which moment."""
+    """Per-thread state: whether the answers of its queries are still wanted, and the snapshot they read."""
 
     def __init__(self) -> None:
-        self.wish = _Interest()
+        self.interest = _Interest()
         self.moment: Connection | None = None
-        """Of the transaction that all of its queries belong to, in `at_one_moment`."""
+        """The connection whose transaction all queries of the thread share, within `at_one_moment`."""
 
 
 def _always() -> bool:
@@ -60,7 +60,7 @@ class Access:
     """The connections of a store; a context manager that closes them."""
 
     def __init__(self, settings: StoreSettings) -> None:
-        """Take a prepared store; `Store.open` is the way to get one."""
+        """Wrap a store that `prepare` has prepared; callers use `Store.open`."""
         self._settings = settings
         self._backend = backend_of(settings)
         self._engine = self._backend.engine
@@ -69,7 +69,7 @@ class Access:
         self._is_stopped = False
         self._asking = _Asking()
         self._watcher: PoolProxiedConnection | None = None
-        self._facts = Facts()
+        self._facts = StoreFacts()
 
     def __enter__(self) -> Self:
         return self
@@ -78,9 +78,9 @@ class Access:
         self.close()
 
     def close(self) -> None:
-        """End all connections; the last one on a file folds its write-ahead log back into it.
+        """Close all connections; closing the last one on a file checkpoints its write-ahead log.
 
-        A fenced store shares its connections with the store it came from, which ends them.
+        A fenced store shares its connections with the store it came from, which closes them.
         """
         with translated(self.place):
             if self._watcher is not None:
@@ -90,50 +90,50 @@ class Access:
                 self._backend.close()
 
     def interrupt(self) -> None:
-        """End every query of this store, the one that runs and all later ones; may be called from any thread.
+        """Interrupt the running query and all later queries of this store; callable from any thread.
 
-        They raise a StoppedError. A store that is interrupted can only be closed. It has to be open to read
-        only: nothing may be half written.
+        They raise a StoppedError, and the store can only be closed then. It must be open read-only, so that
+        no write is interrupted halfway.
 
         Raises:
             RefusedError: the store is open for writing.
         """
         if not self._settings.read_only:
-            raise RefusedError(f"{self.place} is open for writing, where no query may be interrupted")
+            raise RefusedError(f"{self.place} is open for writing, so its queries cannot be interrupted")
         self._is_stopped = True
         self._backend.interrupt()
 
     @contextmanager
     def while_wanted(self, is_wanted: Callable[[], bool]) -> Generator[None]:
-        """End queries of the present thread once nobody wants their answer, for a `with` block.
+        """Interrupt queries of this thread within a `with` block as soon as their answer is no longer wanted.
 
-        Such a query raises a StoppedError; other threads, and later blocks, go on reading. The store has to
-        be open to read only.
+        Such a query raises a StoppedError; other threads and later blocks are not affected. The store must be
+        open read-only.
 
         Args:
-            is_wanted: called now and then while a query runs, in this thread or another.
+            is_wanted: called now and then while a query runs, from this thread or another.
         """
-        wish = self._asking.wish
-        before, wish.is_wanted = wish.is_wanted, is_wanted
+        interest = self._asking.interest
+        before, interest.is_wanted = interest.is_wanted, is_wanted
         try:
             yield
         finally:
-            wish.is_wanted = before
+            interest.is_wanted = before
 
     def check_readable(self) -> None:
-        """Return if the file of this store still has its name and may be read; takes some microseconds.
+        """Check that the file of this store still has its name and is readable; takes some microseconds.
 
-        An open connection goes on reading a file that was moved or deleted, as if nothing had happened.
+        An open connection can read a file that was moved or deleted without noticing.
 
         Raises:
             MovedError: it was removed, moved or replaced.
-            AccessError: it may no longer be read.
+            AccessError: it is not readable any more.
         """
         self._backend.check_readable()
 
     @property
     def place(self) -> Place:
-        """Where the store lies: a file or a server."""
+        """Location of the store: a file or a server."""
         return self._settings.place
 
     @property
@@ -141,20 +141,20 @@ class Access:
         """The file of the store.
 
         Raises:
-            UnsupportedError: it lies on a server.
+            UnsupportedError: the store is on a server.
         """
         if isinstance(self.place, Path):
             return self.place
-        raise UnsupportedError(f"{self.place} is no file, which this needs; give a file by --db FILE")
+        raise UnsupportedError(f"{self.place} is not a file, and this needs a file; name one with --db FILE")
 
     def data_version(self) -> int:
-        """Return a number that changes when anybody, this store too, has written; cheap enough to poll."""
+        """Return a number that changes with every commit by any process, this one included; cheap to poll."""
         with self._looking() as raw:
             return self._backend.data_version(raw)
 
     @contextmanager
     def _looking(self) -> Generator[Any]:
-        """Give the driver's connection that is held for those who look again and again."""
+        """Yield the driver's connection that is kept open for polling."""
         with self._reading():
             if self._watcher is None:
                 self._watcher = self._backend.watcher()
@@ -163,18 +163,19 @@ class Access:
                 yield raw
             except self._backend.driver_error:
                 if self._spool is None:
-                    # Its server may have been restarted. Given back, it would be asked to end a transaction.
+                    # The server may have restarted. Returned to the pool, the connection would be asked to
+                    # roll back, which fails, so it is closed here.
                     self._watcher = None
                     raw.close()
                 raise
 
     @contextmanager
     def at_one_moment(self) -> Generator[None]:
-        """Read the store as it is at the first query of a `with` block, whoever writes meanwhile.
+        """Let all queries of a `with` block read one snapshot: the store as it is at the first query.
 
-        Counts and sums that are put side by side would differ by the matches that were stored in between.
-        Other threads, and writes of this one, are not part of it; nor is what others wrote seen in it, so
-        a block should not wait for anything.
+        Counts and sums shown side by side would otherwise differ by the matches stored in between. Other
+        threads and writes of this thread are not part of the snapshot. The block cannot see later writes of
+        others, so it should not wait for anything.
         """
         if self._asking.moment is not None:
             yield
@@ -197,11 +198,14 @@ class Access:
             yield connection
 
     def _is_wanted(self) -> Callable[[], bool] | None:
-        """Return what says whether a query of the present thread is still wanted; None where none may end."""
+        """Return a callable that says whether this thread's query is still wanted.
+
+        None if not interruptible.
+        """
         if not self._settings.read_only:
             return None
-        wish = self._asking.wish
-        return lambda: not self._is_stopped and wish.is_wanted()
+        interest = self._asking.interest
+        return lambda: not self._is_stopped and interest.is_wanted()
 
     def _reading(self) -> AbstractContextManager[None]:
         if self._is_stopped:
@@ -217,10 +221,10 @@ class Access:
 
     @contextmanager
     def _write_run(self, tournament: int, settings: StoreSettings | None = None) -> Generator[Connection]:
-        """Write for the run of a tournament: its plan, its state.
+        """Write the plan or state of a tournament, for its run.
 
         Raises:
-            RefusedError: this store is that of the run of another tournament.
+            RefusedError: this is the store of a run of another tournament.
         """
         if self._fence is not None and self._fence.tournament != tournament:
             raise RefusedError(f"a run of tournament {self._fence.tournament} does not write to {tournament}")
@@ -229,16 +233,16 @@ class Access:
 
     @contextmanager
     def _transaction(self, settings: StoreSettings, *, alone: bool = True) -> Generator[Connection]:
-        """Write in one transaction; every write of a store comes through here.
+        """Open a transaction for writing; every write of a store comes through here.
 
-        Where this store is that of a run, the transaction begins with a look whether the run still has its
-        tournament, and after its end the file is compared with the one that was opened: what was committed to
-        a file that is gone must not be told as stored, and what failed may have failed for that.
+        If this is the store of a run, the transaction first checks that the run still holds its tournament.
+        After its end the file is compared with the one that was opened: data committed to a removed file must
+        not be reported as stored, and a failure may have that cause.
 
         Args:
             settings: how long to wait, and whether to sync.
-            alone: what is written concerns more than the tournament of the run; a store of no run is always
-                alone.
+            alone: whether the write concerns more than the tournament of the run; always true for a store
+                that no run has claimed.
 
         Raises:
             LeaseLostError: another process has taken over the tournament.
@@ -252,8 +256,8 @@ class Access:
                         try:
                             pass_fence(connection, fence)
                         except Exception:
-                            # Entered only for what fails: as a `with` around each save it costs more than
-                            # what it guards.
+                            # Translates the error only after a failure: as a `with` around each save,
+                            # `_reading` costs more than the check it wraps.
                             with self._reading():
                                 raise
                     yield connection
@@ -262,7 +266,7 @@ class Access:
                     self._backend.check_place()
 
     def _store_waiting(self, settings: StoreSettings, *, claimed: int | None = None) -> None:
-        """Store what waits beside the store, in a transaction of its own; see `Spool.store`."""
+        """Store the results that wait beside the store, in a transaction of their own; see `Spool.store`."""
         spool = self._spool
         if spool is not None and spool.waiting():
             with translated(self.place):
@@ -271,13 +275,13 @@ class Access:
                 spool.discard(stored)
 
     def _beside(self, write: Callable[[Any], _Result], most_ms: int) -> _Result:
-        """Write by a connection of its own, also beside a store that is open to read only.
+        """Write through a connection of its own; this works with a store that is open read-only, too.
 
         Args:
-            write: makes one quick change by a driver's connection.
-            most_ms: how long to wait for the lock, at most.
+            write: makes one quick change with the driver's connection.
+            most_ms: maximum time to wait for the lock, in milliseconds.
         """
-        # An open connection of this store keeps the other one from folding back the log when it is closed.
+        # An open connection of this store keeps the temporary one from checkpointing the log when it closes.
         self.data_version()
         with translated(self.place):
             try:
@@ -291,10 +295,10 @@ class Access:
         return self._engine.dialect.name
 
     def _patiently(self, write: Callable[[], _Result]) -> _Result:
-        """Try a write again, which may be made twice, until a server takes it.
+        """Retry an idempotent write until a server accepts it.
 
         Raises:
-            LockedError: it was away, or its store locked, for a minute.
+            LockedError: the server was away, or its store locked, for a minute.
         """
         end, pause = monotonic() + _PATIENCE_S, _FIRST_PAUSE_S
         while True:

@@ -1,4 +1,4 @@
-"""The tables of people and programs that may ask a server, and of their tokens."""
+"""The tables of accounts of people and programs that may access a server, and of their tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ accounts = Table(
     sqlite_strict=True,
 )
 
-# Of a token only its SHA-256 is kept: who reads the store cannot use it.
+# Only the SHA-256 of a token is kept: a reader of the store cannot use it.
 tokens = Table(
     "tokens",
     metadata,
@@ -30,14 +30,14 @@ tokens = Table(
     Column("account_id", columns.big(), ForeignKey("accounts.id"), nullable=False),
     columns.blob("sha256"),
     columns.text("role"),
-    # Name of the one bot that it connects; empty for other roles.
+    # Name of the one bot that may connect with it; empty for other roles.
     columns.text("bot"),
     Column("created_at", columns.seconds(), nullable=False),
     Column("expires_at", columns.seconds()),
     Column("revoked_at", columns.seconds()),
-    # The last day it was used on, in days since 1970 (UTC); written once a day, so it is not sealed.
+    # Day of its last use, in days since 1970 (UTC); written once a day, so it is not sealed.
     Column("used_on", Integer),
-    # SHA-256 over the columns above and the account, so that damage to a role or a date is seen.
+    # SHA-256 over the columns above and the account, so that damage to a role or a date is detected.
     columns.blob("content_hash"),
     UniqueConstraint("sha256"),
     columns.length("sha256", 32, 32),

@@ -1,4 +1,4 @@
-"""How judges who did not play see stored matches: grades of their actions, kept beside them."""
+"""Stores judges' analyses of matches, and reads them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _PARTS = 5
-"""What the row of an action consists of; those of versions before scores were kept have three parts."""
+"""Number of fields in the row of an action; rows of versions without scores have three."""
 
 
 def add(connection: Connection, analysis: JudgedMatch) -> None:
-    """Insert an analysis, or put it in place of an older one of the same judge."""
+    """Insert an analysis; it replaces an earlier one by the same judge.
+
+    Raises:
+        RefusedError: there is no such match, or it has another number of actions.
+    """
     query = (
         select(matches.c.actions, tournaments.c.num_actions)
         .join_from(matches, tournaments, tournaments.c.id == matches.c.tournament_id)
@@ -39,9 +43,7 @@ def add(connection: Connection, analysis: JudgedMatch) -> None:
         raise RefusedError(f"there is no match {analysis.match}")
     num = len(unpack_actions(row.actions, row.num_actions))
     if num != len(analysis.plies):
-        raise RefusedError(
-            f"match {analysis.match} has {num} actions, of which {len(analysis.plies)} are judged"
-        )
+        raise RefusedError(f"match {analysis.match} has {num} actions, but {len(analysis.plies)} are judged")
     values = {
         "match_id": analysis.match,
         "name": analysis.name,
@@ -56,7 +58,7 @@ def add(connection: Connection, analysis: JudgedMatch) -> None:
 def find(
     connection: Connection, numbers: Sequence[int], name: str | None
 ) -> dict[int, tuple[JudgedMatch, ...]]:
-    """Return the analyses of matches by id, of those that have any; each match's by name."""
+    """Return the analyses of matches by id, each match's by name; matches without any are absent."""
     found: defaultdict[int, list[JudgedMatch]] = defaultdict(list)
     for start in range(0, len(numbers), CHUNK):
         query = select(analyses).where(analyses.c.match_id.in_(numbers[start : start + CHUNK]))
@@ -73,7 +75,7 @@ def find(
 
 
 def find_many(connection: Connection, numbers: Sequence[int], name: str) -> dict[int, tuple[JudgedPly, ...]]:
-    """Return what one judge said of matches, for ascending ids that lie close together: by one range."""
+    """Return one judge's analyses of matches with neighbouring ascending ids, by one range query."""
     if not numbers:
         return {}
     wanted = frozenset(numbers)
@@ -84,7 +86,7 @@ def find_many(connection: Connection, numbers: Sequence[int], name: str) -> dict
 
 
 def count_mistakes(connection: Connection, numbers: Sequence[int]) -> dict[int, int]:
-    """Return how many mistakes the newest complete analysis of each match found, by id of the match."""
+    """Return the number of mistakes that the newest complete analysis of each match found, by match id."""
     found: dict[int, int] = {}
     for start in range(0, len(numbers), CHUNK):
         query = (
@@ -101,10 +103,10 @@ def count_mistakes(connection: Connection, numbers: Sequence[int]) -> dict[int, 
 
 
 def losses_of(match: int, content: bytes) -> tuple[float | None, ...]:
-    """Return what each action gave away, by a stored analysis; None where the judge did not know.
+    """Return by how much each action lowered the value, by a stored analysis; None if unknown.
 
     Raises:
-        DamagedError: it cannot be read.
+        DamagedError: it cannot be decoded.
     """
     try:
         _, rows = read_rows(content)
@@ -114,7 +116,7 @@ def losses_of(match: int, content: bytes) -> tuple[float | None, ...]:
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
-    """Say which analyses cannot be read, are not as they were stored, or judge no stored match."""
+    """Yield a sentence for each analysis that cannot be decoded, contradicts its digest, or has no match."""
     for row in connection.execution_options(yield_per=1000).execute(select(analyses)):
         try:
             _unpacked(row.match_id, row.content)
@@ -128,7 +130,7 @@ def find_faults(connection: Connection) -> Iterator[str]:
 
 
 def _sealed(analysis: JudgedMatch) -> bytes:
-    """Return the judged actions packed, with a digest behind them that readers of the actions pass over."""
+    """Return an analysis compressed, followed by a digest that readers of the actions skip."""
     rows = [_row(ply) for ply in analysis.plies]
     said: object = {"by": analysis.identity, "plies": rows} if analysis.identity else rows
     packed = zlib.compress(json.dumps(said, separators=(",", ":")).encode())
@@ -136,20 +138,20 @@ def _sealed(analysis: JudgedMatch) -> bytes:
 
 
 def _row(ply: JudgedPly) -> list[object] | None:
-    """Return a judged action as it is packed; one that is not judged yet is None."""
+    """Return a judged action as a JSON row; None if it is pending."""
     if not ply.is_judged:
         return None
     return [ply.value, ply.loss, ply.best, ply.scores, ply.line]
 
 
 def content_for(match: int, name: str, made_at: float, content: bytes) -> bytes:
-    """Return the content of a stored analysis as it is stored for the same match of another store."""
+    """Return the content of a stored analysis for the same match in another store, with a new digest."""
     packed, _ = _parts(content)
     return packed + _digest(match, name, made_at, packed)
 
 
 def _parts(content: bytes) -> tuple[bytes, bytes]:
-    """Return what was packed and the digest behind it, empty where there is none."""
+    """Return the compressed part and the digest after it, empty if there is none."""
     reader = zlib.decompressobj()
     reader.decompress(content)
     digest = reader.unused_data
@@ -185,7 +187,7 @@ def _ply(row: list[Any] | None) -> JudgedPly:
 
 
 def _number(given: object) -> float | None:
-    # Almost all are floats; pages of bots read 100,000 of them.
+    # Almost all are floats, and pages about bots read 100,000 of them.
     if given is None or type(given) is float:
         return given
     return float(str(given))

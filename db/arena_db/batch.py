@@ -1,4 +1,4 @@
-"""What the store already has about matches that are to be saved."""
+"""Reads the rows that saving a batch of matches depends on."""
 
 from __future__ import annotations
 
@@ -21,65 +21,68 @@ if TYPE_CHECKING:
     from arena_db.summing import Key
 
 _GAP: Final = 50
-"""Numbers that are read with their neighbours, though nobody asked for them, cost less than another query."""
+"""Gap between wanted match numbers below which they are read as one range: reading up to 50 extra rows costs
+less than another query."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seat:
+class StoredSeat:
     """A bot in a tournament."""
 
     bot: int
-    """Its id in the store."""
+    """Id of the bot in the store."""
     identity: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """Who is to meet whom in some matches; there is one for each such pair of a batch."""
+class PlannedSeats:
+    """The two entrants of a planned match; one object per pair of a batch."""
 
     first_seat: int
-    """Of the bot that moves first."""
+    """Seat of the bot that moves first."""
     second_seat: int
-    first: Seat
-    second: Seat
+    first: StoredSeat
+    second: StoredSeat
 
 
-class Tournament(NamedTuple):
-    """What never changes of a tournament; seats are only added."""
+class TournamentFacts(NamedTuple):
+    """The unchanging facts of a tournament; seats are only ever added."""
 
     num_actions: int
-    seats: dict[int, Seat]
+    seats: dict[int, StoredSeat]
 
 
 @dataclass(slots=True)
-class Facts:
-    """What was read of a store and never changes: read once for all batches."""
+class StoreFacts:
+    """Facts read from a store that never change, cached for all batches."""
 
-    tournaments: dict[int, Tournament] = field(default_factory=dict[int, Tournament])
+    tournaments: dict[int, TournamentFacts] = field(default_factory=dict[int, TournamentFacts])
     versions: dict[str, int] = field(default_factory=dict[str, int])
-    """Ids of texts that are stored."""
+    """Ids of stored version texts."""
     encounters: dict[Key, int] = field(default_factory=dict["Key", int])
-    """Ids of encounters, for the kept sums."""
+    """Ids of encounters, for the stored sums."""
 
 
 @dataclass(slots=True)
-class Batch:
-    """The present state of one tournament, as far as some matches of it need it."""
+class BatchState:
+    """The present state of one tournament, as far as some of its matches need it."""
 
     tournament: int
     num_actions: int
-    plan: dict[int, Plan] = field(default_factory=dict[int, Plan])
-    """By number."""
+    plan: dict[int, PlannedSeats] = field(default_factory=dict[int, PlannedSeats])
+    """The planned matches by number."""
     done: dict[int, int] = field(default_factory=dict[int, int])
-    """The attempt that is the final result, by number; -1 of one in the store."""
+    """Attempt that is the final result, by match number; -1 if the result was in the store before."""
     stored: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
-    """Number and attempt of what is in the store, and of void attempts that are to be."""
+    """Number and attempt of stored matches, and of void attempts about to be stored."""
     dropped: set[int] = field(default_factory=set[int])
-    """Numbers of matches that are not needed any more."""
+    """Numbers of matches that are no longer needed."""
 
 
-def load(connection: Connection, tournament: int, records: Sequence[MatchRecord], facts: Facts) -> Batch:
-    """Read what matches of one tournament need.
+def load(
+    connection: Connection, tournament: int, records: Sequence[MatchRecord], facts: StoreFacts
+) -> BatchState:
+    """Read the rows that the records of one tournament depend on.
 
     Raises:
         RefusedError: there is no such tournament.
@@ -87,8 +90,8 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
     known = facts.tournaments.get(tournament)
     if known is None:
         known = facts.tournaments[tournament] = _tournament(connection, tournament)
-    plans: dict[tuple[int, int], Plan] = {}
-    batch = Batch(tournament, known.num_actions)
+    plans: dict[tuple[int, int], PlannedSeats] = {}
+    batch = BatchState(tournament, known.num_actions)
     dialect = connection.dialect.name
     for numbers in ranges(record.number for record in records):
         place = (tournament, *numbers)
@@ -97,9 +100,9 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
             plan = plans.get(pair)
             if plan is None:
                 if not known.seats.keys() >= {first, second}:
-                    # Bots have joined since.
+                    # Bots have joined since the seats were read.
                     known = facts.tournaments[tournament] = _tournament(connection, tournament)
-                plan = plans[pair] = Plan(first, second, known.seats[first], known.seats[second])
+                plan = plans[pair] = PlannedSeats(first, second, known.seats[first], known.seats[second])
             batch.plan[number] = plan
             if state == "done":
                 batch.done[number] = -1
@@ -109,7 +112,7 @@ def load(connection: Connection, tournament: int, records: Sequence[MatchRecord]
     return batch
 
 
-def _tournament(connection: Connection, tournament: int) -> Tournament:
+def _tournament(connection: Connection, tournament: int) -> TournamentFacts:
     own = tournaments.c.id == tournament
     num_actions = connection.execute(select(tournaments.c.num_actions).where(own)).scalar()
     if num_actions is None:
@@ -117,11 +120,11 @@ def _tournament(connection: Connection, tournament: int) -> Tournament:
     seats = select(entrants.c.seat, bots.c.id, bots.c.identity)
     seats = seats.join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
     rows = connection.execute(seats.where(entrants.c.tournament_id == tournament))
-    return Tournament(num_actions, {seat: Seat(bot, identity) for seat, bot, identity in rows})
+    return TournamentFacts(num_actions, {seat: StoredSeat(bot, identity) for seat, bot, identity in rows})
 
 
 def ranges(numbers: Iterable[int], gap: int = _GAP) -> Iterator[tuple[int, int]]:
-    """Yield first and last of stretches that cover all numbers, apart by more than a gap."""
+    """Yield the first and last numbers of ranges that cover all numbers; ranges lie more than `gap` apart."""
     ordered = sorted(numbers)
     start = 0
     for index in range(1, len(ordered) + 1):

@@ -1,4 +1,4 @@
-"""Reads matches in the order of a list: any page by its offset, or piece by piece under a filter."""
+"""Reads matches in a sort order: any page by its offset, or piece by piece under a filter."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Browsing(Access):
     """The part of a store that lists matches for people who scroll."""
 
     def match_ids(self, order: Order, *, descending: bool, offset: int, limit: int) -> list[int]:
-        """Return the ids of `limit` matches from an offset on, of all there are."""
+        """Return the ids of `limit` of all matches, from an offset on."""
         column = matches.c[_COLUMNS[order]]
         page = _sorted(select(matches.c.id), column, descending=descending).offset(offset).limit(limit)
         with self._read() as connection:
             return list(connection.scalars(page))
 
     def matches_of(self, ids: Sequence[int]) -> list[StoredMatch]:
-        """Return the matches with these ids, in their order; ids that nobody has are left out."""
+        """Return the matches with these ids, in that order; unknown ids are skipped."""
         with self._read() as connection:
             found = {match.id: match for match in find_matches(connection, ids)}
         return [found[number] for number in ids if number in found]
@@ -50,7 +50,7 @@ class Browsing(Access):
     ) -> list[StoredMatch]:
         """Return matches of a tournament that fit a filter, newest first, from an offset on.
 
-        Skipping costs a step in an index for each match of the offset, and reads none of them.
+        Skipping costs a step in an index per skipped match; no skipped match is read.
         """
         fits = select(matches.c.id).where(matches.c.tournament_id == tournament, *match_conditions(where))
         page = fits.order_by(matches.c.id.desc()).offset(offset).limit(limit)
@@ -61,16 +61,16 @@ class Browsing(Access):
     def search_piece(
         self, where: MatchFilter, order: Order, *, descending: bool, after: OrderPlace | None, num: int
     ) -> Piece:
-        """Look at the next `num` matches of an order, and return those that fit a filter.
+        """Search the next `num` matches of an order, and return those that fit a filter.
 
-        Its time depends on `num` and not on how many matches fit or are stored.
+        The time depends on `num`, not on how many matches fit or are stored.
 
         Args:
             where: the filter.
-            order: in which matches are looked at.
-            descending: whether the newest, latest, longest come first.
+            order: the order in which matches are searched.
+            descending: whether the newest, latest or longest come first.
             after: the end of the piece before; None for the first.
-            num: how many matches, or for the order by number how many numbers.
+            num: number of matches to search; for the order by number, number of ids.
         """
         column = matches.c[_COLUMNS[order]]
         with self._read() as connection:
@@ -99,14 +99,14 @@ def _behind(column: ColumnElement[Any], place: OrderPlace, *, descending: bool) 
     if column is matches.c.id:
         return column < place.id if descending else column > place.id
     own = matches.c.id
-    # The first half alone is what an index can look up.
+    # An index can evaluate only the first half of the condition.
     if descending:
         return and_(column <= place.key, or_(column < place.key, own < place.id))
     return and_(column >= place.key, or_(column > place.key, own > place.id))
 
 
 def _end_of_numbers(first: Any, num: int, *, descending: bool) -> tuple[OrderPlace | None, int]:  # noqa: ANN401 - a row
-    """Return where a piece ends, which has `num` numbers from the first one that somebody has."""
+    """Return the end of a piece of `num` ids from the first existing one, and the number of ids in it."""
     if first is None:
         return None, 0
     end = first.id - num + 1 if descending else first.id + num - 1

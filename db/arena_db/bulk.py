@@ -1,4 +1,4 @@
-"""Reads very many matches by ranges of their numbers, packed as they are stored: what an export needs."""
+"""Reads very many matches by ranges of ids, packed as they are stored, for exports."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _Match = TypeVar("_Match", PackedMatch, StoredMatch)
 
 
 class BulkReading(Access):
-    """The part of a store that reads matches in bulk, those that are stored when it begins.
+    """The part of a store that reads matches in bulk: those that are stored when the reading begins.
 
-    No transaction is open between two lists of matches.
+    No transaction stays open between two lists of matches.
     """
 
     def packed_matches(self, chosen: MatchSelection, *, page: int = 4096) -> Iterator[list[PackedMatch]]:
-        """Yield matches by number, as they are stored, in lists of up to `page`."""
+        """Yield matches by id, packed as they are stored, in lists of up to `page`."""
         return self._pages(chosen, page, _packed_page)
 
     def whole_matches(self, chosen: MatchSelection, *, page: int = 512) -> Iterator[list[StoredMatch]]:
-        """Yield matches by number with all there is about them, in lists of up to `page`."""
+        """Yield complete matches by id, in lists of up to `page`."""
         return self._pages(chosen, page, list_chosen)
 
     def seeded_matches(self, tournament: int, *, page: int = 4096) -> Iterator[list[SeededMatch]]:
-        """Yield the matches of a tournament by their number in the store, in lists of up to `page`."""
+        """Yield the matches of a tournament by id, in lists of up to `page`."""
         columns: list[Any] = [matches.c[name] for name in SeededMatch._fields if name in matches.c]
         is_planned = (planned.c.tournament_id == tournament) & (planned.c.number == matches.c.number)
         query = select(*columns, planned.c.encounter, planned.c.match_no, planned.c.opening)
@@ -60,32 +60,32 @@ class BulkReading(Access):
             last = found[-1].id
 
     def bulk_remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
-        """Do as `remarks` does, for many matches that were stored one after another.
+        """Return remarks as `remarks` does, faster for many matches with neighbouring ids.
 
         Args:
             numbers: ids of matches, ascending.
 
         Raises:
-            DamagedError: what is stored cannot be read.
+            DamagedError: the stored remarks cannot be decoded.
         """
         with self._read() as connection:
             return remarks.find_many(connection, numbers)
 
     def bulk_analyses(self, numbers: Sequence[int], name: str) -> dict[int, tuple[JudgedPly, ...]]:
-        """Return what one judge said of many matches that were stored one after another.
+        """Return one judge's analyses of many matches with neighbouring ids.
 
         Args:
             numbers: ids of matches, ascending.
             name: the judge.
 
         Raises:
-            DamagedError: what is stored cannot be read.
+            DamagedError: a stored analysis cannot be decoded.
         """
         with self._read() as connection:
             return analyses.find_many(connection, numbers, name)
 
     def volumes(self, chosen: MatchSelection) -> list[Volume]:
-        """Return how many matches and actions of each tournament these are."""
+        """Return the numbers of selected matches and of their actions, by tournament."""
         with self._read() as connection:
             conditions = _conditions(connection, chosen)
             sums = select(
@@ -93,7 +93,7 @@ class BulkReading(Access):
                 func.count().label("num_matches"),
                 func.sum(func.length(matches.c.actions)).label("num_bytes"),
             ).where(*conditions)
-            # Without a range of numbers SQLite walks them by tournament: else it sorts them, actions and all.
+            # Without a range of ids SQLite walks an index by tournament; with one it would sort whole rows.
             if chosen.limit is not None:
                 sums = sums.where(matches.c.id.between(*_range(connection, chosen, conditions)))
             counts = connection.execute(sums.group_by(matches.c.tournament_id)).all()
@@ -134,7 +134,7 @@ def _conditions(connection: Connection, chosen: MatchSelection) -> list[ColumnEl
     if chosen.terminations:
         conditions.append(or_(*(matches.c.termination == kind for kind in chosen.terminations)))
     if chosen.where.tournament is not None and not is_wild(chosen.where.tournament):
-        # By its id it is a range of an index, else a look at every match.
+        # By id this is a range of an index; by name it would scan every match.
         own = select(tournaments.c.id).where(*tournament_conditions(chosen.where))
         conditions.append(matches.c.tournament_id == (connection.scalar(own) or 0))
     return conditions
@@ -143,7 +143,7 @@ def _conditions(connection: Connection, chosen: MatchSelection) -> list[ColumnEl
 def _range(
     connection: Connection, chosen: MatchSelection, conditions: Sequence[ColumnElement[bool]]
 ) -> tuple[int, int]:
-    """Return the first and the last number to look at."""
+    """Return the first and the last id to read."""
     last = connection.scalar(select(func.max(matches.c.id))) or 0
     if chosen.limit is None:
         return 1, last
@@ -157,10 +157,10 @@ def _packed_page(
 ) -> list[PackedMatch]:
     columns: list[Any] = [getattr(matches.c, name) for name in _COLUMNS]
     statement = select(*columns).where(*conditions).order_by(matches.c.id).limit(limit)
-    # A driver's tuples: a row of SQLAlchemy costs as much as all the rest of reading it.
+    # Plain tuples of the driver: SQLAlchemy's rows cost as much as all the rest of the reading.
     text, values = driver_text_with_values(statement, connection.dialect.name)
     found = connection.exec_driver_sql(text, values).all()
-    # As `_make` does, but without its call and its look at the length, which cost more than the tuple.
+    # Same as `_make` without its call and its check of the length, which cost more than the tuple.
     make = partial(tuple.__new__, PackedMatch)  # pyright: ignore[reportUnknownMemberType] # tuples of anything
     return list(map(make, found))
 

@@ -1,6 +1,6 @@
-"""What people call a bot: its name, spec or label, with its version, or with digits of its identity.
+"""Parses the ways to name a bot: name, spec or label, with its version or with digits of its identity.
 
-Tables and screens print these forms, and each of them can be typed back where a bot is asked for.
+Tables and screens print these forms, and each of them can be typed wherever a bot is asked for.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MARK = "~"
-"""Stands before digits of an identity."""
+"""Separates a name from digits of an identity."""
 LEAST_DIGITS = 4
-"""Digits of an identity that name a bot, at least."""
+"""Minimum number of digits of an identity that name a bot."""
 _WITH_DIGITS = re.compile(rf"(.*){MARK}([0-9a-fA-F]{{{LEAST_DIGITS},64}})", re.DOTALL)
 _WITH_VERSION = re.compile(r"([^:@]+)@([^:]+)(:.*)?", re.DOTALL)
 
 
 class NameParts(NamedTuple):
-    """What was typed for a bot, in the one way or the other in which it can be read."""
+    """The possible readings of what was typed for a bot."""
 
     text: str
-    """As it was typed; may be a pattern."""
+    """The text as typed; may be a pattern."""
     beginning: str = ""
-    """What stands before the digits: a name, spec or label of the bot begins like this."""
+    """The part before the digits: a name, spec or label of the bot begins with it."""
     digits: str = ""
-    """The identity begins with these, small letters; empty where there are none."""
+    """The identity begins with these lower-case digits; empty if there are none."""
     unversioned: str = ""
-    """The text without its version; empty where it has none."""
+    """The text without its version; empty if it has none."""
     version: str = ""
 
 
 def read_called(text: str) -> NameParts:
-    """Read `mcts`, `mcts:playouts=20`, `mcts@0.1.0:playouts=20`, `mcts:playouts=20~7f3a9c`, `~7f3a9c`."""
+    """Parse `mcts`, `mcts:playouts=20`, `mcts@0.1.0:playouts=20`, `mcts:playouts=20~7f3a9c`, `~7f3a9c`."""
     by_digits, by_version = _WITH_DIGITS.fullmatch(text), _WITH_VERSION.fullmatch(text)
     return NameParts(
         text,
@@ -48,13 +48,13 @@ def read_called(text: str) -> NameParts:
 
 
 def is_called(wanted: str, texts: Iterable[str], *, version: str, identity: str) -> bool:
-    """Return whether a bot is one that is wanted; `arena_db.filters.is_named` is the same in SQL.
+    """Return whether a bot matches what was typed; `arena_db.filters.is_named` is the same in SQL.
 
     Args:
-        wanted: as it was typed.
+        wanted: the text as typed.
         texts: name, spec and labels of the bot.
-        version: of the bot.
-        identity: of the bot, hex digits.
+        version: version of the bot.
+        identity: identity of the bot, hex digits.
     """
     called, known = read_called(wanted), list(texts)
     if any(is_like(text, wanted) for text in known):

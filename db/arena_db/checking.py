@@ -1,4 +1,4 @@
-"""Looks for everything in a store that contradicts itself."""
+"""Runs all checks of a store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from arena_db import (
     sum_faults,
     tokens,
 )
-from arena_db.backend import sound
+from arena_db.backend import integrity
 from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
 from arena_db.models import tallies
@@ -36,25 +36,25 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _MOST_NAMED: Final = 20
-"""Faulty rows of one kind that are named."""
+"""Maximum number of faults reported by one check."""
 
 
 def find_faults(connection: Connection, *, quick: bool) -> list[str]:
-    """Return one sentence per fault; the quick check leaves out what reads every match.
+    """Return one sentence per fault; a quick check leaves out the checks that read every match.
 
-    Where the schema is not ours the rest is not looked at: a check of SQLite evaluates the rules in it.
+    If the schema is not arena's, nothing else is checked: SQLite's own check would evaluate its rules.
     """
     if differences := _schema(connection):
         return differences
     looks = [
-        sound.find_faults(connection, quick=quick),
+        integrity.find_faults(connection, quick=quick),
         plan_faults.wrong_counts(connection),
     ]
     reading = match_faults.MatchReading()
     if not quick:
         looks += [
             _rules(connection),
-            sound.find_loose_references(connection, _MOST_NAMED),
+            integrity.find_loose_references(connection, _MOST_NAMED),
             seals.find_faults(connection),
             plan_faults.wrong_plans(connection),
             reading.find_faults(connection),
@@ -73,9 +73,9 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
 
 @contextmanager
 def _uncollected() -> Generator[None]:
-    """Keep Python from looking for cycles of garbage.
+    """Disable Python's cyclic garbage collector for a `with` block.
 
-    A check makes millions of rows, none of them in a cycle; looking for cycles takes a sixth of its time.
+    A check creates millions of rows, none of them in a cycle; collection would take a sixth of its time.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -87,9 +87,9 @@ def _uncollected() -> Generator[None]:
 
 
 def find_run_faults(connection: Connection, tournament: int) -> list[str]:
-    """Return what would make a run of a tournament play or store the wrong thing, without reading its past.
+    """Return faults that would make a run play or store the wrong thing, without reading its past.
 
-    That is the schema, the fields and bots of the tournament, and its plan as far as it is to be played.
+    These are faults of the schema, of the tournament's fields and bots, and of the unplayed part of its plan.
     """
     if differences := _schema(connection):
         return differences
@@ -101,21 +101,21 @@ def _schema(connection: Connection) -> list[str]:
 
 
 def _differences(connection: Connection) -> Iterator[str]:
-    for key, told in sound.find_differing(connection):
-        yield f"{told}; `arena db repair` makes it anew" if mending.is_mendable(*key) else told
+    for key, told in integrity.find_differing(connection):
+        yield f"{told}; `arena db repair` rebuilds it" if mending.is_mendable(*key) else told
 
 
 def _survived(faults: Iterator[str], connection: Connection) -> Iterator[str]:
-    """Yield faults; what keeps a look from going on is one of them."""
+    """Yield faults; an error that ends a check is yielded as one of them."""
     try:
         yield from faults
     except DatabaseError as error:
         yield str(error)
-    except (DBAPIError, sound.driver_error(connection)) as error:
-        database = "SQLite" if sound.is_file(connection) else "PostgreSQL"
+    except (DBAPIError, integrity.driver_error(connection)) as error:
+        database = "SQLite" if integrity.is_file(connection) else "PostgreSQL"
         yield f"{database} finds: {error.orig if isinstance(error, DBAPIError) else error}"
-        if not sound.is_file(connection):
-            # It answers nothing more in this transaction.
+        if not integrity.is_file(connection):
+            # PostgreSQL runs no further query in a transaction that has failed.
             connection.rollback()
     except ODD as error:
         yield f"a damaged row cannot be read ({type(error).__name__}: {error})"
@@ -129,9 +129,9 @@ def _cut(faults: Iterator[str]) -> list[str]:
 
 
 def _rules(connection: Connection) -> Iterator[str]:
-    """Ask for rows that break a rule of their table.
+    """Yield a sentence for each rule of a table that some rows break.
 
-    A connection that only reads does not know the rules: SQLite leaves them out of its own check, then.
+    SQLite's own check leaves the rules out on a read-only connection.
     """
     for table in metadata.sorted_tables:
         rules = [rule for rule in table.constraints if isinstance(rule, CheckConstraint)]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _Now(GenericFunction[float]):
-    """The clock of the database, not of the transaction."""
+    """SQL function: the clock of the database at this moment, not at the start of the transaction."""
 
     type: Double[float] = Double()
     inherit_cache = True
@@ -21,7 +21,7 @@ class _Now(GenericFunction[float]):
 
 @compiles(_Now)
 def _of_sqlite(*_: object, **__: object) -> str:
-    # `unixepoch('subsec')` came with SQLite 3.42.
+    # `unixepoch('subsec')` needs SQLite 3.42; 2440587.5 is the Julian date of the Unix epoch.
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
@@ -31,5 +31,5 @@ def _of_postgresql(*_: object, **__: object) -> str:
 
 
 def now() -> ColumnElement[float]:
-    """Return the clock of the database, in UTC seconds."""
+    """Return the SQL expression for the clock of the database, in UTC seconds."""
     return _Now()

@@ -1,7 +1,7 @@
-"""Packs what a match is made of into bytes, and hashes the whole record.
+"""Packs the parts of a match into bytes, and hashes the whole record.
 
-What goes into the store is a `bytearray`: the drivers of SQLite take that as it is, while for each `bytes`
-they look for an adapter first, which costs more than all the rest of a row.
+Packed values are `bytearray`s: SQLite's driver binds them directly, while for each `bytes` it first looks for
+an adapter, which costs more than all the rest of a row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WIDE: Final = 256
-"""With more actions than this one takes two bytes."""
+"""Games with more actions than this use two bytes per action."""
 
 _TIME_FORMATS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
@@ -27,7 +27,7 @@ _NAN: Final = math.nan
 _SAME: Final = struct.Struct("<5q6I")
 """Five numbers and the lengths of six texts, in characters."""
 _OWN: Final = struct.Struct("<7qd6I")
-"""Seven numbers, the start, the lengths of two texts and of four blobs."""
+"""Seven numbers, the starting time, the lengths of two texts and of four blobs."""
 _SETTING: Final = struct.Struct("<2d3I")
 """Two times, NaN for none, and the lengths of three texts."""
 
@@ -53,18 +53,18 @@ def pack_actions(actions: Sequence[int], num_actions: int) -> bytearray:
 
 
 def unpack_actions(blob: bytes, num_actions: int) -> tuple[int, ...]:
-    """Return the actions that were packed for a game of `num_actions`."""
+    """Return the actions packed by `pack_actions` for a game of `num_actions`."""
     return tuple(blob) if num_actions <= _WIDE else struct.unpack(f"<{len(blob) // 2}H", blob)
 
 
 def pack_times(times_ms: Sequence[int]) -> bytearray:
-    """Return the width of a number in bytes, then the numbers, little-endian; nothing where all are 0.
+    """Return the width of a number in bytes, then the numbers, little-endian; empty if all are 0.
 
     Raises:
         RefusedError: a time is negative or takes more than eight bytes.
     """
     try:
-        # Most matches are quick, and this is the quickest way to see it.
+        # Most times fit in one byte each; trying it is the fastest test.
         packed = bytearray(times_ms)
     except ValueError:
         pass
@@ -82,12 +82,12 @@ def pack_times(times_ms: Sequence[int]) -> bytearray:
 
 
 def unpack_times(blob: bytes, num: int) -> tuple[int, ...]:
-    """Return the `num` times that were packed."""
+    """Return the `num` times packed by `pack_times`, in milliseconds."""
     return struct.unpack_from(f"<{num}{_TIME_FORMATS[blob[0]]}", blob, 1) if blob else (0,) * num
 
 
 def pack_claims(claims: Sequence[float | None]) -> bytearray:
-    """Return little-endian four-byte floats, NaN where nothing was claimed; nothing where nothing ever was.
+    """Return little-endian four-byte floats, NaN for no claim; empty if there is no claim at all.
 
     Raises:
         RefusedError: a claim is not in [-1, 1].
@@ -95,7 +95,7 @@ def pack_claims(claims: Sequence[float | None]) -> bytearray:
     if claims.count(None) == len(claims):
         return bytearray()
     given = [claim for claim in claims if claim is not None]
-    # With a NaN among them the least and the greatest mean nothing, but the sum is one, too.
+    # A NaN makes min and max meaningless, but it also makes the sum NaN.
     if not (min(given) >= -1 and max(given) <= 1) or math.isnan(sum(given)):
         raise RefusedError(f"a claimed value is not in [-1, 1]: {given}")
     values = given if len(given) == len(claims) else [_NAN if claim is None else claim for claim in claims]
@@ -103,14 +103,14 @@ def pack_claims(claims: Sequence[float | None]) -> bytearray:
 
 
 def unpack_claims(blob: bytes, num: int) -> tuple[float | None, ...]:
-    """Return the `num` claims that were packed, rounded to four-byte floats."""
+    """Return the `num` claims packed by `pack_claims`, rounded to four-byte floats."""
     if not blob:
         return (None,) * num
     return tuple(None if math.isnan(claim) else claim for claim in struct.unpack(f"<{num}f", blob))
 
 
 def same_part(numbers: tuple[int, ...], texts: tuple[str, ...]) -> bytes:
-    """Return the part of a record that it shares with many others.
+    """Return the hashed part of a record that it shares with many others.
 
     Args:
         numbers: tournament, seats of both bots, rated, is_final.
@@ -120,7 +120,7 @@ def same_part(numbers: tuple[int, ...], texts: tuple[str, ...]) -> bytes:
 
 
 def setting_part(idle_cpu_ms: tuple[float | None, float | None], texts: tuple[str | None, ...]) -> bytes:
-    """Return the bytes of the columns that matches stored before revision 0005 lack; nothing if all are NULL.
+    """Return the bytes of the columns that matches stored before revision 0005 lack; empty if all are NULL.
 
     A record without these facts keeps the hash that older versions computed.
 
@@ -144,16 +144,17 @@ def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no ob
     blobs: tuple[bytes | bytearray, bytes | bytearray, bytes | bytearray, bytes | bytearray],
     setting: bytes = b"",
 ) -> bytes:
-    """Return the SHA-256 of a match: numbers, lengths, texts and blobs, all of what is stored of it.
+    """Return the SHA-256 of a match over everything stored of it: numbers, lengths, texts and blobs.
 
     Args:
-        same: what `same_part` gives.
-        numbers: number, attempt, num_opening, seed_first, seed_second, duration_ms, bytes of `same`.
+        same: result of `same_part`.
+        numbers: number, attempt, num_opening, seed_first, seed_second, duration_ms, length of `same` in
+            bytes.
         started_at: in UTC seconds.
         reason: how it ended.
         fault: the evidence.
         blobs: actions, times, claims, match hash.
-        setting: what `setting_part` gives.
+        setting: result of `setting_part`.
 
     Raises:
         RefusedError: a number takes more than eight bytes.

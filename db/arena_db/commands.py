@@ -1,4 +1,4 @@
-"""What people ask of whoever runs a tournament, and what they are answered."""
+"""Commands that are sent to the process that runs a tournament, and their answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ask(raw: Any, dialect: str, tournament: int, kind: str, payload: str) -> int:  # noqa: ANN401 - a driver's connection
-    """Leave a command by a connection of the driver, in a transaction of its own; return its id."""
+    """Insert a command through a driver's connection, in a transaction of its own; return its id."""
     text, usual = _ask_text(dialect)
     values = values_in_order(usual, tournament_id=tournament, kind=kind, payload=payload)
     ((command,),) = raw.execute(text, values).fetchall()
@@ -32,29 +32,29 @@ def _ask_text(dialect: str) -> tuple[str, dict[str, Any]]:
 
 
 def is_waiting(connection: Connection, tournament: int) -> bool:
-    """Return whether a command waits to be taken."""
+    """Return whether a command of the tournament has not been taken yet."""
     return connection.execute(select(commands.c.id).where(_waiting(tournament)).limit(1)).first() is not None
 
 
 def take(connection: Connection, tournament: int) -> list[CommandRecord]:
-    """Return the commands that wait, oldest first, and mark them as taken."""
+    """Return the commands that have not been taken yet, oldest first, and mark them as taken."""
     taken = update(commands).where(_waiting(tournament)).values(taken_at=now()).returning(commands)
     return sorted(map(_command, connection.execute(taken)), key=lambda command: command.id)
 
 
 def answer(connection: Connection, command: int, text: str) -> None:
-    """Keep the answer to a command.
+    """Store the answer to a command.
 
     Raises:
-        RefusedError: there is no such command, or it was answered.
+        RefusedError: there is no such command, or it has an answer already.
     """
     own = (commands.c.id == command) & commands.c.answered_at.is_(None)
     if not connection.execute(update(commands).where(own).values(answered_at=now(), answer=text)).rowcount:
-        raise RefusedError(f"there is no command {command} that waits for an answer")
+        raise RefusedError(f"command {command} does not exist or has been answered already")
 
 
 def find(connection: Connection, command: int) -> CommandRecord | None:
-    """Return the command with this id."""
+    """Return the command with this id; None if there is none."""
     row = connection.execute(select(commands).where(commands.c.id == command)).first()
     return None if row is None else _command(row)
 

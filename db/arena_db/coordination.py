@@ -1,4 +1,4 @@
-"""Who runs a tournament: one owner at a time."""
+"""Leases of tournaments: one owner runs a tournament at a time."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 def find(connection: Connection, tournament: int) -> LeaseRecord | None:
-    """Return the lease of a tournament, where somebody has it."""
+    """Return the lease of a tournament; None if nobody holds it."""
     return next((holder.lease for holder in _holders(connection, tournament)), None)
 
 
 def claim(
     connection: Connection, tournament: int, owner: Owner, expires_s: float, *, take_over: bool = False
 ) -> int:
-    """Take the lease if it is free, of this owner, of a process that has ended, or expired.
+    """Claim the lease if it is free, expired, held by this owner or by a process that has ended.
 
-    A process of this machine that lives keeps it, whatever the clock says: clocks are set, machines sleep.
-    Only a take-over, which somebody asks for, gets it from one that is silent. A new owner begins anew:
-    nothing is being played, whatever was told of it.
+    A living process of this machine keeps it even after it expired: clocks are set, machines sleep. Only a
+    requested take-over replaces a living owner that has been silent. A new owner starts without live events:
+    no match is running, whatever events an earlier owner published.
 
     Returns:
-        The epoch of the lease, higher than that of any claim before; 0 where another owner keeps it.
+        The epoch of the lease, higher than that of any claim before; 0 if another owner keeps it.
     """
     holder = next(iter(_holders(connection, tournament)), None)
     if holder is not None and not _gives_way(holder.lease, owner, take_over=take_over):
@@ -43,12 +43,14 @@ def claim(
     taken = (
         update(leases)
         .where(leases.c.tournament_id == tournament)
+        # The higher epoch fences off every earlier claim: its next transaction fails.
         .values(**asdict(owner), epoch=leases.c.epoch + 1, beat_at=now(), expires_at=now() + expires_s)
         .returning(leases.c.epoch)
     )
     epoch = connection.execute(taken).scalar()
     if epoch is None:
         return 0
+    # Events of another owner describe matches that are no longer running.
     if holder is None or holder.lease.owner.uuid != owner.uuid:
         live.forget(connection, tournament)
     live.make_room(connection)
@@ -65,7 +67,7 @@ def last_claim(connection: Connection, owner: Owner) -> int | None:
 
 
 def is_left(connection: Connection, tournament: int, owner: Owner, *, take_over: bool = False) -> bool:
-    """Return whether another held the lease, did not give it back, and a claim would get it."""
+    """Return whether another owner holds the lease without having released it, and a claim would get it."""
     return any(
         holder.lease.owner.uuid != owner.uuid and _gives_way(holder.lease, owner, take_over=take_over)
         for holder in _holders(connection, tournament)
@@ -73,29 +75,29 @@ def is_left(connection: Connection, tournament: int, owner: Owner, *, take_over:
 
 
 def held_by_living(connection: Connection) -> str | None:
-    """Return the name of a tournament that is being run, as far as anybody can tell."""
+    """Return the name of a tournament that is being run, as far as is known; None if there is none."""
     return next((holder.tournament for holder in _holders(connection, None) if holder.lease.is_alive), None)
 
 
 def release(connection: Connection, fence: Fence) -> None:
-    """Free the lease of a claim, unless another one was made after it."""
+    """Release the lease of a claim, unless another claim was made after it."""
     held = (leases.c.tournament_id == fence.tournament) & (leases.c.epoch == fence.epoch)
     connection.execute(update(leases).where(held).values(uuid="", expires_at=0.0))
 
 
 class _Holder(NamedTuple):
     tournament: str
-    """Its name."""
+    """Name of the tournament."""
     lease: LeaseRecord
 
 
 def _gives_way(lease: LeaseRecord, owner: Owner, *, take_over: bool) -> bool:
-    """Return whether the holder of a lease loses it to an owner who claims it."""
+    """Return whether a claim by an owner replaces the holder of a lease."""
     return lease.owner.uuid == owner.uuid or not lease.is_alive or (take_over and lease.is_silent)
 
 
 def _holders(connection: Connection, tournament: int | None) -> list[_Holder]:
-    """Return who has the lease of a tournament, or of any."""
+    """Return the holder of a tournament's lease, or the holders of all leases."""
     conditions = [] if tournament is None else [leases.c.tournament_id == tournament]
     rows = connection.execute(
         select(
@@ -115,9 +117,10 @@ def _holders(connection: Connection, tournament: int | None) -> list[_Holder]:
             owner=owner,
             epoch=row.epoch,
             beat_at=row.beat_at,
-            # A clock that was set back makes nobody silent.
+            # If the clock was set back, the difference is negative; no owner counts as silent for that.
             silent_s=max(0.0, row.silent_s),
             expires_at=row.expires_at,
+            # For a process of another machine only the expiry of its lease is known.
             is_alive=not row.is_expired if lives is None else lives,
         )
         holders.append(_Holder(row.name, lease))

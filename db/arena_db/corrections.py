@@ -1,6 +1,6 @@
-"""The tables of what people change in a tournament: who joins or leaves, which matches are void.
+"""The tables of changes to a tournament: bots that join or leave, matches that become void.
 
-`changes` is append-only: what was decided, by whom and why, stays readable when it is taken back.
+`changes` is append-only: a change, its author and its reason stay readable after it is undone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from arena_db.naming import metadata
 
 CHANGE_KINDS: Final = ("void", "unvoid", "join", "leave", "disqualify", "archive", "unarchive")
 MOST_REASON: Final = 4096
-"""Characters of a reason."""
+"""Maximum number of characters of a reason."""
 
 changes = Table(
     "changes",
@@ -22,7 +22,7 @@ changes = Table(
     Column("id", columns.big(), primary_key=True),
     Column("tournament_id", columns.big(), ForeignKey("tournaments.id"), nullable=False),
     columns.text("kind"),
-    # In words: which matches or which bot; rows that name them point here.
+    # Text: which matches or which bot; rows about them refer to this one.
     columns.text("subject"),
     columns.text("reason"),
     columns.text("who"),
@@ -33,12 +33,12 @@ changes = Table(
     columns.length("reason", 0, MOST_REASON),
     columns.length("who", 1, 512),
     sqlite_strict=True,
-    # A number is never given twice, though tournaments are removed: a schedule says how many changes it saw.
+    # An id is never reused, even after tournaments were removed: batches record how many changes they saw.
     sqlite_autoincrement=True,
 )
 
-# A match is void while a row of it has no `undone_change`. Rows stay when that is set, so it is known of
-# every earlier moment which matches were void then.
+# A match is void while one of its rows has no `undone_change`. Rows are kept when it is set, so it is known
+# for every earlier moment which matches were void.
 voids = Table(
     "voids",
     metadata,
@@ -51,7 +51,7 @@ voids = Table(
 )
 columns.partial_index("uq_voids_present", voids.c.match_id, unique=True, where=text("undone_change IS NULL"))
 
-# Tournaments that came from another store by a merge: they are played there.
+# Tournaments merged from another store, which plays them.
 origins = Table(
     "origins",
     metadata,
@@ -70,8 +70,8 @@ removals = Table(
     columns.text("uid"),
     columns.text("name"),
     columns.text("file"),
-    # The id it had, and the highest id of a match that the store had given until then: no id is given twice,
-    # for open stores and viewers remember what they belong to.
+    # The id it had, and the highest id of a match assigned until then. No id is ever reused, because open
+    # stores and viewers remember ids.
     Column("tournament_id", columns.big(), nullable=False),
     Column("last_match", columns.big(), nullable=False),
     columns.text("who"),

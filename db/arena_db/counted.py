@@ -1,4 +1,4 @@
-"""Reads the matches that ratings count, as they were stored, each with the other one of its pair."""
+"""Reads the matches that ratings count in the order of storing, each with the other one of its pair."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 HALF_POINTS: Final = {"first": 2, "draw": 1, "second": 0}
-"""Of the bot that moved first."""
+"""Half points of the bot that moved first, by outcome."""
 CHUNK: Final = 512
-"""Rows of one statement."""
+"""Number of rows per statement."""
 
 _Item = TypeVar("_Item")
 _Place: TypeAlias = tuple[int, int, int]
 """Tournament, encounter of its plan, and number within that encounter."""
 
 
-class Counted(NamedTuple):
-    """A match with a result that is final and rated."""
+class CountedMatch(NamedTuple):
+    """A final, rated match with a result."""
 
     tournament: int
-    """Its id."""
+    """Id of the tournament."""
     first_seat: int
-    """Of the bot that moved first."""
+    """Seat of the bot that moved first."""
     second_seat: int
     first_bot: int
-    """Its id."""
+    """Id of the bot that moved first."""
     second_bot: int
     outcome: str
     opening_hash: int
     match_hash: bytes
     encounter: int
-    """Of the plan."""
+    """Index of the encounter in the plan."""
     match_no: int
-    """Within the encounter; 2 k and 2 k + 1 are a pair."""
+    """Index within the encounter; 2 k and 2 k + 1 are a pair."""
     id: int
-    """Of the match."""
+    """Id of the match."""
 
 
 def read_counted(
@@ -53,25 +53,25 @@ def read_counted(
     last: int,
     tournament: int | None = None,
     bots: tuple[int, int] | None = None,
-) -> list[tuple[Counted, Counted | None]]:
+) -> list[tuple[CountedMatch, CountedMatch | None]]:
     """Return the matches that count among those with ids in `[first, last]`, by id.
 
     Args:
-        connection: it only reads.
+        connection: only read from.
         first: lowest id.
         last: highest id.
         tournament: id of the only tournament; None for all.
         bots: ids of the two bots that met; None for any.
 
     Returns:
-        Each match with the other one of its pair, or None where that is not counted or has a higher id.
+        Each match with the other one of its pair, or None if that is not counted or has a higher id.
     """
     rows = read_range(connection, first, last, tournament, bots)
     here = {(row[0], row[8], row[9]): row for row in rows}
     wanted = [place for number, encounter, no in here if (place := (number, encounter, no ^ 1)) not in here]
     earlier = _read_earlier(connection, wanted, first)
-    seen: dict[_Place, Counted] = {}
-    pairs: list[tuple[Counted, Counted | None]] = []
+    seen: dict[_Place, CountedMatch] = {}
+    pairs: list[tuple[CountedMatch, CountedMatch | None]] = []
     for row in rows:
         number, encounter, no = row[0], row[8], row[9]
         other = (number, encounter, no ^ 1)
@@ -86,7 +86,7 @@ def read_range(
     last: int,
     tournament: int | None = None,
     bots: tuple[int, int] | None = None,
-) -> list[Counted]:
+) -> list[CountedMatch]:
     """Return the matches of `read_counted` alone, without the others of their pairs."""
     own, values = "", [first, last]
     if tournament is not None:
@@ -96,8 +96,8 @@ def read_range(
         own += _BETWEEN
         values += [*bots, first, last, *reversed(bots), first, last]
     query = _range_text(connection.dialect.name, own)
-    # All at once: one row after another costs SQLAlchemy three times as much.
-    return [Counted(*row) for row in connection.exec_driver_sql(query, tuple(values)).all()]
+    # All at once: fetching row by row costs three times as much in SQLAlchemy.
+    return [CountedMatch(*row) for row in connection.exec_driver_sql(query, tuple(values)).all()]
 
 
 def parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
@@ -107,9 +107,10 @@ def parts(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
 
 
 def padded(keys: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], int]:
-    """Return the values of keys in a row and how many keys they are, filled up with -1: that fits nothing.
+    """Return the values of keys in one sequence, and the number of keys.
 
-    Their number is a power of two: to make a statement for each number would take a millisecond.
+    They are padded with -1, which matches nothing. The number is rounded up to a power of two, so that few
+    statements are compiled; each takes a millisecond.
     """
     num = 1 << (len(keys) - 1).bit_length()
     return (*chain.from_iterable(keys), *(-1,) * (len(keys[0]) * (num - len(keys)))), num
@@ -118,20 +119,22 @@ def padded(keys: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], int]:
 def wanted_text(columns: int, num: int) -> str:
     """Return a table `wanted` of `num` rows of placeholders, with columns `column1`, `column2` and so on.
 
-    A join with it and not `(a, b) IN (VALUES …)`, for which SQLite walks through the whole other table.
+    Joined rather than used in `(a, b) IN (VALUES …)`, for which SQLite scans the whole other table.
     """
     rows = (", ".join(f":v{row}_{column}" for column in range(columns)) for row in range(num))
     return f"(VALUES {', '.join(f'({row})' for row in rows)}) AS wanted"
 
 
-def _read_earlier(connection: Connection, places: Sequence[_Place], before: int) -> dict[_Place, Counted]:
-    """Return the matches at these places of a plan that count and have an id below `before`."""
-    found: dict[_Place, Counted] = {}
+def _read_earlier(
+    connection: Connection, places: Sequence[_Place], before: int
+) -> dict[_Place, CountedMatch]:
+    """Return the counted matches at these places of a plan with ids below `before`."""
+    found: dict[_Place, CountedMatch] = {}
     for chunk in parts(places):
         values, num = padded(chunk)
         query = _earlier_text(connection.dialect.name, num)
         for row in connection.exec_driver_sql(query, (*values, before)):
-            match = Counted(*row)
+            match = CountedMatch(*row)
             found[match.tournament, match.encounter, match.match_no] = match
     return found
 
@@ -140,20 +143,20 @@ _OUTCOMES: Final = ", ".join(f"'{outcome}'" for outcome in HALF_POINTS)
 IS_VOID: Final = (
     "EXISTS (SELECT 1 FROM voids WHERE voids.match_id = matches.id AND voids.undone_change IS NULL)"
 )
-"""The condition for a match to be void: somebody took it out of all tables."""
+"""SQL condition for a match to be void."""
 COUNTS: Final = (
     f"matches.rated = 1 AND matches.is_final = 1 AND matches.outcome IN ({_OUTCOMES}) AND NOT {IS_VOID}"
 )
-"""The condition for a match to count in ratings."""
+"""SQL condition for a match to count in ratings."""
 _SIDE: Final = (
     "SELECT met.id FROM matches AS met WHERE met.first_bot = :{0}_first AND met.second_bot = :{0}_second "
     "AND met.id BETWEEN :{0}_from AND :{0}_to"
 )
 _BETWEEN: Final = f" AND matches.id IN ({_SIDE.format('one')} UNION ALL {_SIDE.format('other')})"
-"""Two searches in the index of the first bot: an OR would read every match of the range."""
+"""Two index searches, one per side: an OR would read every match of the range."""
 _COLUMNS: Final = ", ".join(
     f"{'planned' if name in {'encounter', 'match_no'} else 'matches'}.{name}"
-    for name in ("tournament_id", *Counted._fields[1:])
+    for name in ("tournament_id", *CountedMatch._fields[1:])
 )
 
 

@@ -1,4 +1,4 @@
-"""Statements as the driver of a database takes them, made once and run with tuples by the thousand."""
+"""Statements as SQL text for the driver of a database, compiled once and run with tuples of values."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ if TYPE_CHECKING:
 
 
 def _module(dialect: str) -> Any:  # noqa: ANN401 - a module of SQLAlchemy
-    """Give what belongs to a dialect."""
+    """Return SQLAlchemy's module for a dialect."""
     if dialect == "sqlite":
         return sqlite
-    # 3 MB that only who has such a store needs.
+    # Imported here, because it takes 3 MB that only stores on a server need.
     from sqlalchemy.dialects import postgresql
 
     return {"postgresql": postgresql}[dialect]
 
 
 def _dialect(name: str) -> Any:  # noqa: ANN401 - of SQLAlchemy
-    """Return a dialect that writes places of values in order, as its driver takes them."""
+    """Return a dialect that compiles to positional placeholders, as its driver expects."""
     return _module(name).dialect() if name == "sqlite" else _module(name).dialect(paramstyle="format")
 
 
 def upsert(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
-    """Return an insert that can tell what to do with a row that is there already."""
+    """Return an insert statement that supports ON CONFLICT."""
     return _module(dialect).insert(table)
 
 
 def driver_text(statement: ClauseElement, dialect: str, columns: Sequence[str] | None = None) -> str:
-    """Return the text of a statement; an insert or update takes the values of `columns`."""
+    """Return the text of a statement; an insert or update takes the values of `columns`, in that order."""
     options: dict[str, Any] = {"render_postcompile": True}
     compiled = statement.compile(dialect=_dialect(dialect), column_keys=columns, compile_kwargs=options)
     return str(compiled)
 
 
 def driver_text_with_values(statement: ClauseElement, dialect: str) -> tuple[str, tuple[Any, ...]]:
-    """Return the text of a query with the values it was made with, in the order of their places."""
+    """Return the text of a query, and its values in the order of the placeholders."""
     options: dict[str, Any] = {"render_postcompile": True}
     compiled: Any = statement.compile(dialect=_dialect(dialect), compile_kwargs=options)
     return str(compiled), tuple(compiled.params[name] for name in compiled.positiontup)
 
 
 def driver_query(statement: ClauseElement, dialect: str) -> tuple[str, dict[str, Any]]:
-    """Return the text of a query, and its values by name in order of their places; None where not given."""
+    """Return the text of a query, and its values by name in placeholder order; unbound ones are None."""
     compiled: Any = statement.compile(dialect=_dialect(dialect))
     return str(compiled), {name: compiled.params[name] for name in compiled.positiontup}
 
 
 def values_in_order(usual: dict[str, Any], **given: Any) -> tuple[Any, ...]:  # noqa: ANN401 - of any column
-    """Return what `driver_query` gives by name as the driver takes it, with what is given in its place."""
+    """Return the values of `driver_query` in order, replaced by given ones, for the driver."""
     return tuple(given.get(name, value) for name, value in usual.items())

@@ -1,4 +1,4 @@
-"""Who joins an event that is held already, and who leaves it."""
+"""Lets bots join and leave a running tournament."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
 
 
 Rest: TypeAlias = Literal["as planned", "again", "never"]
-"""What becomes of matches of a bot that were open when it left, once it is back: those that are planned still
-are played, those that were dropped are, too, or none is."""
+"""Fate of the unplayed matches that a bot left behind, once it rejoins: planned ones are played; dropped ones
+are played, too; or none is."""
 
 
 class Entering(Access):
-    """The part of a store that lets bots join and leave an event; every write is one transaction.
+    """The part of a store that lets bots join and leave a tournament; every write is one transaction.
 
-    Seats are only ever added. Whoever runs the event sees the change by `last_change`.
+    Seats are only ever added. The run of the tournament notices a change by `last_change`.
     """
 
     def join(
         self, tournament: int, entrant: Entrant, *, reason: str, who: str, rest: Rest = "as planned"
     ) -> Entrant:
-        """Enter a bot in an event, or again at its seat; return it with its seat.
+        """Enter a bot in a tournament, or again at its old seat; return it with its seat.
 
-        A complete plan is open again, so that the event can go on.
+        A complete plan is reopened, so that the tournament can go on.
 
         Args:
             tournament: its id.
-            entrant: the bot; its seat does not matter.
-            reason: why, or empty.
-            who: user@host.
-            rest: of its matches, if it takes part once more.
+            entrant: the bot; its seat is ignored.
+            reason: the reason, or empty.
+            who: author of the change, user@host.
+            rest: the fate of its unplayed matches, if it rejoins.
 
         Raises:
             TakenError: it takes part already, or another bot has its label.
-            RefusedError: no such tournament, a field breaks a rule of the tables, or a match of before that
-                is not to be played is being played still.
+            RefusedError: no such tournament, a field breaks a rule of the tables, or an old match that must
+                not be played is still running.
         """
         with self._write() as connection, seals.amending(connection, tournament):
             return _join(connection, tournament, entrant, (reason, who), rest)
 
     def leave(self, tournament: int, seat: int, *, reason: str, who: str) -> None:
-        """Withdraw a bot from an event; it keeps its seat, its matches and its rating.
+        """Withdraw a bot from a tournament; it keeps its seat, its matches and its rating.
 
-        Its planned matches are dropped; while somebody runs the event, the run does that, which alone knows
-        what is being played.
+        Its planned matches are dropped. While the tournament is being run, the run does that, because only
+        the run knows which matches are being played.
 
         Args:
             tournament: its id.
-            seat: of the bot.
-            reason: why, or empty.
-            who: user@host.
+            seat: seat of the bot.
+            reason: the reason, or empty.
+            who: author of the change, user@host.
 
         Raises:
             RefusedError: no such bot takes part.
@@ -74,16 +74,16 @@ class Entering(Access):
             _go(connection, tournament, seat, "left", (reason, who))
 
     def disqualify(self, tournament: int, seat: int, *, reason: str, who: str) -> int:
-        """Disqualify a bot: it plays no more, and its matches are void; return how many became void.
+        """Disqualify a bot: it plays no more, and its matches become void; return how many became void.
 
-        A match of it that is being played is void when it is stored (`void_out`). `unvoid` lets matches count
+        A match of it that is running becomes void when it is stored (`void_out`). `unvoid` lets matches count
         again.
 
         Args:
             tournament: its id.
-            seat: of the bot, which takes part or has left.
-            reason: why, for everybody who looks at it later.
-            who: user@host.
+            seat: seat of the bot, which takes part or has left.
+            reason: the reason, shown to everybody.
+            who: author of the change, user@host.
 
         Raises:
             RefusedError: no such bot takes part or has left; no reason.
@@ -94,11 +94,11 @@ class Entering(Access):
             return judge(connection, connection.scalars(played).all(), reason, who, make_void=True)
 
     def drop_gone(self, tournament: int, running: Collection[int] = ()) -> list[int]:
-        """Drop the planned matches of bots that take no part any more; return their numbers.
+        """Drop the planned matches of bots that no longer take part; return their numbers.
 
         Args:
             tournament: its id.
-            running: numbers of matches that are being played, which stay.
+            running: numbers of running matches, which are not dropped.
 
         Raises:
             LockedError: another process keeps the store locked for more than a second.
@@ -111,9 +111,9 @@ class Entering(Access):
             return _drop(connection, tournament, running)
 
     def void_out(self, tournament: int) -> int:
-        """Declare void what disqualified bots played and nobody has judged yet; return how many matches.
+        """Declare void the matches that disqualified bots finished later; return how many.
 
-        These ended after the bot was disqualified. A match that counts again by `unvoid` was judged.
+        A match that `unvoid` lets count again is not voided once more.
         """
         with self._read() as connection:
             if not _unjudged(connection, tournament):
@@ -138,6 +138,7 @@ def _join(
     if known is None:
         if any(other.label == entrant.label for other in listed):
             raise TakenError(f"another bot is called {entrant.label} there")
+        # The next seat, even if an earlier bot has left: seats are never reused.
         seat = 1 + max((other.seat for other in listed), default=-1)
         planning.add_entrant(connection, tournament, entrant, seat=seat, joined_change=change)
     elif known.state == "left":
@@ -146,6 +147,7 @@ def _join(
             _end_rest(connection, tournament, known)
         back: dict[str, Any] = {"state": "playing", "left_change": None}
         if rest == "again":
+            # Schedules treat it as a newcomer again.
             back["joined_change"] = change
         connection.execute(update(entrants).where(_at(tournament, seat)).values(back))
         if rest == "again":
@@ -160,7 +162,7 @@ def _join(
 
 
 def _open(connection: Connection, tournament: int) -> None:
-    """Reopen the plan of an event that was complete."""
+    """Reopen the complete plan of a tournament."""
     if connection.scalar(select(tournaments.c.is_planned).where(tournaments.c.id == tournament)):
         seals.change(connection, tournament, is_planned=0, num_total=None, decision="")
     ended = (tournaments.c.id == tournament) & (tournaments.c.state == "finished")
@@ -175,7 +177,7 @@ _PLAYS: Final = entrants.c.state == "playing"
 
 
 def _go(connection: Connection, tournament: int, seat: int, state: str, why: tuple[str, str]) -> None:
-    """Note that a bot takes no part any more; drop its planned matches unless somebody runs the event."""
+    """Store that a bot no longer takes part; drop its planned matches unless the tournament is being run."""
     reason, who = why
     kind, may = ("leave", _PLAYS) if state == "left" else ("disqualify", entrants.c.state != "out")
     with seals.amending(connection, tournament):
@@ -192,7 +194,7 @@ def _go(connection: Connection, tournament: int, seat: int, state: str, why: tup
 
 
 def _drop(connection: Connection, tournament: int, running: Collection[int]) -> list[int]:
-    """Mark planned matches of bots that take no part as dropped, and count them; return their numbers."""
+    """Mark the planned matches of bots that no longer take part as dropped; return their numbers."""
     gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~_PLAYS)
     found = [number for number in _planned_for(connection, tournament, gone) if number not in set(running)]
     for some in parts(found):
@@ -200,6 +202,8 @@ def _drop(connection: Connection, tournament: int, running: Collection[int]) -> 
         connection.execute(update(planned).where(own).values(state="dropped"))
     if found:
         dropped = tournaments.c.num_dropped + len(found)
+        # A complete plan has an exact total; the expected total of an open one shrinks by the dropped
+        # matches.
         total = case(
             (tournaments.c.is_planned == 1, tournaments.c.num_planned - dropped),
             else_=tournaments.c.num_total - len(found),
@@ -210,7 +214,7 @@ def _drop(connection: Connection, tournament: int, running: Collection[int]) -> 
 
 
 def _end(connection: Connection, tournament: int) -> None:
-    """Note that an event has ended which nobody runs, if nothing is left of it."""
+    """Mark a stopped tournament as finished if it is not being run and nothing is left to play."""
     lease = coordination.find(connection, tournament)
     own = tournaments.c.id == tournament
     row = connection.execute(select(tournaments).where(own)).one()
@@ -220,10 +224,10 @@ def _end(connection: Connection, tournament: int) -> None:
 
 
 def _end_rest(connection: Connection, tournament: int, entrant: Entrant) -> None:
-    """Drop what a bot that is about to come back has left open.
+    """Drop the unplayed matches of a bot that is about to rejoin.
 
     Raises:
-        RefusedError: somebody runs the event, so a match of it may be in play.
+        RefusedError: the tournament is being run, so a match of the bot may be running.
     """
     if not _planned_for(connection, tournament, select(entrants.c.seat).where(_at(tournament, entrant.seat))):
         return
@@ -236,7 +240,7 @@ def _end_rest(connection: Connection, tournament: int, entrant: Entrant) -> None
 
 
 def _restore(connection: Connection, tournament: int, seat: int) -> None:
-    """Plan the dropped matches of a bot again, but those against bots that take no part."""
+    """Plan the dropped matches of a bot again, except those against bots that no longer take part."""
     gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~_PLAYS)
     own = (planned.c.tournament_id == tournament) & (planned.c.state == "dropped") & _with_seats([seat])
     own &= planned.c.first_seat.not_in(gone) & planned.c.second_seat.not_in(gone)
@@ -245,19 +249,20 @@ def _restore(connection: Connection, tournament: int, seat: int) -> None:
 
 
 def _planned_for(connection: Connection, tournament: int, seats: Select[int]) -> list[int]:
-    """Return the numbers of the matches of some seats that are still to be played."""
+    """Return the numbers of the unplayed matches of some seats."""
     own = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
     sides = or_(planned.c.first_seat.in_(seats), planned.c.second_seat.in_(seats))
     return list(connection.scalars(select(planned.c.number).where(own, sides).order_by(planned.c.number)))
 
 
 def _unjudged(connection: Connection, tournament: int) -> dict[int, list[int]]:
-    """Return the matches of disqualified bots that never were void, by the change that disqualified it."""
+    """Return the never voided matches of disqualified bots, by the change that disqualified the bot."""
     side = or_(matches.c.first_seat == entrants.c.seat, matches.c.second_seat == entrants.c.seat)
     query = (
         select(matches.c.id, entrants.c.left_change)
         .join_from(matches, entrants, (entrants.c.tournament_id == matches.c.tournament_id) & side)
         .where(matches.c.tournament_id == tournament, entrants.c.state == "out")
+        # A match with any void, even an undone one, was decided on before.
         .where(~exists().where(voids.c.match_id == matches.c.id))
     )
     found: dict[int, list[int]] = {}

@@ -1,21 +1,21 @@
-"""Everything that can be wrong with a store, and what to do about it.
+"""The errors of a store.
 
 DatabaseError
 ├── MissingError          there is no store
-├── UnsupportedError      a place no store can be kept at
+├── UnsupportedError      a place that cannot hold a store
 ├── ForeignError          a file that is not a store
 ├── AlteredError          a store with tables, triggers or rules that are not arena's
 ├── NewerError            made by a newer version
-├── OlderError            made by an older version, and only readable here
+├── OlderError            made by an older version, and opened read-only
 ├── DamagedError          its content contradicts itself
-├── LockedError           another process holds it for too long
+├── LockedError           another process holds its lock for too long
 │   └── AwayError         the server cannot be reached, or ended the connection
 ├── FullError             the disk is full
 ├── AccessError           it cannot be read or written
-├── LeaseLostError        another process runs the tournament now
+├── LeaseLostError        another process has taken over the tournament
 ├── MovedError            the file of an open store was removed, moved or replaced
-├── StoppedError          nobody wants the answer of a query any more
-├── TakenError            a name that is taken, a target that exists
+├── StoppedError          a query was interrupted; its answer is no longer wanted
+├── TakenError            a name in use, or a target that exists
 └── RefusedError          a record the store cannot hold
 """
 
@@ -31,23 +31,23 @@ class MissingError(DatabaseError):
 
 
 class UnsupportedError(DatabaseError):
-    """No store can be kept at this place: a server that is not supported, a folder, an odd file system."""
+    """This place cannot hold a store: an unsupported server, a folder, an unsuitable file system."""
 
 
 class ForeignError(DatabaseError):
-    """The file is not a store; it is never written."""
+    """The file is not a store; it is never written to."""
 
 
 class AlteredError(DatabaseError):
-    """The store holds a trigger, a view or a table that arena did not make, or a table with other rules."""
+    """The store contains a trigger, view or table that arena did not create, or altered table rules."""
 
 
 class NewerError(DatabaseError):
-    """The store was made by a newer version; it is never written."""
+    """The store was made by a newer version; it is never written to."""
 
 
 class OlderError(DatabaseError):
-    """The store was made by an older version and this reader may not change it."""
+    """The store was made by an older version, and a read-only connection may not upgrade it."""
 
 
 class DamagedError(DatabaseError):
@@ -55,13 +55,13 @@ class DamagedError(DatabaseError):
 
 
 class LockedError(DatabaseError):
-    """Another process kept the store locked for longer than the wait."""
+    """Another process kept the store locked for longer than the timeout."""
 
 
 class AwayError(LockedError):
-    """The server cannot be reached, or ended the connection; whether the transaction was kept is not known.
+    """The server cannot be reached or ended the connection; it is unknown whether the transaction committed.
 
-    All that a run writes may be written twice, so it is tried again.
+    All writes of a run are idempotent, so they are retried.
     """
 
 
@@ -70,7 +70,7 @@ class FullError(DatabaseError):
 
 
 class AccessError(DatabaseError):
-    """The operating system lets nobody read or write it here."""
+    """The operating system denies reading or writing here."""
 
 
 class LeaseLostError(DatabaseError):
@@ -78,19 +78,19 @@ class LeaseLostError(DatabaseError):
 
 
 class MovedError(DatabaseError):
-    """The file of an open store was removed, moved or replaced; what is written to it may be gone."""
+    """The file of an open store was removed, moved or replaced; later writes to it may be lost."""
 
     is_replaced = False
     """Whether another file has its name now."""
 
 
 class StoppedError(DatabaseError):
-    """A query was interrupted, because nobody wants its answer any more."""
+    """A query was interrupted because its answer is no longer wanted."""
 
 
 class TakenError(DatabaseError):
-    """A name that another tournament has, or a backup that exists."""
+    """The name belongs to another tournament, or the backup file exists."""
 
 
 class RefusedError(DatabaseError):
-    """A record that breaks a rule of the tables; nothing of its transaction was kept."""
+    """A record breaks a rule of the tables; nothing of its transaction was kept."""

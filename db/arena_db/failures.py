@@ -1,4 +1,4 @@
-"""Turns what the database library raises into the errors of the store."""
+"""Translates the exceptions of the database library into the errors of the store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from arena_db.errors import (
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-_DAMAGED: Final = "{path} is damaged ({text}); `arena db check` tells more; put a backup in its place"
+_DAMAGED: Final = "{path} is damaged ({text}); `arena db check` shows more; put a backup in its place"
 _ACCESS: Final = "{path} cannot be used ({text}); see its permissions and its disk, or give --db FILE"
 
 _ODD_ROW: Final = (
@@ -38,15 +38,15 @@ ODD: Final = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError),
     *(struct.error, zlib.error, NoResultFound, MultipleResultsFound, MemoryError),
 )
-"""What Python raises where a row does not hold what the rules of the tables promise: a damaged page may hold
-bytes in the place of a text, no number where there has to be one, a key that nobody has, or a length for
-which SQLite asks for more memory than there is."""
+"""Python's exceptions for a row that breaks the rules of the tables. A damaged page may hold bytes in the
+place of a string, a value that is not a number, an unknown key, or a length for which SQLite requests more
+memory than there is."""
 
-_FULL: Final = "no room left on the disk for {path}; free some, then resume: nothing is half stored"
+_FULL: Final = "no space left on the disk for {path}; free some, then resume: nothing is half stored"
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
-    # Names of SQLite's result codes (https://www.sqlite.org/rescode.html); the first that fits counts.
+    # Names of SQLite's result codes (https://www.sqlite.org/rescode.html); the first matching prefix counts.
     ("SQLITE_BUSY", LockedError, "{path} is locked by another process; stop that one or try again"),
     ("SQLITE_LOCKED", LockedError, "{path} is locked by another process; stop that one or try again"),
     ("SQLITE_INTERRUPT", StoppedError, "a query of {path} was interrupted"),
@@ -60,9 +60,9 @@ _KINDS: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
 )
 
 
-_AWAY: Final = "{path} is away ({text}); see whether the server runs and lets you in"
+_AWAY: Final = "{path} cannot be reached ({text}); check that the server runs and accepts your login"
 _STATES: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
-    # Beginnings of PostgreSQL's codes (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+    # Prefixes of PostgreSQL's codes (https://www.postgresql.org/docs/current/errcodes-appendix.html).
     ("57014", StoppedError, "a query of {path} was interrupted"),
     ("55P03", LockedError, "{path} is locked by another process; stop that one or try again"),
     ("40", LockedError, "{path} was being written by another process, too; try again"),
@@ -74,23 +74,23 @@ _STATES: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
     ("53", AwayError, _AWAY),
     ("58", AccessError, "{path} cannot be used ({text}); see the log of the server"),
     ("XX", DamagedError, "{path} is damaged ({text}); see the log of the server"),
-    # The only function that a query may ask for in vain counts mistakes.
+    # The only function that a query may call and PostgreSQL lacks counts mistakes.
     (
         "42883",
         UnsupportedError,
-        "conditions on grades need a store in a file, which {path} is not; arena db merge makes one of it",
+        "conditions on grades need a store in a file, which {path} is not; arena db merge copies it to one",
     ),
-    ("42501", AccessError, "{path} may not be used by you ({text}); GRANT allows it"),
-    ("25006", AccessError, "{path} may only be read ({text})"),
+    ("42501", AccessError, "{path} denies you access ({text}); GRANT permits it"),
+    ("25006", AccessError, "{path} is read-only ({text})"),
 )
 
 
 def _explain_state(error: BaseException, place: object) -> DatabaseError | None:
-    """Return the error of the store for one of PostgreSQL; None where a record breaks a rule."""
+    """Return the error of the store for one of PostgreSQL; None if a record breaks a rule."""
     text = " ".join(str(error).split())
     state = getattr(error, "sqlstate", None)
     if state is None:
-        # So it comes from the client: it has no connection, or lost it.
+        # Without SQLSTATE the error comes from the client: there is no connection, or it was lost.
         is_away = type(error).__name__ == "OperationalError"
         return AwayError(_AWAY.format(path=place, text=text)) if is_away else None
     for prefix, kind, message in _STATES:
@@ -100,9 +100,9 @@ def _explain_state(error: BaseException, place: object) -> DatabaseError | None:
 
 
 def explain(error: BaseException, place: object) -> DatabaseError:
-    """Return the error of the store that says what `error`, raised by the database, means for a place."""
+    """Return the error of the store that explains `error`, which the database raised, for a place."""
     name = str(getattr(error, "sqlite_errorname", ""))
-    # A text that is no UTF-8: the driver cannot read it from a row, nor even from a message of SQLite.
+    # A string that is not UTF-8: the driver cannot decode it, in a row or in a message of SQLite.
     if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
         return DamagedError(_DAMAGED.format(path=place, text="a text cannot be decoded"))
     if hasattr(error, "sqlstate") and (found := _explain_state(error, place)) is not None:
@@ -118,7 +118,7 @@ def translated(place: object) -> Generator[None]:
     """Raise the errors of the store in place of those of the database and its driver.
 
     Raises:
-        DatabaseError: the kind that fits.
+        DatabaseError: of the matching kind.
     """
     try:
         yield
@@ -135,20 +135,20 @@ def translated(place: object) -> Generator[None]:
 
 @contextmanager
 def reading(place: object, driver_error: type[Exception]) -> Generator[None]:
-    """Do as `translated` does for what only reads: rows that cannot be read are damaged, and not refused.
+    """Translate as `translated` does, for code that only reads: an unreadable row is damaged, not refused.
 
     Args:
-        place: of the store.
-        driver_error: the base of what the driver raises.
+        place: the store.
+        driver_error: base class of the driver's exceptions.
 
     Raises:
-        DatabaseError: the kind that fits; a DamagedError for every row that is not as it was stored.
+        DatabaseError: of the matching kind; DamagedError for a row that breaks the rules of its table.
     """
     with translated(place):
         try:
             yield
         except (UnicodeEncodeError, OverflowError):
-            # What was asked for cannot be stored, so it is not there.
+            # The requested value cannot be stored, so it cannot be found either.
             raise
         except (DBAPIError, driver_error) as error:
             cause = error.orig if isinstance(error, DBAPIError) and error.orig else error

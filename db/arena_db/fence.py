@@ -1,4 +1,4 @@
-"""Keeps a process from writing once another one has taken over its tournament."""
+"""Fencing: prevents a process from writing after another process has taken over its tournament."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 LEASE_S: Final = 60.0
-"""Seconds that a lease lasts from the last time that its owner renewed it."""
+"""Seconds from the last renewal of a lease until it expires."""
 
 
 class Fence(NamedTuple):
-    """What a run is allowed to write by: the claim that nobody made another one after."""
+    """A run's permission to write: valid while its claim is the last one."""
 
     tournament: int
-    """Its id."""
+    """Id of the tournament."""
     epoch: int
-    """Of the claim."""
+    """Epoch of the claim; a fencing token that each claim increments."""
 
 
 def pass_fence(connection: Connection, fence: Fence) -> None:
-    """Return if no other claim was made, as the first statement of a transaction that holds the write lock.
+    """Check that the claim is still the last one; the first statement of a transaction with the write lock.
 
-    A flag in memory would not do: a process that is stopped between its look at the flag and its commit
-    writes when it wakes, hours later. Nobody can make another claim between this statement and the commit: on
-    a server it locks the lease, which other tournaments do not wait for. As part of each save it writes
-    nothing, and asks the driver itself: by SQLAlchemy it takes six times as long. `beat` renews the lease.
+    A flag in memory would not do: a process that is stopped between checking the flag and committing would
+    write when it resumes, hours later. No other claim can be made between this statement and the commit: on a
+    server it locks the lease row, which other tournaments do not wait for. As part of each save it writes
+    nothing and queries through the driver itself: through SQLAlchemy it takes six times as long. `beat`
+    renews the lease.
 
     Raises:
         LeaseLostError: another claim was made; the caller rolls back.
@@ -49,39 +50,45 @@ def pass_fence(connection: Connection, fence: Fence) -> None:
 def beat(connection: Connection, fence: Fence) -> None:
     """Renew the lease of a claim, in a transaction that has passed the fence."""
     own = (leases.c.tournament_id == fence.tournament) & (leases.c.epoch == fence.epoch)
+    # Times are those of the database's clock, because clocks of machines differ.
     connection.execute(update(leases).where(own).values(beat_at=now(), expires_at=now() + LEASE_S))
 
 
 def present_epoch(connection: Connection, tournament: int) -> tuple[int, bool]:
     """Return the epoch of the last claim, 0 before the first, and whether that lease is still held."""
     own = leases.c.tournament_id == tournament
+    # A released lease keeps its epoch; only its uuid is empty.
     row = connection.execute(select(leases.c.epoch, leases.c.uuid != "").where(own)).first()
     return (0, False) if row is None else (row[0], bool(row[1]))
 
 
 def loss_of(connection: Connection, fence: Fence) -> LeaseLostError:
-    """Return the error of a run that is not the last one to claim its tournament; it names who has it now."""
+    """Return the error for a run that has lost its lease; the error names the present owner."""
     query = select(leases, tournaments.c.name).join_from(leases, tournaments)
     row = connection.execute(query.where(leases.c.tournament_id == fence.tournament)).first()
     if row is None:
         return LeaseLostError(
-            f"there is no tournament {fence.tournament} in the store any more; nothing more is stored"
+            f"tournament {fence.tournament} is no longer in the store; nothing more is stored"
         )
     who = owner_of(row).called if row.uuid else "another process"
     return LeaseLostError(
-        f"{row.name} was taken over by {who}, which goes on with it; this process stores nothing more, and "
-        "every result it told of is stored"
+        f"{row.name} was taken over by {who}, which continues it; this process stores nothing more, and "
+        "every result it reported is stored"
     )
 
 
 def owner_of(row: Row[*tuple[Any, ...]]) -> Owner:
-    """Return the owner that a row of `leases` names."""
+    """Return the owner stored in a row of `leases`."""
     return Owner(**{field.name: getattr(row, field.name) for field in fields(Owner)})
 
 
 @lru_cache(maxsize=64)
 def _look(dialect: str, fence: Fence) -> tuple[str, tuple[Any, ...]]:
-    """Return the query for the claim of a fence, and its values in order; each save asks for both."""
+    """Return the query for the claim of a fence and its bound values in order.
+
+    Cached, as each save runs it.
+    """
+    # FOR UPDATE locks the row on a server; for SQLite it is omitted, where the write lock covers the file.
     own = (leases.c.tournament_id == bindparam("of")) & (leases.c.epoch == bindparam("by"))
     statement, usual = driver_query(select(leases.c.epoch).where(own).with_for_update(), dialect)
     return statement, values_in_order(usual, of=fence.tournament, by=fence.epoch)

@@ -1,4 +1,4 @@
-"""Puts files in place so that neither a crash nor a power cut leaves half of one, nor its parts for ever."""
+"""Writes files atomically and durably: a crash or power cut leaves neither half a file nor stray parts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SIDES: Final = ("", "-journal", "-wal", "-shm")
-"""What SQLite keeps beside a file that it writes, and the file."""
+"""Suffixes of a file and of the files that SQLite keeps beside it."""
 _MARK: Final = re.compile(r"(\d+)-(\d+)-([0-9a-f]{8})-([0-9a-f]{8})")
-"""Process, its start, its machine and the start of its machine; see `_mark`."""
+"""Process id, its start time, hash of its host, hash of its boot id; see `_mark`."""
 _PART: Final = re.compile(rf"\..+\.({_MARK.pattern})\.[0-9a-f]{{32}}\.part(-journal|-wal|-shm)?")
 _UNREADABLE_S: Final = 60.0
-"""Seconds after which a claim without a mark is nobody's: its maker was killed before it wrote that."""
+"""Seconds after which a claim file without a mark is stale: its maker was killed before writing the mark."""
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write a file that is there whole, or not at all, even after a power cut; it replaces one of its name.
+    """Write a file atomically and durably; it replaces an existing one.
+
+    After a power cut the file is complete or absent.
 
     Raises:
         OSError: it cannot be written.
@@ -43,10 +45,10 @@ def write_durably(path: Path, content: bytes) -> None:
 
 @contextmanager
 def written_durably(path: Path) -> Generator[IO[bytes]]:
-    """Yield a file to write, which has its name once the block has ended without an error, whole and synced.
+    """Yield a file to write; if the block ends without error, it is synced and gets its name.
 
     Raises:
-        FileExistsError: there is such a file.
+        FileExistsError: the file exists.
         OSError: it cannot be written.
     """
     part = part_of(path)
@@ -62,12 +64,12 @@ def written_durably(path: Path) -> Generator[IO[bytes]]:
 
 
 def part_of(path: Path) -> Path:
-    """Return a name beside a file, for what is to take its place when it is whole; it names this process."""
+    """Return a temporary name beside a file for its content until it is complete; it names this process."""
     return path.with_name(f".{path.name}.{_mark(current_owner())}.{uuid4().hex}.part")
 
 
 def remove_part(part: Path) -> None:
-    """Remove a part, and what SQLite keeps beside it; nothing where it has its name already.
+    """Remove a part and what SQLite keeps beside it; a part that was renamed already is ignored.
 
     Raises:
         OSError: it cannot be removed.
@@ -77,11 +79,11 @@ def remove_part(part: Path) -> None:
 
 
 def sweep_parts(folder: Path) -> None:
-    """Remove the parts in a folder that processes of this machine left when they were killed.
+    """Remove the parts in a folder that killed processes of this machine left behind.
 
-    Only names that `part_of` makes are touched, and only those of processes that have ended for sure.
+    Only names made by `part_of` are removed, and only if their process has certainly ended.
     """
-    # A folder may let us write, and not look.
+    # A folder may be writable without being readable.
     with suppress(PermissionError):
         for part in _parts(folder):
             with suppress(OSError):
@@ -89,28 +91,28 @@ def sweep_parts(folder: Path) -> None:
 
 
 def take_name(part: Path, path: Path) -> None:
-    """Rename a finished part to its name, which nothing may have; of two processes one succeeds.
+    """Rename a finished part to an unused name; of two competing processes only one succeeds.
 
     Raises:
-        FileExistsError: something has that name.
-        OSError: it cannot be given.
+        FileExistsError: the name is in use.
+        OSError: it cannot be renamed.
     """
     try:
         os.link(part, path)
     except FileExistsError:
         raise
     except OSError:
-        # Some file systems (FAT, some in user space) have no links; a rename alone would replace a file.
+        # Some file systems (FAT, some in user space) have no hard links; `rename` alone would replace a file.
         _rename_new(part, path)
     else:
         part.unlink()
 
 
 def _rename_new(part: Path, path: Path) -> None:
-    """Rename a part, while a claim beside it keeps other processes from taking the same name."""
+    """Rename a part, while a claim file beside it keeps other processes from using the same name."""
     claim = path.with_name(f".{path.name}.claim")
     _clear_claim(claim)
-    # Raises FileExistsError where another process is about to take the name.
+    # Raises FileExistsError if another process is about to use the name.
     descriptor = os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -123,7 +125,7 @@ def _rename_new(part: Path, path: Path) -> None:
 
 
 def _clear_claim(claim: Path) -> None:
-    """Remove a claim whose process was killed."""
+    """Remove a claim file whose process was killed."""
     with suppress(FileNotFoundError):
         mark = claim.read_text(encoding="ascii", errors="replace")
         is_unreadable = not _MARK.fullmatch(mark)
@@ -144,7 +146,7 @@ def _mark(owner: Owner) -> str:
 
 
 def _has_ended(mark: str) -> bool:
-    """Return whether the process of a mark has ended for sure: nothing is known of other machines."""
+    """Return whether the process of a mark has certainly ended; processes of other machines are unknown."""
     found = _MARK.fullmatch(mark)
     own = current_owner()
     if found is None or found[3] != _short(own.host) or not own.boot_id:
@@ -159,14 +161,14 @@ def _short(text: str) -> str:
 
 
 def sync_file(path: Path) -> None:
-    """Return when the content of a file is on the disk."""
+    """Flush the content of a file to the disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are on the disk."""
-    # Windows opens no folder, and needs no sync of one.
+    """Flush the names in a folder to the disk."""
+    # Windows cannot open a folder, and does not need it to be synced.
     with suppress(PermissionError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

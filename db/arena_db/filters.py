@@ -1,4 +1,4 @@
-"""Turns a filter into conditions on matches or tallies, which name the same things alike."""
+"""Turns a filter into conditions on matches or tallies, which share their column names."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ _SIGNS: Final[Mapping[str, Callable[[ColumnElement[int], int], ColumnElement[boo
     "=": operator.eq,
 }
 BYTE: Final = 256
-"""A game of more actions has two bytes for each."""
+"""A game with more actions than this has two bytes per action."""
 
 
 def needs_matches(where: MatchFilter) -> bool:
-    """Return whether the kept counts do not know enough to answer."""
+    """Return whether a filter needs single matches, because the stored counts cannot answer it."""
     known = where.since is where.until is where.min_tier is where.tier is None
     return not known or bool(where.plies or where.durations or where.openings) or _is_about_grades(where)
 
 
 def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions that hold for matches and tallies alike.
+    """Return the conditions that apply to matches and tallies alike.
 
-    All look up what they need row by row: none of them tempts the planner away from the index of a page.
+    All of them look up what they need row by row, so that the query planner keeps the index that pages a
+    list.
     """
     conditions: list[ColumnElement[bool]] = []
     of_tournament = tournament_conditions(where)
@@ -73,7 +74,7 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
     if where.until is not None:
         conditions.append(matches.c.started_at < where.until)
     if where.termination is not None and not is_like("rules", where.termination):
-        # In the words of the index, or the planner does not see that it knows all of these matches.
+        # The planner uses the partial index only if the query repeats the index's condition literally.
         conditions.append(FAILED)
     if where.min_tier is not None:
         conditions.append(matches.c.tier.in_([tier for tier in TIERS if tier >= where.min_tier]))
@@ -89,7 +90,7 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
 
 
 def is_named(name: str) -> ColumnElement[bool]:
-    """Return whether an entrant goes by a name, spec or label, with or without version or identity.
+    """Return whether an entrant has this name, spec or label, with or without version or identity.
 
     `arena_db.called.is_called` is the same rule without a store.
     """
@@ -136,10 +137,10 @@ def _is_about_grades(where: MatchFilter) -> bool:
 
 
 def _is_judged(where: MatchFilter) -> ColumnElement[bool]:
-    """Return whether one judge says all that is wanted, or whether nobody graded the match if that is."""
+    """Return whether one judge meets all conditions on grades, or that no judge graded the match."""
     of_match = analyses.c.match_id == matches.c.id
     counted: ColumnElement[int] = getattr(func, NUM_MISTAKES)(analyses.c.content, matches.c.num_opening)
-    # An interrupted grading tells nothing of the whole match; its mistakes are unknown.
+    # An interrupted analysis does not cover the whole match, so its mistakes are unknown.
     is_complete = counted.is_not(None)
     said = [_SIGNS[sign](counted, number) for sign, number in where.mistakes]
     if where.judge is not None:

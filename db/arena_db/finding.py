@@ -1,4 +1,4 @@
-"""Finds tournaments and bots by any part of what they are called, the best matches first."""
+"""Searches tournaments and bots by any part of their names, the best matches first."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 RANGE: Final = 5_000
-"""Rows that one query looks at, so that a search nobody wants any more ends within milliseconds."""
+"""Number of rows that one query reads, so that a cancelled search ends within milliseconds."""
 _EXACT, _BEGINS, _HOLDS = range(3)
 _LEAST_DIGITS: Final = 4
-"""Digits of an identity that a search looks for, at least."""
+"""Minimum number of digits of an identity that a search looks for."""
 
 
 class Hit(NamedTuple):
-    """A tournament or a bot that a search found; of two the smaller one is the better match."""
+    """A tournament or bot that a search found; the smaller of two hits is the better match."""
 
     rank: int
-    """0 where it is called exactly so, 1 where its name begins so, 2 where its name holds the text."""
+    """0 if the name equals the text, 1 if it begins with it, 2 if it contains it."""
     age: int
-    """Negative id: of equal matches the newest comes first."""
+    """Negative id, so that of equal matches the newest comes first."""
     kind: str
     """`tournament` or `bot`."""
     name: str
@@ -35,18 +35,18 @@ class Hit(NamedTuple):
 
 
 class NameSearch(Access):
-    """The part of a store that is searched by names."""
+    """The part of a store that searches names."""
 
     def find_named(self, text: str, limit: int, is_wanted: Callable[[], bool]) -> list[Hit]:
-        """Return the tournaments and bots that are called by all words of a text, the best matches first.
+        """Return the tournaments and bots whose names contain all words of a text, the best matches first.
 
         Bots are found by name, spec, version, digits of their identity, and labels in tournaments. No match
-        is read; case does not matter for the letters of ASCII.
+        is read; ASCII letters are compared without case.
 
         Args:
-            text: words in any order; none finds nothing.
-            limit: how many are returned at most.
-            is_wanted: asked after every few thousand rows; False ends the search with what it has.
+            text: words in any order; without words nothing is found.
+            limit: maximum number of hits.
+            is_wanted: called after every few thousand rows; False ends the search with the hits so far.
         """
         words = text.lower().split()
         best: dict[tuple[str, str], Hit] = {}
@@ -74,7 +74,7 @@ class NameSearch(Access):
 
 
 def _ranges(last: int) -> Iterator[int]:
-    """Return the last id of each range, newest first."""
+    """Yield the last id of each range, newest first."""
     yield from range(last, 0, -RANGE)
 
 
@@ -105,7 +105,7 @@ def _bots(connection: Connection, words: list[str], last: int, limit: int) -> li
 
 
 def _labels(connection: Connection, words: list[str], last: int, limit: int) -> list[Hit]:
-    """Return bots by what they were called in the tournaments of a range."""
+    """Return bots by their labels in the tournaments of a range."""
     label = func.coalesce(entrants.c.name, entrants.c.label)
     rank = _rank(words, label)
     query = (
@@ -129,7 +129,7 @@ def _holds(words: list[str], text: ColumnElement[str]) -> ColumnElement[bool]:
 
 
 def _rank(words: list[str], text: ColumnElement[str]) -> ColumnElement[int]:
-    """Return how well a text fits."""
+    """Return how well a name matches; see `Hit.rank`."""
     wanted, lowered = " ".join(words), func.lower(text)
     return case(
         (lowered == wanted, _EXACT), (lowered.startswith(wanted, autoescape=True), _BEGINS), else_=_HOLDS

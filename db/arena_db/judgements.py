@@ -1,4 +1,4 @@
-"""What judges say of stored matches, as frozen values in and out."""
+"""Analyses of stored matches, as frozen values."""
 
 from __future__ import annotations
 
@@ -7,50 +7,51 @@ from typing import NamedTuple
 
 
 class JudgedAction(NamedTuple):
-    """What a judge says about one of the actions that were possible."""
+    """A judge's verdict about one of the legal actions."""
 
     action: int
     value: float | None
-    """Expected result after it, for the side to move in [-1, 1]; None where that is not known."""
+    """Expected result after it, for the side to move in [-1, 1]; None if unknown."""
     distance: int | None = None
-    """Plies to the end under best play, the action included; None where that is not known."""
+    """Plies to the end under best play, this action included; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPly:
-    """What a judge says about one action; without any value, best action or score it is not judged yet."""
+    """A judge's verdict about one played action; without any value, best action or score it is pending."""
 
     value: float | None = None
-    """Expected result before it, for the side to move in [-1, 1]; None where that is not known."""
+    """Expected result before it, for the side to move in [-1, 1]; None if unknown."""
     loss: float | None = None
-    """By how much the action lowers it: 2 from a win to a loss; None where that is not known."""
+    """By how much the action lowers the value: 2 from a win to a loss; None if unknown."""
     best: tuple[int, ...] = ()
     """The best actions, as far as known."""
     scores: tuple[JudgedAction, ...] = ()
-    """All actions that were possible, ascending; empty in gradings of versions before they were kept."""
+    """All legal actions, ascending; empty in analyses of versions that did not keep them."""
     line: tuple[int, ...] = ()
-    """What the judge expects from the position before the action: at most 8 actions, its best one first."""
+    """The judge's principal variation from the position before the action: at most 8 actions, best one
+    first."""
 
     @property
     def is_judged(self) -> bool:
-        """Whether the judge has looked at it."""
+        """Whether it is judged, rather than pending."""
         return self != JudgedPly()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedMatch:
-    """How a judge who did not play sees a match; a grading that was interrupted lacks some plies."""
+    """A judge's analysis of a match; an interrupted analysis lacks some plies."""
 
     match: int
-    """Number of the match in the store."""
+    """Id of the match."""
     name: str
-    """Who judges: `solver`, or the spec of a bot."""
+    """Name of the judge: `solver`, or the spec of a bot."""
     plies: tuple[JudgedPly, ...]
     """One per action."""
     made_at: float
     """UTC seconds."""
     identity: str = ""
-    """Of the bot that judges; empty for the solver."""
+    """Identity of the judging bot; empty for the solver."""
 
     @property
     def is_complete(self) -> bool:

@@ -1,4 +1,4 @@
-"""Counts mistakes of judged matches inside a query: SQLite calls this for each analysis it looks at."""
+"""Counts mistakes in stored analyses, as an SQL function that SQLite calls for each analysis it reads."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 from arena_db.remark_codec import inflate
 
 NUM_MISTAKES: Final = "num_mistakes"
-"""Name of the function in SQL."""
+"""Name of the SQL function."""
 MISTAKE: Final = 0.5
-"""An action that loses at least so much is a mistake. The exact solver knows whole numbers only; what a bot
-estimates differs by less from ply to ply although nobody errs."""
+"""Minimum loss, on the value scale of [-1, 1], of an action that is a mistake. The exact solver has whole
+numbers only; a bot's estimates vary by less from ply to ply without any mistake."""
 
 
 def read_rows(content: bytes) -> tuple[str, list[Any]]:
@@ -29,13 +29,13 @@ def read_rows(content: bytes) -> tuple[str, list[Any]]:
 
 
 def num_mistakes(content: bytes, num_opening: int) -> int | None:
-    """Return how many actions of bots were mistakes; None if the analysis is incomplete or damaged.
+    """Return the number of bots' mistakes; None if the analysis is incomplete or damaged.
 
     None compares as unknown, so such an analysis fits no condition; `Store.check` reports damage.
 
     Args:
-        content: the analysis, packed.
-        num_opening: how many actions were given; what they lose is no mistake of a bot.
+        content: the compressed analysis.
+        num_opening: number of actions of the opening; bots did not choose those.
     """
     try:
         _, rows = read_rows(content)

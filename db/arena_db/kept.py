@@ -1,7 +1,7 @@
-"""The tables of pools, of what is kept although it follows from the matches, and of seals.
+"""The tables of pools, of stored data derived from matches, and of seals.
 
-The sums lag behind the matches: `summing` says how far, and readers add the rest. A full check computes
-them again, a repair rebuilds them. Seals are hashes of what follows from nothing else in the store.
+The sums lag behind the matches: `summing` records how far, and readers add the rest. A full check recomputes
+them, a repair rebuilds them. Seals are hashes of data that is derived from nothing else in the store.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _count(name: str) -> Column[int]:
     return Column(name, columns.big(), nullable=False)
 
 
-# A missing number is 0 and not NULL, so that two rows of one pool are refused.
+# A missing number is 0 rather than NULL, so that UNIQUE refuses a second row of the same pool.
 pools = Table(
     "pools",
     metadata,
@@ -44,7 +44,7 @@ pools = Table(
     Column("nodes", columns.big(), nullable=False),
     columns.text("process"),
     columns.text("label"),
-    # Printed from the others when the pool is stored, for searches; nobody parses it.
+    # Built from the other columns when the pool is stored, for searches; never parsed.
     columns.text("name"),
     UniqueConstraint("game", "name"),
     columns.length("game", 1, 4096),
@@ -56,8 +56,8 @@ pools = Table(
     sqlite_strict=True,
 )
 
-# One row for two bots in a pool (tournament 0, by ids of bots) and one for two seats in a tournament; the
-# lower one has the lower id of a bot.
+# One row per two bots in a pool (tournament 0, with ids of bots) and one per two seats in a tournament. `low`
+# is the side with the lower id of a bot.
 encounters = Table(
     "encounters",
     metadata,
@@ -72,9 +72,9 @@ encounters = Table(
     sqlite_strict=True,
 )
 
-# What an encounter played from one opening. The sums over openings are not linear in matches, so a new match
-# takes the share of its cluster out of them and puts the new share in. The opening comes first in the key:
-# a round plays one, so that what is stored together lies together.
+# The results of an encounter from one opening. The sums over openings are not linear in matches, so a new
+# match subtracts the share of its cluster from them and adds the new share. The opening comes first in the
+# key: a round plays one opening, so rows that are written together lie together.
 clusters = Table(
     "clusters",
     metadata,
@@ -92,7 +92,7 @@ clusters = Table(
     sqlite_with_rowid=False,
 )
 
-# Most clusters know one course of play for each side, which stands in their row; the others stand here.
+# Most clusters have one move sequence per side, which is in their row; further ones are stored here.
 strays = Table(
     "strays",
     metadata,
@@ -107,7 +107,7 @@ strays = Table(
 )
 
 # One row: matches with ids below this number are in the sums, others are not yet. During an upgrade the
-# others also lack the columns that follow from their actions.
+# others also lack the columns derived from their actions.
 summing = Table(
     "summing",
     metadata,
@@ -120,8 +120,8 @@ summing = Table(
     sqlite_strict=True,
 )
 
-# Ratings of a tournament after its first so many rated matches, in the order of storing. Ids of matches only
-# grow, so such a row stays true whatever is played afterwards; a void of one of its matches removes it.
+# Ratings of a tournament after its first N rated matches, in the order of storing. Ids of matches only grow,
+# so a row stays valid whatever is played later; voiding one of its matches removes it.
 rating_points = Table(
     "rating_points",
     metadata,
@@ -141,18 +141,19 @@ rating_points = Table(
     sqlite_with_rowid=False,
 )
 
-# Ratings of an event that was paired by its own results, corrected by replays of it when it ended. They
-# follow from matches and seed, but by many fits; they go when a match becomes void or a bot comes or leaves.
+# Ratings of a tournament that was paired by its own results, corrected by replays of it after its end. They
+# are derived from matches and seed, but by many fits. They are removed when a match becomes void or a bot
+# joins or leaves.
 replays = Table(
     "replays",
     metadata,
     columns.tournament_key(),
-    # How many rated matches it rests on, and the last of them.
+    # Number of rated matches they are computed from, and the last of them.
     Column("num_matches", Integer, nullable=False),
     Column("match_id", columns.big(), ForeignKey("matches.id"), nullable=False),
     Column("slope", columns.seconds(), nullable=False),
     Column("weight", columns.seconds(), nullable=False),
-    # Eight bytes a number, little-endian: a rating of each seat, and its error in each replay.
+    # Little-endian eight-byte floats: a rating per seat, and its error in each replay.
     columns.blob("strength"),
     columns.blob("away"),
     columns.at_least("num_matches", 1),
@@ -161,13 +162,13 @@ replays = Table(
     sqlite_strict=True,
 )
 
-# SHA-256 over what never changes of a tournament; `arena_db.seals` says over which columns.
+# SHA-256 over the unchanging data of a tournament; `arena_db.seals` defines the columns.
 seals = Table(
     "seals",
     metadata,
     columns.tournament_key(),
     Column("part", columns.words(), primary_key=True),
-    # Of the plan the last match of a link, of ratings over time the number of matches they count, else 0.
+    # The last match of a link for the plan, the number of matches for ratings over time, otherwise 0.
     Column("number", Integer, primary_key=True, autoincrement=False),
     columns.blob("content_hash"),
     columns.length("part", 1, 16),

@@ -1,4 +1,4 @@
-"""The part of a store that says who runs a tournament, and the store as a run may write it."""
+"""The part of a store that holds leases of tournaments, and the store as a run may write it."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from arena_db.backend.lite.spool import Spool
+    from arena_db.backend.sqlite.spool import Spool
     from arena_db.owner import LeaseRecord, Owner
     from arena_db.records import MatchRecord, TournamentRecord
 
 
 class Leasing(Access):
-    """A store whose tournaments are claimed.
+    """A store whose tournaments can be claimed.
 
-    A claim gives a *fenced* store: the same connections, but every transaction begins with a look whether the
-    tournament was claimed again, and the file is compared with the one that was opened.
+    A claim returns a *fenced* store: the same connections, but every transaction first checks that the
+    tournament has not been claimed again, and compares the file with the one that was opened.
     """
 
     _unsaved: Sequence[MatchRecord] = ()
-    """What the save is about that is going on, or failed."""
+    """The records of the save that is in progress or has failed."""
 
     def claim(
         self, tournament: int, owner: Owner, *, expires_s: float = LEASE_S, take_over: bool = False
     ) -> Self | None:
-        """Claim the lease of a tournament; return the store to run it with, None where another keeps it.
+        """Claim a tournament's lease; return a store to run it with, or None if another process keeps it.
 
-        It is to be had when nobody holds it, it has expired by the clock of the database, or its holder is a
-        process of this machine that has ended. A process of this machine that lives keeps it, whatever the
-        clock says, unless `take_over` asks for it and it has not written for 30 s. From then on nothing that
-        an earlier holder writes is stored, wherever it was in its work; what it left beside the store is.
+        The lease is free if nobody holds it, if it has expired by the clock of the database, or if its holder
+        is a process of this machine that has ended. A living process of this machine keeps it even after it
+        expired, unless `take_over` is set and that process has not written for 30 s. After the claim, nothing
+        that an earlier holder writes is stored, whatever it was doing; the results it left beside the store
+        are.
 
         Raises:
             DamagedError: the last holder ended suddenly, and a quick check finds damage.
@@ -47,19 +48,21 @@ class Leasing(Access):
         """
         with self._read() as connection:
             is_left = coordination.is_left(connection, tournament, owner, take_over=take_over)
+            # A holder that ended suddenly may have left damage; look before the run builds on it.
             faults = find_faults(connection, quick=True) if is_left else []
         if faults:
             raise DamagedError(
                 f"{self.place} was left by a process that ended suddenly, and is damaged: {faults[0]}; "
-                "`arena db check` tells more, `arena db restore` puts a backup in its place"
+                "`arena db check` shows more, `arena db restore` replaces it with a backup"
             )
         with self._write() as connection:
             epoch = coordination.claim(connection, tournament, owner, expires_s, take_over=take_over)
         if not epoch:
             return None
+        # From here on each transaction also checks that the log is the one opened now.
         self._backend.hold_place()
         fenced = self._behind(Fence(tournament, epoch))
-        # Between the look beside the store and the claim the last holder may have left results there.
+        # The last holder may have left results beside the store between the first look there and the claim.
         fenced._store_waiting(self._settings, claimed=tournament)  # noqa: SLF001 - a copy of this very store
         return fenced
 
@@ -74,7 +77,7 @@ class Leasing(Access):
             beat(connection, self._held())
 
     def check_place(self) -> None:
-        """Return if the files of the store are those that were opened; takes some microseconds.
+        """Check that the files of the store are those that were opened; takes some microseconds.
 
         Raises:
             MovedError: one was removed, moved or replaced.
@@ -87,7 +90,7 @@ class Leasing(Access):
             coordination.release(connection, self._held())
 
     def lease(self, tournament: int) -> LeaseRecord | None:
-        """Return who holds the lease of a tournament, alive or not; None where nobody does."""
+        """Return the lease of a tournament, whether its holder is alive or not; None if nobody holds it."""
         with self._read() as connection:
             return coordination.find(connection, tournament)
 
@@ -95,20 +98,21 @@ class Leasing(Access):
         """Return the tournament that a process claimed last, whether or not it still holds it.
 
         Args:
-            owner: the process; its `uuid` does not matter.
+            owner: the process; its `uuid` is ignored.
         """
         with self._read() as connection:
             found = coordination.last_claim(connection, owner)
             return None if found is None else planning.find_tournament(connection, found)
 
     def rescue(self, target: Path) -> int:
-        """Write all matches of the tournament of a fenced store to a file, with those that were not saved.
+        """Write all matches of the tournament of a fenced store to a file, unsaved ones included.
 
-        It reads the file that was opened, whatever has become of its name. Each result is a line, as in the
-        files that wait beside a store, so a store that has the plan of the tournament takes them back.
+        It reads the file that was opened, even if it has been moved or removed since. Each result is a line
+        in the format of the files that wait beside a store, so a store with the plan of the tournament can
+        import them.
 
         Returns:
-            How many there are.
+            The number of matches written.
 
         Raises:
             DatabaseError: the store cannot be read, or the file cannot be written.
@@ -117,14 +121,14 @@ class Leasing(Access):
             return rescue.write(connection, self._held(), self._unsaved, target)
 
     def rescue_unsaved(self, target: Path, uid: str) -> int:
-        """Write to a file what the last save of a fenced store was about, if that failed; nothing is read.
+        """Write the records of a fenced store's last save to a file if that save failed; nothing is read.
 
         Args:
-            target: a new file, as `rescue` writes it; none is made where nothing is missing.
-            uid: of the tournament.
+            target: a new file in the format of `rescue`; not created if nothing is missing.
+            uid: `uid` of the tournament.
 
         Returns:
-            How many results there are.
+            The number of results written.
 
         Raises:
             DatabaseError: the file cannot be written.
@@ -135,7 +139,7 @@ class Leasing(Access):
             return rescue.write_unsaved(uid, self._held(), self._unsaved, target)
 
     def _keep_waiting(self, spool: Spool, records: Sequence[MatchRecord]) -> None:
-        """Keep results beside a file that is locked, unless they are those of a run that lost its lease.
+        """Keep results in a file beside a locked store, unless their run has lost its lease.
 
         Raises:
             LeaseLostError: another process has taken over the tournament; the results are not kept.
@@ -147,7 +151,7 @@ class Leasing(Access):
                 return
             self._backend.check_place()
             file = spool.keep(records, fence.epoch)
-            # Reading takes no lock. A later claim finds the file; of an earlier one we hear now.
+            # Reading takes no lock. A claim made after this read finds the file; an earlier one is seen here.
             with self._read() as connection:
                 epoch, _ = present_epoch(connection, fence.tournament)
                 if epoch != fence.epoch:
@@ -156,12 +160,12 @@ class Leasing(Access):
             self._backend.check_place()
 
     def _behind(self, fence: Fence) -> Self:
-        """Return a store with the connections of this one, which writes while that claim is the last."""
+        """Return a store with the same connections that writes only while the claim is the last one."""
         fenced = copy(self)
         fenced.__dict__.update(_fence=fence, _watcher=None)
         return fenced
 
     def _held(self) -> Fence:
         if self._fence is None:
-            raise RefusedError(f"{self.place} is open, but no tournament of it is claimed")
+            raise RefusedError(f"{self.place} is open, but none of its tournaments is claimed")
         return self._fence

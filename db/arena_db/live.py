@@ -1,4 +1,4 @@
-"""What happens in running matches, kept for those who watch, as long as one of them may need it."""
+"""Live events of running matches, kept for as long as a viewer may need them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
 KEPT: Final = 10_000
-"""Newest events of a tournament that are kept while it is run, and of all others together; a viewer that is
-further behind asks for a snapshot."""
+"""Number of the newest events kept of each running tournament, and of all other tournaments together; a
+viewer that is further behind asks for a snapshot."""
 _PRUNED_EVERY: Final = 1000
-"""Events from one removal to the next: it reads all that are kept."""
+"""Number of events between two removals; a removal reads all kept events."""
 _NAMES: Final = ("seq", "tournament_id", "number", "attempt", "ply", "kind", "payload", "t")
 
 
 def append(connection: Connection, events: Sequence[LiveEvent]) -> dict[int, int]:
-    """Add events in the order given; return the number of the newest of each of their tournaments.
+    """Append events in the order given; return the number of the newest event of each tournament.
 
     Raises:
         RefusedError: there is no such tournament.
@@ -34,12 +34,13 @@ def append(connection: Connection, events: Sequence[LiveEvent]) -> dict[int, int
     told: dict[int, list[LiveEvent]] = {}
     for event in events:
         told.setdefault(event.tournament, []).append(event)
-    # In one order: two writers that wait for the leases of each other would never end.
+    # Sorted, so that two writers always lock leases in the same order and cannot deadlock.
     return {tournament: _append(connection, tournament, told[tournament]) for tournament in sorted(told)}
 
 
 def _append(connection: Connection, tournament: int, events: Sequence[LiveEvent]) -> int:
     own = leases.c.tournament_id == tournament
+    # The update locks the lease until the commit, so numbers become visible in their order.
     raised = update(leases).where(own).values(last_seq=leases.c.last_seq + len(events))
     last = connection.scalar(raised.returning(leases.c.last_seq))
     if last is None:
@@ -49,17 +50,19 @@ def _append(connection: Connection, tournament: int, events: Sequence[LiveEvent]
         for seq, event in enumerate(events, last - len(events) + 1)
     ]
     connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
+    # Once per so many numbers, whatever the size of a batch.
     if last // _PRUNED_EVERY != (last - len(events)) // _PRUNED_EVERY:
         _prune(connection, tournament, last - KEPT)
     return last
 
 
 def page(raw: Any, dialect: str, tournament: int, after: int, limit: int) -> EventPage:  # noqa: ANN401 - a driver's connection
-    """Return the events of a tournament after some number.
+    """Return the events of a tournament after a number.
 
-    All queries of the connection see one moment: what came in between would be left out for good.
+    All queries of the connection must share one snapshot: an event committed between them would be skipped
+    for good.
     """
-    # Viewers ask eight times a second: the text is made once, and SQLAlchemy would be most of the cost.
+    # Viewers poll eight times a second: the SQL text is cached, as SQLAlchemy would be most of the cost.
     text, usual = _page_text(dialect)
     values = values_in_order(usual, after=after, of=tournament, limit=limit)
     events = tuple(map(_event, raw.execute(text, values).fetchall()))
@@ -73,7 +76,7 @@ def page(raw: Any, dialect: str, tournament: int, after: int, limit: int) -> Eve
 
 
 def snapshot(connection: Connection, tournament: int) -> Snapshot:
-    """Return the events of running matches and the newest number, of one moment in a transaction."""
+    """Return the events of running matches and the newest event number, as one snapshot."""
     own = live_events.c.tournament_id == tournament
     rows = connection.execute(select(live_events).where(own, _is_running()).order_by(live_events.c.seq))
     of_match: dict[int, list[LiveEvent]] = {}
@@ -88,7 +91,7 @@ def snapshot(connection: Connection, tournament: int) -> Snapshot:
 
 
 def newest_state(connection: Connection, tournament: int) -> LiveEvent | None:
-    """Return the last event that tells of the whole run; None before the first."""
+    """Return the last event about the whole run; None before the first."""
     own = live_events.c.tournament_id == tournament
     states = select(live_events).where(own, live_events.c.kind == "state", live_events.c.number.is_(None))
     row = connection.execute(states.order_by(live_events.c.seq.desc()).limit(1)).first()
@@ -96,14 +99,14 @@ def newest_state(connection: Connection, tournament: int) -> LiveEvent | None:
 
 
 def forget(connection: Connection, tournament: int) -> None:
-    """Remove the events of a tournament: nothing of it is being played."""
+    """Remove the events of a tournament: none of its matches is running."""
     _remove(connection, tournament, live_events.c.tournament_id == tournament)
 
 
 def make_room(connection: Connection) -> None:
-    """Remove events of tournaments that nobody runs, but for their last states, where there are too many.
+    """Remove events of tournaments that are not running if there are too many; keep their last states.
 
-    Those that came into the store first go first.
+    The tournaments with the lowest ids lose theirs first.
     """
     own = leases.c.tournament_id == live_events.c.tournament_id
     rows = connection.execute(
@@ -117,7 +120,7 @@ def make_room(connection: Connection) -> None:
     for tournament, num_here in rows:
         if num <= KEPT:
             return
-        # One that somebody is claiming just now is passed over.
+        # Skip a tournament that another process is claiming right now.
         free = select(leases.c.last_seq).where(leases.c.tournament_id == tournament, leases.c.uuid == "")
         last = connection.scalar(free.with_for_update(skip_locked=True))
         if last is not None:
@@ -126,12 +129,12 @@ def make_room(connection: Connection) -> None:
 
 
 def mend_numbers(connection: Connection) -> list[str]:
-    """Count numbers of events from the newest event on, where a lease counts from an earlier one.
+    """Repair leases whose event counter is behind the newest event: continue numbering from that event.
 
-    Followers then start again from a snapshot, because nobody knows which events were removed.
+    Followers then start again from a snapshot, because it is unknown which events were removed.
 
     Returns:
-        What was changed, one sentence each.
+        What was changed, one sentence per tournament.
     """
     newest = func.max(live_events.c.seq)
     query = (
@@ -151,13 +154,13 @@ def mend_numbers(connection: Connection) -> list[str]:
 
 
 def _last_seq(connection: Connection, tournament: int) -> int:
-    """Return the number of the newest event there ever was of a tournament, 0 before the first."""
+    """Return the number of the newest event ever published for a tournament, 0 before the first."""
     own = leases.c.tournament_id == tournament
     return connection.scalar(select(leases.c.last_seq).where(own)) or 0
 
 
 def _follow(of_match: dict[int, list[LiveEvent]], number: int, event: LiveEvent) -> None:
-    """Add an event to those of its match: a match that starts again has none before."""
+    """Add an event to those of its match; a match that starts again drops its earlier events."""
     known = of_match.get(number, [])
     if event.kind == "started":
         known = []
@@ -167,7 +170,7 @@ def _follow(of_match: dict[int, list[LiveEvent]], number: int, event: LiveEvent)
 
 
 def _prune(connection: Connection, tournament: int, cut: int) -> None:
-    """Remove what is old and of no running match; but for the newest, remarks are of no use either."""
+    """Remove old events of matches that no longer run, and all `info` events, even of running matches."""
     newer = live_events.alias()
     newest_state = select(func.max(newer.c.seq)).where(
         newer.c.tournament_id == tournament, newer.c.kind == "state", newer.c.number.is_(None)
@@ -186,7 +189,7 @@ def _remove(connection: Connection, tournament: int, condition: ColumnElement[bo
 
 
 def _is_running() -> ColumnElement[bool]:
-    """Return whether the match of an event has no result yet."""
+    """Return the condition that the match of an event has no result yet."""
     return exists().where(
         planned.c.tournament_id == live_events.c.tournament_id,
         planned.c.number == live_events.c.number,
@@ -224,6 +227,6 @@ def _page_text(dialect: str) -> tuple[str, dict[str, Any]]:
 
 @cache
 def _edges_text(dialect: str) -> tuple[str, dict[str, Any]]:
-    """Give the query for the newest event and the newest that was removed."""
+    """Return the query for the numbers of the newest event and of the newest one removed."""
     own = leases.c.tournament_id == bindparam("of", type_=BigInteger)
     return driver_query(select(leases.c.last_seq, leases.c.pruned_seq).where(own), dialect)

@@ -1,4 +1,4 @@
-"""Reads every match once: compares it with its hash and the plan, and counts it for tallies and kept sums."""
+"""Reads every match once: compares it with its hash and plan, and counts it for tallies and stored sums."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from arena_db.sum_proof import Half
 
 _AT_ONCE: Final = 1000
-"""Rows that are fetched together."""
+"""Number of rows fetched at once."""
 _FIRST_PLAN: Final = len(MATCH_COLUMNS)
-"""Where the columns of the plan begin: both seats, encounter, number within it; then whether it is void."""
+"""Index of the first column of the plan: both seats, encounter, number within it; then whether it is void."""
 _POINTERS: Final = ("first_bot", "second_bot", "versions_id")
 _SHARED: Final = (*KEYS, "is_final", "tier", *_POINTERS)
 _KIND: Final = itemgetter(*(MATCH_COLUMNS.index(name) for name in _SHARED), _FIRST_PLAN, _FIRST_PLAN + 1)
-"""Takes what a match shares with many others. First come the keys of tallies, last both planned seats."""
+"""Extracts the columns that a match shares with many others: first the keys of tallies, last both planned
+seats."""
 _OWN: Final = itemgetter(
     *(MATCH_COLUMNS.index(name) for name in ("id", "record_hash", "actions", "num_opening", "num_plies")),
     *(MATCH_COLUMNS.index(name) for name in ("opening_hash", "match_hash")),
@@ -50,7 +51,7 @@ _QUERY: Final = (
 
 
 class _Known(NamedTuple):
-    """Small tables that matches point to, each by its key."""
+    """Small tables that matches refer to, each by its key."""
 
     identities: dict[int, str]
     versions: dict[int, str]
@@ -59,7 +60,7 @@ class _Known(NamedTuple):
 
 
 class _Kind:
-    """What matches that differ in their course alone have in common."""
+    """The shared part of matches that differ only in their moves, times and seeds."""
 
     __slots__ = ("half", "is_as_planned", "num", "same", "tournament")
 
@@ -68,30 +69,30 @@ class _Kind:
     ) -> None:
         self.tournament = tournament
         self.same = same
-        """See `row_hash.same_of`; None where a bot or a text is missing."""
+        """See `row_hash.same_of`; None if a bot or a text is missing."""
         self.half = half
-        """None where they do not count in ratings."""
+        """None if these matches do not count in ratings."""
         self.is_as_planned = is_as_planned
         self.num = 0
-        """How many there are but for void ones."""
+        """Number of these matches that are not void."""
 
 
 class MatchReading:
-    """What one read of all matches finds; it is complete once `find_faults` was exhausted."""
+    """The findings of one pass over all matches; complete once `find_faults` is exhausted."""
 
     def __init__(self) -> None:
-        """Begin with nothing read."""
+        """Initialise an empty pass."""
         self._kinds: dict[tuple[Any, ...], _Kind] = {}
         self._proof: SumProof | None = None
         self._is_complete = False
 
     def find_faults(self, connection: Connection) -> Iterator[str]:
-        """Say which matches are not as they were stored, or not as they were planned."""
+        """Yield a sentence for each match that differs from its hash or from its plan."""
         known, deriving = _load(connection), Deriving(connection)
         proof = self._proof = _begin(connection)
         kinds = self._kinds
         raw: Any = connection.connection.driver_connection
-        # The rows of the driver: SQLAlchemy would make another object of each of a million.
+        # Tuples of the driver: SQLAlchemy would create another object for each of a million rows.
         cursor = raw.execute(_QUERY)
         while rows := cursor.fetchmany(_AT_ONCE):
             for row in rows:
@@ -101,7 +102,7 @@ class MatchReading:
                     kind = kinds[shared] = _make_kind(row, shared, known, proof)
                 number, record_hash, *own, is_void = _OWN(row)
                 if number < 1:
-                    yield f"match #{number} has a number that none is given"
+                    yield f"match #{number} has an id below 1, which no match gets"
                 if not kind.is_as_planned:
                     yield f"match #{number} is of other bots than planned"
                 if kind.same is None or hash_with(kind.same, row) != record_hash:
@@ -113,7 +114,7 @@ class MatchReading:
         self._is_complete = True
 
     def tallies(self) -> set[tuple[Any, ...]] | None:
-        """Return the rows of `tallies` as the matches make them; None where not all were read."""
+        """Return the rows of `tallies` as counted from the matches; None if not all were read."""
         if not self._is_complete:
             return None
         counts: dict[tuple[Any, ...], int] = {}
@@ -124,7 +125,7 @@ class MatchReading:
         return {(*key, num) for key, num in counts.items()}
 
     def proves_sums(self, connection: Connection) -> bool:
-        """Return whether kept sums and derived columns are proved to be those of the matches."""
+        """Return whether the stored sums and derived columns are proved to agree with the matches."""
         return self._is_complete and self._proof is not None and self._proof.holds(connection)
 
 
@@ -132,12 +133,12 @@ def _begin(connection: Connection) -> SumProof | None:
     try:
         return SumProof(connection)
     except (*ODD, DBAPIError, DatabaseError):
-        # The look at the sums comes upon the same damage, and names it.
+        # The check of the sums meets the same damage, and reports it.
         return None
 
 
 def _prove(proof: SumProof, deriving: Deriving, kind: _Kind, own: list[Any], *, counts: bool) -> None:
-    """Add a match to the proof, or give the proof up where its derived columns are wrong."""
+    """Add a match to the proof; abandon the proof if its derived columns are wrong."""
     actions, num_opening, num_plies, opening_hash, match_hash, encounter, match_no = own
     derived = deriving.of(kind.tournament, actions, num_opening)
     if derived != (num_plies, opening_hash) or encounter is None:

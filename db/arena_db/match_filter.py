@@ -1,4 +1,4 @@
-"""Which matches a query is about: plain values, which `filters` turns into SQL."""
+"""Filters of matches: plain values, which `filters` turns into SQL."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import NamedTuple
 
 
 class OpeningFilter(NamedTuple):
-    """Given actions that a match began with."""
+    """The actions of an opening that matches began with."""
 
     game: str
-    """Canonical spec of the game they are actions of."""
+    """Canonical spec of the game."""
     num_actions: int
-    """Of the game."""
+    """Number of actions of the game."""
     actions: tuple[int, ...]
     is_beginning: bool = False
-    """Whether more given actions may follow."""
+    """Whether the opening may have further actions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchFilter:
-    """Which matches a query is about; None is no condition. In names `*` is any text, `?` any character."""
+    """Conditions on matches; None is no condition. In names `*` matches any text, `?` any character."""
 
     game: str | None = None
     tournament: str | None = None
     bot: str | None = None
-    """Name, spec or label of a bot that played in it."""
+    """Name, spec or label of a bot that played in the match."""
     vs: str | None = None
-    """Another bot that played in it."""
+    """Name, spec or label of another bot that played in it."""
     since: float | None = None
     """UTC seconds, inclusive."""
     until: float | None = None
@@ -38,23 +38,22 @@ class MatchFilter:
     outcome: str | None = None
     """first, second, draw or void."""
     plies: tuple[tuple[str, int], ...] = ()
-    """Comparisons with the number of actions, those of the opening included, all of which hold: `("<", 20)`;
-    signs are `<`, `<=`, `>`, `>=` and `=`."""
+    """Comparisons with the number of actions, opening included, which must all hold: `("<", 20)`; the signs
+    are `<`, `<=`, `>`, `>=` and `=`."""
     durations: tuple[tuple[str, int], ...] = ()
-    """Comparisons with the milliseconds that the match took."""
+    """Comparisons with the duration of the match in milliseconds."""
     mistakes: tuple[tuple[str, int], ...] = ()
-    """Comparisons with the number of actions of bots that lost something, by one judge: only judged matches
-    fit."""
+    """Comparisons with the number of bots' mistakes by one judge; only completely analysed matches fit."""
     judge: str | None = None
-    """Name of a judge that graded it."""
+    """Name of a judge that analysed the match."""
     is_graded: bool | None = None
-    """Whether anybody graded it."""
+    """Whether any judge analysed it."""
     openings: tuple[OpeningFilter, ...] = ()
-    """Given actions it began with: one of these."""
+    """The match began with one of these openings."""
     limit: str | None = None
-    """Limit of its pool, `5/move`, however bots were run."""
+    """Limit of its pool, such as `5/move`, for any kind of process."""
     tier: str | None = None
-    """Exactly this isolation."""
+    """The exact isolation tier."""
     rated_only: bool = True
 
 
@@ -64,8 +63,8 @@ class MatchSelection:
 
     where: MatchFilter
     terminations: tuple[str, ...] = ()
-    """Only matches that ended so; empty for all."""
+    """Only matches that ended in one of these ways; empty for all."""
     limit: int | None = None
-    """The newest of them, at most so many; None for all."""
+    """Only the newest matches, at most so many; None for all."""
     include_void: bool = False
-    """Whether those that somebody took out of all tables are read, too."""
+    """Whether void matches are read, too."""

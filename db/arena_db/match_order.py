@@ -1,27 +1,27 @@
-"""Orders of a list of matches, and places in them: plain values, so that a screen need not load SQL."""
+"""Sort orders of matches and positions in them: plain values, so that a screen need not import SQL."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
 Order: TypeAlias = Literal["number", "date", "plies", "duration"]
-"""What a list of matches can be sorted by: each has an index, ties go by number."""
+"""Keys that a list of matches can be sorted by; each has an index, and ties are sorted by id."""
 
 
 class OrderPlace(NamedTuple):
-    """Where a match stands in an order."""
+    """The position of a match in a sort order."""
 
     key: float
-    """What is sorted by."""
+    """Value of the sort key."""
     id: int
 
 
 class Piece(NamedTuple):
-    """What a look at some matches found."""
+    """The result of searching some matches."""
 
     ids: tuple[int, ...]
-    """Of those that fit, in order."""
+    """Ids of the matches that fit, in order."""
     num_searched: int
-    """How many were looked at; of numbers that nobody has, too."""
+    """Number of matches searched, or of ids, unused ones included."""
     end: OrderPlace | None
-    """The last one that was looked at, behind which the next piece begins; None at the end."""
+    """The last match searched, after which the next piece begins; None at the end."""

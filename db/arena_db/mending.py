@@ -1,4 +1,4 @@
-"""Rebuilds what follows from the rest of a store: indexes, marks of plans, counts, sums."""
+"""Rebuilds the derived data of a store: indexes, marks of plans, counts, sums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.schema import CreateIndex
 
 from arena_db import live, plan_faults, points, replays, resumming
-from arena_db.backend import sound
+from arena_db.backend import integrity
 from arena_db.errors import DamagedError
 from arena_db.naming import metadata
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def repair(connection: Connection) -> list[str]:
-    """Rebuild all of it in the transaction of a connection; return what was changed, one sentence each.
+    """Rebuild all derived data in the transaction of a connection; return the changes, one sentence each.
 
     Raises:
-        DamagedError: something else is damaged, too, that keeps it from being rebuilt.
+        DamagedError: other damage keeps it from being rebuilt.
     """
     return [
         *_mend_schema(connection),
-        *sound.mend_pages(connection),
+        *integrity.mend_pages(connection),
         *plan_faults.repair(connection),
         *live.mend_numbers(connection),
         *resumming.rebuild(connection),
@@ -33,24 +33,24 @@ def repair(connection: Connection) -> list[str]:
 
 
 def is_mendable(kind: str, name: str) -> bool:
-    """Return whether an object of the schema can be made anew from the rest: an index that is arena's."""
+    """Return whether an object of the schema can be rebuilt: an index that belongs to arena."""
     return kind == "index" and name in _indexes()
 
 
 def _mend_schema(connection: Connection) -> list[str]:
-    """Make indexes anew that are missing or not as arena makes them.
+    """Rebuild indexes that are missing or differ from arena's.
 
     Raises:
         DamagedError: a table differs, or there is an object that is not arena's.
     """
     done: list[str] = []
-    for key, text in sound.find_differing(connection):
+    for key, text in integrity.find_differing(connection):
         name = key[1]
         if not is_mendable(*key):
-            raise DamagedError(f"{text}, which no repair mends; {sound.WAY_OUT}")
+            raise DamagedError(f"{text}, which cannot be repaired; {integrity.WAY_OUT}")
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {name}")
         connection.execute(CreateIndex(_indexes()[name]))
-        done.append(f"the index {name} is made anew")
+        done.append(f"the index {name} is rebuilt")
     return done
 
 

@@ -1,4 +1,4 @@
-"""Takes the matches of a tournament over from another store, with remarks, analyses and voids."""
+"""Merges the matches of a tournament from another store, with remarks, analyses and voids."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     _Row = Row[*tuple[Any, ...]]
 
 _PAGE: Final = 5_000
-"""Matches in memory at once."""
+"""Number of matches in memory at once."""
 
 
 class MatchMerge:
-    """Merges the matches of one tournament, in the order in which the other store has them."""
+    """Merges the matches of one tournament, in the order of the other store."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - both stores, and what is known of them
         self,
@@ -46,14 +46,14 @@ class MatchMerge:
         clash: Callable[[str], RefusedError],
         where: str,
     ) -> None:
-        """Begin with both stores.
+        """Prepare the merge of one tournament.
 
         Args:
             source: a snapshot of the other store.
-            target: holds the write lock; the tournament with its plan, bots and changes is there.
-            ids: of the tournament, there and here.
-            known_changes: numbers here of the changes there.
-            clash: makes the error for what differs.
+            target: holds the write lock; it has the tournament with its plan, bots and changes already.
+            ids: ids of the tournament, there and here.
+            known_changes: ids here of the changes there.
+            clash: returns the error for a difference.
             where: the other store, for messages.
         """
         self._source = source
@@ -67,15 +67,15 @@ class MatchMerge:
         self._next = last_match(target) + 1
         self._tallies: Counter[tuple[Any, ...]] = Counter()
         self.num_matches = 0
-        """Matches that are new here."""
+        """Number of matches that are new here."""
         self.num_rows = 0
-        """Rows of all kinds that are new or changed here."""
+        """Number of rows of all kinds that are new or changed here."""
 
     def run(self) -> None:
-        """Merge all of them.
+        """Merge all matches.
 
         Raises:
-            RefusedError: a match is here with another content.
+            RefusedError: a match is stored here with other content.
         """
         last = 0
         own = matches.c.tournament_id == self._there
@@ -113,7 +113,7 @@ class MatchMerge:
         if added:
             statement = insert_text(self._target.dialect.name, with_id=True)
             if self._target.exec_driver_sql(statement, added).rowcount != len(added):
-                # Another attempt at it is the final one here.
+                # Another attempt is the final result here.
                 raise self._clash(f"the result of a match between {rows[0].number} and {rows[-1].number}")
         self._mark(new)
         self._add_remarks(new)
@@ -126,7 +126,7 @@ class MatchMerge:
         self.num_rows += len(new)
 
     def _known(self, rows: Sequence[_Row]) -> dict[tuple[int, int], tuple[int, bytes]]:
-        """Return id and hash of the matches with these numbers that are here, by number and attempt."""
+        """Return id and hash of the matches here with these numbers, by number and attempt."""
         found: dict[tuple[int, int], tuple[int, bytes]] = {}
         names = (matches.c.number, matches.c.attempt, matches.c.id, matches.c.record_hash)
         own = matches.c.tournament_id == self._here
@@ -136,7 +136,7 @@ class MatchMerge:
         return found
 
     def _values(self, row: _Row) -> tuple[dict[str, Any], bytes]:
-        """Return the columns of a match as they are here, and its hash as it is here."""
+        """Return the columns of a match with the ids of this store, and its hash here."""
         content, versions_id = self._version(row.versions_id)
         first, second = self._bots[row.first_seat], self._bots[row.second_seat]
         values: dict[str, Any] = dict(zip(MATCH_COLUMNS, row, strict=True))
@@ -150,7 +150,7 @@ class MatchMerge:
         return values, row_hash(tuple(values.values()), (first[1], second[1]), content)
 
     def _version(self, number: int) -> tuple[str, int]:
-        """Return a text of the other store with its id here."""
+        """Return a version text of the other store, and its id here."""
         known = self._versions.get(number)
         if known is None:
             content = self._source.execute(
@@ -167,7 +167,7 @@ class MatchMerge:
         return tuple(self._here if name == "tournament_id" else getattr(row, name) for name in KEYS)
 
     def _mark(self, new: Sequence[_Row]) -> None:
-        """Mark on the plan what is done, and count the attempts that came to nothing."""
+        """Mark planned matches as done, and count void attempts."""
         own = planned.c.tournament_id == self._here
         done = [row.number for row in new if row.is_final]
         for some in parts(done):
@@ -191,7 +191,7 @@ class MatchMerge:
                 self.num_rows += len(rows)
 
     def _add_analyses(self, here: dict[int, int]) -> None:
-        """Add what judges said; of what one said twice the later one stays."""
+        """Add the analyses; of two by the same judge the later one is kept."""
         for some in parts(sorted(here)):
             for row in self._source.execute(select(analyses).where(analyses.c.match_id.in_(some))):
                 match = here[row.match_id]
@@ -209,7 +209,7 @@ class MatchMerge:
                 self.num_rows += 1
 
     def _add_voids(self, here: dict[int, int], new: set[int]) -> set[int]:
-        """Add the voids of matches; return which of the new matches are void."""
+        """Merge the voids of matches; return which of the new matches are void."""
         theirs: dict[int, list[tuple[int, int | None]]] = {}
         for some in parts(sorted(here)):
             for row in self._source.execute(select(voids).where(voids.c.match_id.in_(some))):
@@ -222,14 +222,17 @@ class MatchMerge:
         for match, made in theirs.items():
             self._merge_voids(match, made)
         after = find_judged(self._target, sorted(theirs))
-        # What was here before leaves the tables or comes back to them; new matches are not in them yet.
+        # Matches that were here before leave the tables or return to them; new ones are not in them yet.
         changed = [row for row in after if row.id not in new and row.is_void != before[row.id]]
         for make_void in (True, False):
             settle(self._target, [row for row in changed if row.is_void == make_void], make_void=make_void)
         return {row.id for row in after if row.is_void and row.id in new}
 
     def _merge_voids(self, match: int, made: Sequence[tuple[int, int | None]]) -> None:
-        """Unite the voids of a match: what one store undid is undone; of two that hold the earlier stays."""
+        """Unite the voids of a match.
+
+        A void that one store undid is undone; of two that are in force, the earlier one stays.
+        """
         own = voids.c.match_id == match
         ours = {row.change_id: row.undone_change for row in self._target.execute(select(voids).where(own))}
         united = dict(ours)
@@ -242,7 +245,7 @@ class MatchMerge:
         present = sorted((times[change], change) for change, undone in united.items() if undone is None)
         for _, change in present[1:]:
             united[change] = present[0][1]
-        # First those that are undone: at most one void of a match is present at any moment.
+        # Undone voids first: an index permits at most one void in force per match at any moment.
         for change, undone in sorted(united.items(), key=lambda item: item[1] is None):
             if change not in ours:
                 self._target.execute(
@@ -257,7 +260,7 @@ class MatchMerge:
 
 
 def _bots_by_seat(connection: Connection, tournament: int) -> dict[int, tuple[int, str]]:
-    """Return id and identity of each bot of a tournament by its seat."""
+    """Return id and identity of each bot of a tournament, by seat."""
     seats = select(entrants.c.seat, bots.c.id, bots.c.identity).where(entrants.c.tournament_id == tournament)
     seats = seats.join_from(entrants, bots, bots.c.id == entrants.c.bot_id)
     return {seat: (bot, identity) for seat, bot, identity in connection.execute(seats)}

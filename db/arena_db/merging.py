@@ -1,7 +1,7 @@
-"""Takes tournaments of another store over: with their plans, bots, matches, and what was decided about them.
+"""Merges tournaments of another store: their plans, bots, matches and changes.
 
-A tournament is known by its uid, a match by number and attempt within it, a bot by its identity. What is here
-already stays as it is; what is here with another content stops the whole merge.
+A tournament is identified by its uid, a match by number and attempt within it, a bot by its identity. Rows
+that are stored here already stay unchanged; a row stored here with other content stops the whole merge.
 """
 
 from __future__ import annotations
@@ -31,49 +31,49 @@ if TYPE_CHECKING:
     _Row = Row[*tuple[Any, ...]]
 
 _OWN: Final = ("id", "name", "pool_id", "num_planned", "num_done", "num_dropped")
-"""Columns of a tournament that are not those of the other store."""
+"""Columns of a tournament whose values are this store's own."""
 _FIXED: Final = ("type", "game", "num_actions", "seed", "plan_version")
-"""Columns that may not differ between two stores of one tournament."""
+"""Columns that must be equal in two stores of one tournament."""
 _PLAN: Final = ("encounter", "match_no", "first_seat", "second_seat", "opening")
 _SEAT: Final = ("label", "time_limit")
 _CHANGE: Final = ("kind", "subject", "reason", "who", "made_at")
-"""What tells a decision about a tournament from any other."""
+"""Columns that identify a change to a tournament."""
 _PROGRESS: Final = ("config", "num_total", "is_planned", "decision")
-"""Columns that change while a tournament is played, beside the counts."""
+"""Columns that change while a tournament is played, besides the counts."""
 
 
 class MergedTournament(NamedTuple):
     """What a merge did to a tournament."""
 
     name: str
-    """What it is called here; another tournament may have had its name."""
+    """Its name here; differs if another tournament had its name."""
     former_name: str
-    """What it is called in the other store."""
+    """Its name in the other store."""
     num_matches: int
-    """Matches that are new here."""
+    """Number of matches that are new here."""
     num_rows: int
-    """Rows of all kinds that are new or changed here; 0 where all of it was here before."""
+    """Number of rows of all kinds that are new or changed here; 0 if all were here before."""
     is_new: bool
 
 
 def merge(
     source: Connection, target: Connection, where: str, *, only: int | None = None, moves: bool = False
 ) -> list[MergedTournament]:
-    """Copy tournaments within one transaction; all that follows from their matches, but for sums.
+    """Copy tournaments in one transaction, with all derived data except sums.
 
     Args:
         source: a snapshot of the other store.
         target: holds the write lock.
-        where: the other store, for messages and to say later where a tournament can go on.
+        where: the other store, for messages and to record where a tournament can go on.
         only: id of the only tournament in the other store; None for all.
-        moves: whether the tournament leaves the other store, so that it is no copy here.
+        moves: whether the tournament leaves the other store, so that it is not a copy here.
 
     Raises:
-        RefusedError: a tournament, match or plan differs from what is here under the same uid and number.
+        RefusedError: a tournament, match or plan differs from the one here with the same uid and number.
     """
     found = select(tournaments).order_by(tournaments.c.created_at, tournaments.c.uid)
     if not moves:
-        # One that never began has nothing to take, and its name may be given to another attempt.
+        # A tournament that never began has nothing to merge, and another attempt may reuse its name.
         found = found.where(tournaments.c.state.not_in(UNBEGUN))
     if only is not None:
         found = found.where(tournaments.c.id == only)
@@ -83,7 +83,7 @@ def merge(
 
 
 class _TournamentMerge:
-    """Takes one tournament over."""
+    """Merges one tournament."""
 
     def __init__(self, source: Connection, target: Connection, where: str, row: _Row) -> None:
         self._source = source
@@ -94,7 +94,7 @@ class _TournamentMerge:
         self._num_rows = 0
 
     def run(self, *, moves: bool) -> MergedTournament:
-        """Do it, and say what was done."""
+        """Merge the tournament; return what was done."""
         row = self._row
         known = self._target.execute(select(tournaments).where(tournaments.c.uid == row.uid)).first()
         is_new = known is None
@@ -102,11 +102,11 @@ class _TournamentMerge:
             self._here = self._add_tournament(moves=moves)
         else:
             self._here = known.id
-            # What is sealed anew at the end must be sound before.
+            # It is sealed again at the end, which would hide earlier damage.
             seals.require_sound(self._target, known.id)
             self._compare(known)
         origin = select(origins.c.tournament_id).where(origins.c.tournament_id == self._here)
-        # A copy follows the tournament it was made of; the tournament itself follows nobody.
+        # A copy follows its original; the original does not follow any copy.
         may_grow = is_new or self._target.scalar(origin) is not None
         known_changes = self._merge_changes()
         if may_grow:
@@ -130,10 +130,10 @@ class _TournamentMerge:
         return MergedTournament(str(name), row.name, found.num_matches, self._num_rows, is_new)
 
     def _clash(self, what: str) -> RefusedError:
-        """Return the error for something that differs between the stores."""
+        """Return the error for a difference between the stores."""
         return RefusedError(
             f"{what} of tournament {self._row.name} differs between this store and {self._where}, so it went "
-            "on in two places; nothing was merged; arena remove takes the tournament out of one of them"
+            "on in two places; nothing was merged; arena remove moves it out of one of them"
         )
 
     def _insert(self, table: Table, rows: Iterable[dict[str, Any]]) -> None:
@@ -157,7 +157,7 @@ class _TournamentMerge:
         }
         origin = self._source.execute(select(origins).where(origins.c.tournament_id == row.id)).first()
         if values["state"] == "running" and not moves:
-            # Nobody runs it here.
+            # The run, if there is one, is in the other store.
             values["state"] = "stopped"
         self._insert(tournaments, [values])
         add_lease(target, here)
@@ -168,7 +168,7 @@ class _TournamentMerge:
         return here
 
     def _merge_changes(self) -> dict[int, int]:
-        """Add what was decided in the other store; return the numbers here of all its decisions."""
+        """Add the changes that are missing here; return the id here of each change there."""
         ours = {
             tuple(getattr(row, name) for name in _CHANGE): row.id
             for row in self._target.execute(select(changes).where(changes.c.tournament_id == self._here))
@@ -186,7 +186,7 @@ class _TournamentMerge:
         return known
 
     def _merge_entrants(self, known_changes: dict[int, int]) -> None:
-        """Add the bots that are missing here; of the others, take over whether they left."""
+        """Add the entrants that are missing here; mark those that left in the other store."""
         own = entrants.c.tournament_id == self._here
         ours = {row.seat: row for row in self._target.execute(select(entrants).where(own))}
         theirs = select(entrants).where(entrants.c.tournament_id == self._row.id).order_by(entrants.c.seat)
@@ -204,7 +204,7 @@ class _TournamentMerge:
                 self._num_rows += 1
 
     def _bot(self, number: int) -> int:
-        """Return the id here of a bot in the other store."""
+        """Return the id here of a bot of the other store; insert it if it is missing."""
         row = self._source.execute(select(bots).where(bots.c.id == number)).one()
         known = self._target.scalar(select(bots.c.id).where(bots.c.identity == row.identity))
         if known is None:
@@ -214,7 +214,7 @@ class _TournamentMerge:
         return known
 
     def _compare(self, known: _Row) -> None:
-        """Refuse a tournament that is another one under the same uid."""
+        """Refuse a tournament that contradicts the one with the same uid here."""
         for name in _FIXED:
             if getattr(known, name) != getattr(self._row, name):
                 raise self._clash(f"the {name.replace('_', ' ')}")
@@ -235,7 +235,7 @@ class _TournamentMerge:
             raise self._clash(f"the bot at seat {min(differing, default=0)}")
 
     def _merge_plan(self, *, may_grow: bool) -> None:
-        """Add the planned matches that are missing here, and the batches they came in."""
+        """Add the planned matches that are missing here."""
         theirs = self._source.execute(
             select(planned).where(planned.c.tournament_id == self._row.id).order_by(planned.c.number)
         )
@@ -248,7 +248,7 @@ class _TournamentMerge:
         for row in theirs:
             known = ours.get(row.number)
             if known is None:
-                # What became of it follows from its matches.
+                # Its state is updated later from its matches.
                 state = "dropped" if row.state == "dropped" else "planned"
                 values = values_of(planned, row) | {"tournament_id": self._here, "state": state, "attempt": 0}
                 new.append(values)
@@ -265,7 +265,7 @@ class _TournamentMerge:
         self._num_rows += len(dropped)
 
     def _add_batches(self, known_changes: dict[int, int]) -> None:
-        """Add the batches that are missing here, with what they were planned from by its numbers here."""
+        """Add the batches that are missing here; their bases are translated to ids of this store."""
         own = batches.c.tournament_id == self._here
         known = set(self._target.scalars(select(batches.c.number).where(own)))
         theirs = self._source.execute(select(batches).where(batches.c.tournament_id == self._row.id)).all()
@@ -294,7 +294,7 @@ class _TournamentMerge:
         return self._target.execute(here).scalar_one()
 
     def _add_points(self) -> None:
-        """Add the ratings over time: matches were added in their order, so each point stays true."""
+        """Add the ratings over time: matches keep their order, so each point stays valid."""
         theirs = select(rating_points).where(rating_points.c.tournament_id == self._row.id)
         here: dict[int, int] = {}
         rows: list[dict[str, Any]] = []
@@ -307,7 +307,7 @@ class _TournamentMerge:
         self._insert(rating_points, rows)
 
     def _add_replay(self) -> None:
-        """Add the replayed ratings, which rest on the same matches here."""
+        """Add the replayed ratings; they include the same matches here."""
         own = select(replays).where(replays.c.tournament_id == self._row.id)
         for row in self._source.execute(own).all():
             match = self._match_here(row.match_id)
@@ -316,7 +316,7 @@ class _TournamentMerge:
             )
 
     def _count(self, known: _Row | None, *, may_grow: bool) -> None:
-        """Count what is planned and done; take over how a copy went on in the other store."""
+        """Count planned and done matches; adopt the other store's state if the copy there is further."""
         own = planned.c.tournament_id == self._here
         states = dict.fromkeys(("planned", "done", "dropped"), 0)
         counted = select(planned.c.state, func.count()).where(own).group_by(planned.c.state)
@@ -334,5 +334,5 @@ class _TournamentMerge:
 
 
 def _progress(row: _Row) -> tuple[int, int, bool]:
-    """Return how far a tournament has come, as one of two stores of it knows."""
+    """Return how far a tournament has come in one store; comparable between two stores."""
     return row.num_planned, row.num_done + row.num_dropped, row.state == "finished"

@@ -1,4 +1,4 @@
-"""Brings the tables of a store to the revision this version knows."""
+"""Upgrades the tables of a store to the revision of this version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def script_location() -> Path:
-    """Return the folder of the migrations: in the package as installed, at the root of a checkout.
+    """Return the folder of the migrations: in the installed package, or at the root of a checkout.
 
     Raises:
         UnsupportedError: there is none.
@@ -31,20 +31,20 @@ def script_location() -> Path:
 
 
 def known_revisions() -> list[str]:
-    """Return the revisions this version has migrations for, oldest first."""
+    """Return the revisions that this version has migrations for, oldest first."""
     scripts = ScriptDirectory(str(script_location()))
     return [script.revision for script in scripts.walk_revisions()][::-1]
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Bring the tables to a revision, within the open transaction of a connection without foreign keys.
+    """Upgrade the tables to a revision, within the open transaction of a connection without foreign keys.
 
     Raises:
-        DamagedError: rows were lost, or point nowhere; the caller rolls back.
+        DamagedError: rows were lost, or foreign keys are violated; the caller rolls back.
     """
     before = _count_rows(connection)
     config = Config()
-    # A percent sign starts an interpolation in these options.
+    # `%` starts an interpolation in Alembic's options.
     config.set_main_option("script_location", str(script_location()).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, revision)

@@ -1,4 +1,4 @@
-"""The tables of the store; the migrations make the same ones, which a test proves."""
+"""The tables of the store; a test proves that the migrations create the same ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from arena_db import columns
 
-# Part of the tables here; the aliases say that these names are meant to leave again.
+# Tables of this module, too; the aliases mark these names as re-exported.
 from arena_db.account_tables import accounts as accounts  # noqa: PLC0414
 from arena_db.account_tables import tokens as tokens  # noqa: PLC0414
 from arena_db.corrections import changes
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 REVISION: Final = "0015"
-"""The revision of the migrations that makes these tables."""
+"""The Alembic revision that creates these tables."""
 
 APPLICATION_ID: Final = 0x61726E61
-"""Marks a SQLite file as a store: the bytes of `arna`."""
+"""Marks a SQLite file as a store: the ASCII bytes of `arna`."""
 
 TOURNAMENT_TYPES: Final = ("round-robin", "gauntlet", "match", "play", "ladder", "swiss", "knockout")
 TOURNAMENT_STATES: Final = ("running", "stopped", "finished", "preparing", "refused")
@@ -114,7 +114,7 @@ tournaments = Table(
     Column("pool_id", columns.big(), ForeignKey(pools.c.id), nullable=False),
     columns.text("uid"),
     columns.integer("plan_version"),
-    # NULL where nobody can know yet how many matches there will be.
+    # NULL while the total number of matches cannot be known.
     Column("num_total", Integer),
     columns.integer("num_dropped"),
     columns.integer("is_planned"),
@@ -150,7 +150,8 @@ entrants = Table(
     Column("bot_id", columns.big(), ForeignKey("bots.id"), nullable=False),
     columns.text("time_limit"),
     Column("state", columns.words(), nullable=False, server_default=text("'playing'")),
-    # NULL: it is shown by its label; no Elo is fixed; it was there from the beginning; it has not left.
+    # NULL: `name`: shown by its label; `anchor`: no fixed Elo; `joined_change`: from the beginning;
+    # `left_change`: has not left.
     Column("name", columns.words()),
     Column("anchor", columns.seconds()),
     Column("joined_change", columns.big(), ForeignKey(changes.c.id)),
@@ -176,7 +177,7 @@ versions = Table(
 )
 
 FAILED: Final = literal_column("termination").op("<>", is_comparison=True)(literal_column("'rules'"))
-"""Which matches the index of terminations knows: the few that did not end by the rules of the game."""
+"""Condition of the index of terminations: the few matches that did not end by the rules of the game."""
 _FINAL: Final = text("is_final = 1")
 
 matches = Table(
@@ -186,7 +187,7 @@ matches = Table(
     Column("tournament_id", columns.big(), nullable=False),
     columns.integer("number"),
     columns.integer("attempt"),
-    # Copies of what the plan says, for the indexes; a full check compares them.
+    # Copies of columns of the plan, needed by the indexes; a full check compares them.
     columns.integer("first_seat"),
     columns.integer("second_seat"),
     Column("first_bot", columns.big(), nullable=False),
@@ -209,13 +210,13 @@ matches = Table(
     columns.text("fault"),
     Column("versions_id", columns.big(), ForeignKey("versions.id"), nullable=False),
     columns.blob("record_hash"),
-    # NULL where nothing was measured or said: in every match of an older version.
+    # NULL if nothing was measured or reported, as in every match of an older version.
     Column("idle_cpu_first_ms", columns.seconds()),
     Column("idle_cpu_second_ms", columns.seconds()),
     Column("limits", columns.words()),
     Column("runtime_first", columns.words()),
     Column("runtime_second", columns.words()),
-    # Follow from the actions; the defaults are those of a match before an upgrade has read them.
+    # Derived from the actions; the defaults mark a match that an upgrade has not read yet.
     Column("num_plies", Integer, nullable=False, server_default=text("0")),
     Column("opening_hash", columns.big(), nullable=False, server_default=text("0")),
     UniqueConstraint("tournament_id", "number", "attempt"),
@@ -252,7 +253,7 @@ for _column in ("tournament_id", "first_bot", "second_bot", "started_at", "num_p
     Index(f"ix_matches_{_column}_id", matches.c[_column], matches.c.id)
 columns.partial_index("ix_matches_termination_id", matches.c.termination, matches.c.id, where=FAILED)
 
-# Beside the matches, so that a list of them reads none of it; most matches have none.
+# A table of its own, so that lists of matches do not read remarks; most matches have none.
 remarks = Table(
     "remarks",
     metadata,
@@ -307,11 +308,11 @@ leases = Table(
     columns.integer("pid"),
     Column("pid_start", columns.big(), nullable=False),
     Column("expires_at", columns.seconds(), nullable=False),
-    # Raised by each claim, so that a writer of an earlier one is told from the present one.
+    # Incremented by each claim; distinguishes a writer of an earlier claim from the current one.
     columns.integer("epoch"),
     Column("beat_at", columns.seconds(), nullable=False),
-    # Of the live events of the tournament the number of the newest there ever was, and of the newest that was
-    # removed. Whoever tells of one holds this row until its commit, so commits come in the order of numbers.
+    # Numbers of the newest live event ever published, and of the newest one removed. A publisher holds this
+    # row until its commit, so events are committed in the order of their numbers.
     Column("last_seq", columns.big(), nullable=False),
     Column("pruned_seq", columns.big(), nullable=False),
     CheckConstraint("pruned_seq BETWEEN 0 AND last_seq", name="pruned_seq_range"),
@@ -367,13 +368,13 @@ _revisions = Table(
     Column("version_num", String(32), nullable=False),
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
-"""As Alembic makes it, which would find it missing among the tables above."""
+"""Created as Alembic creates it, in metadata of its own: Alembic would report it as missing otherwise."""
 
 
 def create(connection: Connection) -> None:
-    """Make the tables of the present revision in an empty store.
+    """Create the tables of the current revision in an empty store.
 
-    The migrations come to the same, but it takes longer to import Alembic than to make all tables.
+    The migrations have the same result, but importing Alembic takes longer than creating all tables.
     """
     metadata.create_all(connection, checkfirst=False)
     _revisions.create(connection)

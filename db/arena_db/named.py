@@ -1,4 +1,4 @@
-"""What bots are called in the tournaments of a store."""
+"""The names of bots in the tournaments of a store."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class NamesReading(Access):
-    """The part of a store that knows what bots are called."""
+    """The part of a store that finds bots by name."""
 
     def has_entrant(self, name: str) -> bool:
-        """Return whether any bot of any tournament goes by this, as `MatchFilter.bot` names bots."""
+        """Return whether any bot of any tournament has this name, spec or label, as in `MatchFilter.bot`."""
         with self._read() as connection:
             return planning.has_entrant(connection, name)
 
     def entries(self, name: str) -> list[Entered]:
-        """Return where bots that go by a name took part, by tournament and seat."""
+        """Return the entries of bots with this name, spec or label, by tournament and seat."""
         with self._read() as connection:
             return planning.list_entries(connection, name)
 

@@ -1,4 +1,4 @@
-"""The one collection of all tables, and how their keys and checks are named."""
+"""The metadata of all tables, and the naming convention of their keys and checks."""
 
 from __future__ import annotations
 

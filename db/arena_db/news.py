@@ -1,10 +1,10 @@
-"""What records of matches change in the store: rows, marks on the plan, counts."""
+"""Computes what records of matches change in the store: rows, marks of the plan, counts."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arena_db.codec import pack_actions, pack_claims, pack_times, record_hash, same_part, setting_part
 from arena_db.errors import RefusedError
@@ -13,50 +13,53 @@ from arena_db.summing import hash_opening
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena_db.batch import Batch, Plan
+    from arena_db.batch import BatchState, PlannedSeats
     from arena_db.records import MatchRecord
+
+_Openings: TypeAlias = dict[tuple[int, ...], int]
+"""Hashes of openings by their actions."""
 
 
 @dataclass(slots=True, eq=False)
 class Kind:
-    """What many matches have in common: who met whom, how it ended, under which circumstances."""
+    """The shared part of many matches: seats, ending, and circumstances of play."""
 
     tally: tuple[Any, ...]
     """The key of the tally they count for: tournament, seats, outcome, termination, rated."""
     columns: tuple[Any, ...]
     """Seats, ids of the bots, outcome, termination, rated, is_final, tier, id of the versions."""
     same: bytes
-    """Of the hash of a record."""
+    """The shared part of the hash of a record."""
     num_matches: int = 0
 
 
 @dataclass(slots=True)
 class News:
-    """What a batch of records changes beside the rows of its matches."""
+    """The changes of a batch of records besides the rows of its matches."""
 
     done: list[int] = field(default_factory=list[int])
-    """Numbers of planned matches, as `void`."""
+    """Numbers of planned matches that are done; `void` has those with a void attempt."""
     void: list[int] = field(default_factory=list[int])
     kinds: dict[tuple[Any, ...], Kind] = field(default_factory=dict[tuple[Any, ...], Kind])
     openings: dict[tuple[int, ...], int] = field(default_factory=dict[tuple[int, ...], int])
     """Hashes of openings by their actions."""
     said: list[MatchRecord] = field(default_factory=list["MatchRecord"])
-    """Those whose bots said more than values."""
+    """Records that have remarks."""
 
 
 def collect(
-    news: News, batch: Batch, records: Sequence[MatchRecord], versions: Mapping[str, int]
+    news: News, batch: BatchState, records: Sequence[MatchRecord], versions: Mapping[str, int]
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of the records that are not stored yet; later ones of the batch see earlier ones.
+    """Return the rows of the records that are not stored yet; later records of the batch see earlier ones.
 
     Args:
-        news: is added to.
-        batch: what is stored; it is brought up to date.
-        records: of its tournament.
-        versions: ids of the texts.
+        news: collects the changes.
+        batch: the stored state; updated with the new records.
+        records: matches of its tournament.
+        versions: ids of the version texts.
 
     Raises:
-        RefusedError: no such planned match, other bots than planned, a field that cannot be stored.
+        RefusedError: no such planned match, other bots than planned, or a field that cannot be stored.
     """
     rows: list[tuple[Any, ...]] = []
     plans, done, stored, kinds = batch.plan, batch.done, batch.stored, news.kinds
@@ -90,7 +93,7 @@ def collect(
 
 
 def hash_bytes(record: MatchRecord) -> bytes:
-    """Return the bytes of the hash of a match.
+    """Return the hash of a match as bytes.
 
     Raises:
         RefusedError: it is not hexadecimal.
@@ -106,7 +109,7 @@ def hash_bytes(record: MatchRecord) -> bytes:
 def _setting(
     record: MatchRecord,
 ) -> tuple[tuple[float | None, float | None], tuple[str | None, str | None, str | None]]:
-    """Return the idle CPU times of both bots; limits and runtimes, None where they are unknown."""
+    """Return the idle CPU times of both bots; and limits and runtimes, None if unknown."""
     first, second = record.idle_cpu_first_ms, record.idle_cpu_second_ms
     return (
         (None if first is None else _idle_ms(first), None if second is None else _idle_ms(second)),
@@ -117,12 +120,12 @@ def _setting(
 def _idle_ms(time_ms: float) -> float:
     # SQLite stores NaN as NULL and -0.0 as 0.0, which have other hashes.
     if not math.isfinite(time_ms):
-        raise RefusedError(f"an idle CPU time is {time_ms} ms, which is no number")
+        raise RefusedError(f"an idle CPU time is {time_ms} ms, which is not a finite number")
     return time_ms + 0.0
 
 
-def _kind(tournament: int, plan: Plan, record: MatchRecord, versions: Mapping[str, int]) -> Kind:
-    # Of an enum the plain text: it is what the drivers take as it is.
+def _kind(tournament: int, plan: PlannedSeats, record: MatchRecord, versions: Mapping[str, int]) -> Kind:
+    # Enum members as plain strings, which the drivers bind without conversion.
     outcome, termination, rated = str(record.outcome), str(record.termination), int(record.rated)
     is_final = int(record.is_final)
     seats = (plan.first_seat, plan.second_seat)
@@ -138,9 +141,9 @@ def _kind(tournament: int, plan: Plan, record: MatchRecord, versions: Mapping[st
 
 
 def _row(
-    batch: Batch, plan: Plan, record: MatchRecord, kind: Kind, openings: dict[tuple[int, ...], int]
+    batch: BatchState, plan: PlannedSeats, record: MatchRecord, kind: Kind, openings: _Openings
 ) -> tuple[Any, ...]:
-    """Return the columns of a match after its id, in the order of the table; add to the known openings."""
+    """Return the columns of a match after its id, in table order; cache the hash of its opening."""
     number, actions, times, values = record.number, record.actions, record.times_ms, record.values
     num_opening = record.num_opening
     if plan.first.identity != record.first or plan.second.identity != record.second:
@@ -161,7 +164,7 @@ def _row(
     idle, texts = _setting(record)
     setting = setting_part(idle, texts)
     whole = record_hash(kind.same, numbers, started_at, reason, fault, (*packed, match_hash), setting)
-    # One plain tuple, and no part of it unpacked: that took a tenth of the time of all this.
+    # One plain tuple without unpacking parts of it: unpacking took a tenth of the time of this function.
     first_seat, second_seat, first_bot, second_bot, outcome, ending, rated, is_final, tier, versions = (
         kind.columns
     )

@@ -1,4 +1,4 @@
-"""Ids of tournaments and matches: only growing, although tournaments may be removed."""
+"""Ids of tournaments and matches: they only grow, even after tournaments were removed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def next_tournament(connection: Connection) -> int:
 
 
 def last_match(connection: Connection) -> int:
-    """Return the highest id that a match has, or that one had which was removed; 0 without any."""
+    """Return the highest id ever given to a match, removed ones included; 0 if there never was one."""
     return max(connection.scalar(select(func.max(matches.c.id))) or 0, floor(connection))
 
 
 def floor(connection: Connection) -> int:
-    """Return the highest id of a match when a tournament was last removed; 0 where none ever was."""
+    """Return the highest id of a match when a tournament was last removed; 0 if none ever was."""
     return connection.exec_driver_sql(_FLOOR).scalar() or 0

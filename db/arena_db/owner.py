@@ -1,4 +1,4 @@
-"""Which process this is, and whether another one of this machine still lives."""
+"""Identifies this process, and finds out whether another process of this machine still runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _PROC: Final = Path("/proc")
 SILENT_S: Final = 30.0
-"""Seconds without a write after which a process that holds a lease may be replaced on request; it writes
-every ten seconds at least."""
+"""Seconds without a write after which the holder of a lease may be replaced on request; a live holder writes
+at least every ten seconds."""
 _ENDED: Final = "ZX"
-"""States of a process that runs no more."""
+"""Process states of `/proc/PID/stat` in which a process no longer runs: zombie and dead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,61 +29,64 @@ class Owner:
     uuid: str
     """Drawn once per process."""
     host: str
-    """Host name, and the process namespace where there is one."""
+    """Host name, and the PID namespace if there is one."""
     boot_id: str
-    """Changes with every start of the machine; empty where unknown."""
+    """Changes with every boot of the machine; empty if unknown."""
     pid: int
     pid_start: int
-    """When the process started, in ticks of its machine; tells it from a later one of that id."""
+    """Start time of the process in clock ticks since boot; distinguishes it from a later process with its
+    id."""
 
     @property
     def host_name(self) -> str:
-        """The machine alone."""
+        """Name of the machine, without the PID namespace."""
         return self.host.split(" ", maxsplit=1)[0] or "an unknown machine"
 
     @property
     def called(self) -> str:
-        """What people call it: `pid 4711 on lab3`."""
+        """Name for people: `pid 4711 on lab3`."""
         return f"pid {self.pid} on {self.host_name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseRecord:
-    """The process that runs a tournament."""
+    """The lease of the process that runs a tournament."""
 
     owner: Owner
     epoch: int
-    """Number of the claim by which it got the lease, from 1."""
+    """Number of the claim that acquired the lease, from 1."""
     beat_at: float
-    """When it last wrote, UTC seconds by the clock of the database; it does so every ten seconds at least."""
+    """Time of its last write, UTC seconds by the clock of the database; it writes at least every ten
+    seconds."""
     silent_s: float
-    """Seconds since then."""
+    """Seconds since its last write."""
     expires_at: float
-    """When another machine may take the lease, UTC seconds; each write puts it off."""
+    """Time after which another machine may claim the lease, UTC seconds; each renewal extends it."""
     is_alive: bool
-    """Whether the owner still runs: for sure on this machine, elsewhere as far as the lease tells."""
+    """Whether the owner still runs: known for certain on this machine, elsewhere inferred from the lease."""
 
     @property
     def is_silent(self) -> bool:
-        """Whether it has missed so many beats that it may be replaced on request, though it lives."""
+        """Whether it has been silent for so long that it may be replaced on request, although it lives."""
         return self.silent_s >= SILENT_S
 
 
 @cache
 def current_owner() -> Owner:
-    """Return this process; the same value every time."""
+    """Return the owner that stands for this process; the same value every time."""
     return replace(process(os.getpid()), uuid=uuid4().hex)
 
 
 def process(pid: int) -> Owner:
-    """Return a process of this machine, as far as others can tell: its `uuid` is empty."""
+    """Return the owner that stands for a process of this machine, as others see it: its `uuid` is empty."""
     return Owner(uuid="", host=_host(), boot_id=_boot_id(), pid=pid, pid_start=_start(pid) or 0)
 
 
 def is_alive(owner: Owner) -> bool | None:
     """Return whether a process of this machine still runs.
 
-    None of another machine, and where the system has no `/proc`: nothing is known then.
+    Returns:
+        None if that is unknown: a process of another machine, or a system without `/proc`.
     """
     boot_id = _boot_id()
     if owner.host != _host() or not boot_id:
@@ -92,7 +95,8 @@ def is_alive(owner: Owner) -> bool | None:
 
 
 def _host() -> str:
-    # Two containers can share a host name; then their process ids mean different processes.
+    # Two containers can share a host name while the same process id means different processes in each, so the
+    # PID namespace is part of the name.
     try:
         return f"{platform.node()} {(_PROC / 'self/ns/pid').readlink()}"
     except OSError:
@@ -107,12 +111,14 @@ def _boot_id() -> str:
 
 
 def _start(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since the start of the machine (field 22, man 5 proc).
+    """Return the start time of a process in clock ticks since boot (field 22 of `stat`, man 5 proc).
 
-    None where it has ended, though whoever started it may not have asked yet how it did.
+    Returns:
+        None if it has ended, even if its parent has not reaped it yet.
     """
     with suppress(OSError):
-        # The name of the program stands in parentheses and may hold any character.
+        # The name of the program stands in parentheses and may contain any character, so split after the last
+        # one.
         state, *fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
         return None if state in _ENDED else int(fields[18])
     return None

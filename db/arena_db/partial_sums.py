@@ -1,4 +1,4 @@
-"""Computes the kept sums of some encounters anew: after a match of theirs became void, or counts again."""
+"""Recomputes the stored sums of some encounters after matches became void or count again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import CompoundSelect, Connection
 
-    from arena_db.counted import Counted
+    from arena_db.counted import CountedMatch
     from arena_db.summing import Key
 
 _Bots: TypeAlias = tuple[int, int, int]
@@ -26,12 +26,12 @@ _Bots: TypeAlias = tuple[int, int, int]
 _NOTHING: Final = dict.fromkeys(SUMS, 0)
 
 
-def recompute(connection: Connection, changed: Iterable[Counted]) -> None:
-    """Compute the sums of all encounters that some matches belong to, from the matches that count now.
+def recompute(connection: Connection, changed: Iterable[CountedMatch]) -> None:
+    """Recompute the sums of all encounters of the changed matches, from the matches that count now.
 
-    The share of an opening is not linear in its matches, so no match can be subtracted from the sums; its
-    encounters, in the tournament and in the pool, are read again instead. Matches that the sums do not hold
-    yet need nothing: they are judged when they are added.
+    The share of an opening is not linear in its matches, so a match cannot be subtracted from the sums; its
+    encounters, in the tournament and in the pool, are read again instead. Matches that the sums do not
+    include yet need nothing: they are evaluated when they are added.
 
     Args:
         connection: holds the write lock.
@@ -43,7 +43,7 @@ def recompute(connection: Connection, changed: Iterable[Counted]) -> None:
     for match in changed:
         if match.id < mark:
             pool = pool_of[match.tournament]
-            # Asked of the sums themselves, so that there is one rule for which encounters a match belongs to.
+            # Taken from `Summing`, so that only one rule says which encounters a match belongs to.
             one = Summing()
             one.add(pool, match, None)
             both = sorted((match.first_bot, match.second_bot))
@@ -57,7 +57,7 @@ def recompute(connection: Connection, changed: Iterable[Counted]) -> None:
 
 
 def _clear(connection: Connection, ids: list[int]) -> None:
-    """Set the sums of encounters to nothing; their rows stay, since open stores remember the ids."""
+    """Set the sums of encounters to 0; their rows stay, because open stores cache the ids."""
     for some in parts(ids):
         for table in (strays, clusters):
             connection.execute(delete(table).where(table.c.encounter_id.in_(some)))
@@ -72,7 +72,7 @@ def _add(  # noqa: PLR0913, PLR0917 - what two bots played, and where it goes
     mark: int,
     pool_of: dict[int, int],
 ) -> None:
-    """Add what two bots played in a pool, as far as the mark, to some of their encounters."""
+    """Add the matches of two bots in a pool with ids below `mark` to the given encounters."""
     pool, *both = bots
     start = 1
     while True:
@@ -89,7 +89,7 @@ def _add(  # noqa: PLR0913, PLR0917 - what two bots played, and where it goes
 
 
 def _between(one: int, other: int, first: int, last: int) -> CompoundSelect[int]:
-    """Return the query of the ids of matches between two bots, by the index of each side."""
+    """Return the query for the ids of matches between two bots, which uses the index of each side."""
     sides = {(one, other), (other, one)}
     return union_all(
         *(

@@ -1,4 +1,4 @@
-"""Patterns of `arena_db.wild` as conditions of a query."""
+"""The patterns of `arena_db.wild` as conditions of a query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Like(FunctionElement[bool]):
-    """Text, pattern of SQLite, regular expression of PostgreSQL."""
+    """SQL function of a text, a pattern for SQLite, and a regular expression for PostgreSQL."""
 
     type = Boolean()
     inherit_cache = True
@@ -36,13 +36,13 @@ def _of_postgresql(element: _Like, compiler: SQLCompiler, **options: Any) -> str
 
 
 def like(column: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
-    """Return whether a text fits a pattern, in which only `*` and `?` are special."""
+    """Return whether a text matches a pattern, in which only `*` and `?` are special."""
     return _Like(column, literal(glob(wanted)), literal(expression(wanted)))
 
 
 def expression(wanted: str) -> str:
-    """Return a regular expression of PostgreSQL for a whole text."""
-    # `***:` and `(?` begin directors there; behind an anchor they are nothing special.
+    """Return a regular expression of PostgreSQL that matches a whole text."""
+    # A leading `***:` or `(?` would be a directive in PostgreSQL; after the anchor it is not.
     parts = (".*" if part == "*" else "." if part == "?" else _escaped(part) for part in wanted)
     return f"^{''.join(parts)}$"
 

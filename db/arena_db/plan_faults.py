@@ -1,4 +1,4 @@
-"""Compares tournaments, entrants and plans with each other and with the matches that were played."""
+"""Compares tournaments, entrants and plans with each other and with the stored matches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REPAIR: Final = "`arena db repair` counts again"
 
 
 def wrong_counts(connection: Connection) -> Iterator[str]:
-    """Compare what a tournament says of its plan with the plan, and the plan with the matches."""
+    """Compare the counts of each tournament with its plan, and the plan with its matches."""
     for row in connection.execute(_counts()):
         name, num_planned, num_done, num_dropped, size, marked, dropped, final, is_finished = row
         if num_dropped != dropped:
@@ -38,7 +38,7 @@ def wrong_counts(connection: Connection) -> Iterator[str]:
 
 
 def wrong_plans(connection: Connection) -> Iterator[str]:
-    """Look at each entrant and planned match: gaps, sides, marks."""
+    """Check every entrant and planned match: gaps in numbers, seats of encounters, marks, leases."""
     names = _names(connection)
     for tournament, num, last in connection.execute(_numbers(entrants.c.seat)):
         if last != num - 1:
@@ -59,7 +59,7 @@ def wrong_plans(connection: Connection) -> Iterator[str]:
 
 
 class Mark(NamedTuple):
-    """A planned match whose state or number of attempts is not what its matches say."""
+    """A planned match whose state or number of attempts contradicts its stored matches."""
 
     tournament: int
     number: int
@@ -68,13 +68,13 @@ class Mark(NamedTuple):
     is_done: bool
     """Whether a final result is stored."""
     num_void: int
-    """Attempts that are stored and are not final."""
+    """Number of stored attempts that are not final."""
 
 
 def wrong_marks(connection: Connection) -> list[Mark]:
-    """Return the planned matches that are marked otherwise than they were played."""
+    """Return the planned matches whose marks contradict their stored matches."""
     own = (matches.c.tournament_id == planned.c.tournament_id) & (matches.c.number == planned.c.number)
-    # Most matches have no void attempt: they are looked up where there is one, or one is claimed.
+    # Most matches have no void attempt, so only those with a stored or counted one are looked up.
     void = select(matches.c.tournament_id, matches.c.number, func.count().label("num"))
     void = void.where(matches.c.is_final == 0).group_by(matches.c.tournament_id, matches.c.number)
     counted = {(row[0], row[1]): row[2] for row in connection.execute(void)}
@@ -99,7 +99,7 @@ def wrong_marks(connection: Connection) -> list[Mark]:
 
 
 def repair(connection: Connection) -> list[str]:
-    """Mark planned matches as they were played, count them, and give each tournament its lease.
+    """Mark planned matches by their stored matches, recount them, and add missing leases.
 
     Returns:
         What was changed, one sentence each.
@@ -135,7 +135,7 @@ def _counts() -> Select[*tuple[Any, ...]]:
     final = select(func.count()).where(of_own, matches.c.is_final == 1).scalar_subquery()
     dropped = select(func.count()).where(own, planned.c.state == "dropped").scalar_subquery()
     told = (tournaments.c.name, tournaments.c.num_planned, tournaments.c.num_done, tournaments.c.num_dropped)
-    # The end of a play is told by its person, and not by its plan.
+    # A play ends when its person says so, whatever is left of its plan.
     is_finished = (tournaments.c.state == "finished") & (tournaments.c.type != "play")
     return select(*told, size, done, dropped, final, is_finished).order_by(tournaments.c.id)
 
@@ -150,7 +150,7 @@ _ENCOUNTERS: Final = select(
     func.count(),
     func.max(planned.c.match_no),
 ).group_by(planned.c.tournament_id, planned.c.encounter)
-"""Tournament, encounter, 1 where all its matches are between two seats, how many they are, and the last."""
+"""Tournament, encounter, 1 if all its matches are between the same two seats, their number, and the last."""
 
 
 def _told(mark: Mark) -> str:
@@ -169,7 +169,7 @@ def _names(connection: Connection) -> dict[int, str]:
 
 
 class _Names(dict[int, str]):
-    """Names of tournaments by id; a row that belongs to none is named by the check of references."""
+    """Names of tournaments by id; an unknown id stands for itself, as the check of references reports it."""
 
     def __missing__(self, number: int) -> str:
         return str(number)

@@ -1,4 +1,4 @@
-"""The part of a store that keeps plans: what is to be played, as it grows, and what became of it."""
+"""The part of a store that keeps plans: the matches to be played, and their state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PlanKeeping(Access):
-    """Stores tournaments and their plans, and reads them; every write is one transaction."""
+    """Stores and reads tournaments and their plans; every write is one transaction."""
 
     def add_tournament(
         self,
@@ -33,25 +33,25 @@ class PlanKeeping(Access):
         entrants: Sequence[Entrant],
         planned: Sequence[PlannedMatch] | NewBatch | OpenPlan,
     ) -> TournamentRecord:
-        """Store a tournament with its bots and its plan; it is `running` and nobody holds its lease.
+        """Store a tournament with its bots and its plan; its state is `running`, its lease is free.
 
         Args:
             new: the tournament.
-            entrants: who takes part.
-            planned: the whole plan; or its first batch, or none, where others follow through `add_batch`.
+            entrants: the bots that take part.
+            planned: the whole plan; or its first batch, or none, if `add_batch` adds the rest.
 
         Raises:
             TakenError: another tournament has this name.
-            RefusedError: a field breaks a rule of the tables, a match names a seat without entrant.
+            RefusedError: a field breaks a rule of the tables, or a match names a seat without entrant.
         """
         with self._write() as connection:
             return planning.add_tournament(connection, new, entrants, planned)
 
     def reserve(self, new: NewTournament, owner: Owner) -> TournamentRecord:
-        """Store a tournament whose bots are still to be checked: it has a name and nobody is entered.
+        """Store a tournament whose bots are still to be checked: it has a name and no entrants yet.
 
-        One of its name that was refused, or whose preparation was killed, gives way. The owner holds the
-        lease and calls `begin` or `refuse`.
+        It replaces a tournament of that name that was refused or whose preparation was killed. The owner
+        holds the lease and calls `begin` or `refuse` next.
 
         Args:
             new: the tournament.
@@ -63,7 +63,8 @@ class PlanKeeping(Access):
         """
         with self._write() as connection:
             record = planning.reserve(connection, new)
-            # In the same transaction, or a second start of that name could take it for one that was left.
+            # In the same transaction: otherwise a second start with this name could see the tournament as
+            # abandoned.
             coordination.claim(connection, record.id, owner, LEASE_S)
             return record
 
@@ -74,45 +75,45 @@ class PlanKeeping(Access):
         entrants: Sequence[Entrant],
         planned: Sequence[PlannedMatch] | NewBatch | OpenPlan,
     ) -> TournamentRecord:
-        """Enter the bots of a tournament that was reserved, and store its plan; it is `running`.
+        """Enter the bots of a reserved tournament and store its plan; its state becomes `running`.
 
         Args:
             tournament: its id.
-            config: as TOML; the bots may be others than those it was reserved with.
-            entrants: who takes part.
-            planned: as of `add_tournament`.
+            config: as TOML; the bots may differ from those it was reserved with.
+            entrants: the bots that take part.
+            planned: as in `add_tournament`.
 
         Raises:
-            RefusedError: it is not being prepared, a match names a seat without entrant.
+            RefusedError: it is not being prepared, or a match names a seat without entrant.
         """
         with self._write_run(tournament) as connection:
             return planning.begin(connection, tournament, config, entrants, planned)
 
     def refuse(self, tournament: int, reason: str) -> None:
-        """Note why a tournament that was being prepared is not held; `decision` is the reason.
+        """Refuse a tournament that was being prepared; the reason is stored as its `decision`.
 
         Raises:
-            RefusedError: it is not being prepared; the reason has over 4,096 characters.
+            RefusedError: it is not being prepared, or the reason has over 4,096 characters.
         """
         with self._write_run(tournament) as connection:
             planning.refuse(connection, tournament, reason)
 
     def extend_plan(self, tournament: int, planned: Sequence[PlannedMatch], config: str) -> None:
-        """Add matches to a plan that is complete with them; put a new configuration in place of the old one.
+        """Append the last matches of a plan and replace the configuration; the plan is complete then.
 
         Raises:
-            RefusedError: no such tournament, a match breaks a rule of the tables.
+            RefusedError: no such tournament, or a match breaks a rule of the tables.
         """
         with self._write_run(tournament) as connection:
             plan_rows.append(connection, tournament, planned)
             planning.set_config(connection, tournament, config)
 
     def reopen_plan(self, tournament: int, num_total: int | None, config: str) -> None:
-        """Reopen a plan, which grows by batches again; put a new configuration in place of the old one.
+        """Reopen a plan, so that it grows by batches again, and replace the configuration.
 
         Args:
             tournament: its id.
-            num_total: matches the plan will have in all; None where nobody can know.
+            num_total: number of matches of the complete plan; None while it cannot be known.
             config: as TOML.
 
         Raises:
@@ -123,13 +124,13 @@ class PlanKeeping(Access):
             planning.set_config(connection, tournament, config)
 
     def add_batch(self, tournament: int, batch: NewBatch) -> None:
-        """Add the next matches to a plan, with what they were planned from; none of them was played yet.
+        """Append the next matches to a plan, with the results they were planned from.
 
-        It waits for the write lock a second at most: the run that asks has other things to do.
+        It waits for the write lock for at most a second, because the calling run has other work to do.
 
         Raises:
-            RefusedError: no such tournament, its plan is complete, numbers that do not go on where it ends, a
-                match that is planned already or names a seat without entrant.
+            RefusedError: no such tournament, its plan is complete, the numbers do not continue the plan, or a
+                match is planned already or names a seat without entrant.
             LockedError: another process keeps the store locked.
         """
         with self._write_run(tournament, self._in_a_hurry()) as connection:
@@ -138,18 +139,18 @@ class PlanKeeping(Access):
     def close_plan(
         self, tournament: int, decision: str = "", *, drops: bool = False, running: Collection[int] = ()
     ) -> int:
-        """Note that a plan is complete, and what was decided; return how many matches were dropped.
+        """Mark a plan as complete and store what was decided; return how many matches were dropped.
 
-        It waits for the write lock a second at most.
+        It waits for the write lock for at most a second.
 
         Args:
             tournament: its id.
-            decision: what the event was held to decide; empty where it decides nothing.
-            drops: whether matches that are still to be played are not needed any more.
-            running: numbers of matches that are being played, which are not dropped.
+            decision: what the tournament decided; empty if it decides nothing.
+            drops: whether the matches not played yet are no longer needed.
+            running: numbers of running matches, which are not dropped.
 
         Raises:
-            RefusedError: no such tournament, a decision of over 4,096 characters.
+            RefusedError: no such tournament, or a decision of over 4,096 characters.
             LockedError: another process keeps the store locked.
         """
         with self._write_run(tournament, self._in_a_hurry()) as connection:
@@ -164,20 +165,20 @@ class PlanKeeping(Access):
         encounter: int,
         running: Collection[int] = (),
     ) -> int:
-        """Note what an encounter decided while the plan goes on; return how many matches were dropped.
+        """Store what an encounter decided while the plan goes on; return how many matches were dropped.
 
-        What of the encounter is still to be played is not needed any more. It waits for the write lock a
-        second at most.
+        The encounter's remaining matches are no longer needed. It waits for the write lock for at most a
+        second.
 
         Args:
             tournament: its id.
-            decision: what the event was held to decide.
-            num_more: matches of the complete plan beyond those of this encounter.
+            decision: what the tournament decided.
+            num_more: number of matches of the complete plan besides those of this encounter.
             encounter: its number.
-            running: numbers of matches that are being played, which are not dropped.
+            running: numbers of running matches, which are not dropped.
 
         Raises:
-            RefusedError: no such tournament, a decision of over 4,096 characters.
+            RefusedError: no such tournament, or a decision of over 4,096 characters.
             LockedError: another process keeps the store locked.
         """
         with self._write_run(tournament, self._in_a_hurry()) as connection:
@@ -191,7 +192,7 @@ class PlanKeeping(Access):
         Args:
             tournament: its id.
             after: only matches with higher numbers.
-            limit: at most so many; None for all.
+            limit: maximum number of matches; None for all.
         """
         with self._read() as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit)
@@ -202,47 +203,47 @@ class PlanKeeping(Access):
         Args:
             tournament: its id.
             after: only matches with higher numbers.
-            limit: at most so many; None for all.
+            limit: maximum number of matches; None for all.
         """
         with self._read() as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit, unplayed=True)
 
     def sequential_tests(self) -> dict[int, str]:
-        """Return the configurations, as TOML, of the matches that are sequential tests, by tournament."""
+        """Return the configurations, as TOML, of all tournaments that are sequential tests, by tournament."""
         with self._read() as connection:
             return plan_rows.list_tests(connection)
 
     def batches(self, tournament: int, *, since: int = 0) -> list[BatchRecord]:
-        """Return the batches a plan was made of, by number.
+        """Return the batches of a plan, by number.
 
         Args:
             tournament: its id.
-            since: only batches that were planned when this change was known; its id.
+            since: only batches that were planned with this change known; id of the change.
         """
         with self._read() as connection:
             return plan_rows.list_batches(connection, tournament, since)
 
     def plan_lengths(self, tournament: int) -> list[tuple[int, int]]:
-        """Return how long a plan was while a change was the newest one: its id and the matches, by id."""
+        """Return the length of a plan as of each change: pairs of its id and the number of matches, by id."""
         with self._read() as connection:
             return plan_rows.list_lengths(connection, tournament)
 
     def last_match(self, tournament: int) -> int:
-        """Return the highest id of a match of a tournament; 0 where it has none."""
+        """Return the highest id of a match of a tournament; 0 if it has none."""
         with self._read() as connection:
             return plan_rows.last_match(connection, tournament)
 
     def play_time(self, tournament: int, encounter: int) -> float:
-        """Return what the final matches of an encounter took, added up, in seconds."""
+        """Return the total duration of the final matches of an encounter, in seconds."""
         with self._read() as connection:
             return plan_rows.play_time(connection, tournament, encounter)
 
     def results(
         self, tournament: int, *, after: int, last: int, limit: int | None = None
     ) -> list[PairedResult]:
-        """Return what schedules see of the final matches with ids above `after` and up to `last`, by id.
+        """Return the final matches with ids above `after` and up to `last` as schedules read them, by id.
 
-        A match is stored once and for all, so that a reader needs each id but once. With `limit` the first so
+        A stored match never changes, so a reader needs each id only once. With `limit`, only the first so
         many are returned.
         """
         with self._read() as connection:

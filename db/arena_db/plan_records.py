@@ -1,4 +1,4 @@
-"""The frozen values of plans: planned matches, batches of them, results as schedules see them."""
+"""The frozen values of plans: planned matches, batches of them, and results as schedules read them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class PlannedMatch:
     opening: tuple[int, ...]
     """Actions played before the bots are asked."""
     attempt: int = 0
-    """How many void attempts lie behind it."""
+    """Number of void attempts so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenPlan:
-    """In the place of the matches of a new tournament: they are planned later, batch by batch."""
+    """Stands for the matches of a new tournament that are planned later, batch by batch."""
 
     num_total: int | None = None
-    """How many there will be; None where nobody can know yet."""
+    """Total number of matches; None while it cannot be known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,17 +42,17 @@ class NewBatch:
     """The next matches of a plan, before they are stored."""
 
     matches: Sequence[PlannedMatch]
-    """At least one, with the numbers that follow those of the plan."""
+    """At least one match; the numbers continue those of the plan."""
     num_total: int | None
-    """Matches of the complete plan, those of the batch included; None where nobody can know yet."""
+    """Number of matches of the complete plan, this batch included; None while it cannot be known."""
     is_last: bool = False
-    """Whether the plan is complete with this batch."""
+    """Whether this batch completes the plan."""
     basis_match: int = 0
-    """The highest id of a match that was seen when this batch was planned."""
+    """Highest id of a match known when this batch was planned."""
     basis_change: int = 0
-    """The highest id of a change that was seen."""
+    """Highest id of a change known when this batch was planned."""
     note: str = ""
-    """For a person: `round 4 of 7`."""
+    """Text for people: `round 4 of 7`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,20 +66,20 @@ class BatchRecord:
     last: int
     """Number of its last planned match."""
     basis_match: int = 0
-    """As in `NewBatch`; 0 of batches without a basis, such as the plan of an older store."""
+    """As in `NewBatch`; 0 for batches without a basis, such as the plan of an older store."""
     basis_change: int = 0
     note: str = ""
 
 
 class PairedResult(NamedTuple):
-    """What a schedule sees of a final match; a tuple, as there may be hundreds of thousands."""
+    """The part of a final match that a schedule reads; a tuple, as there may be hundreds of thousands."""
 
     id: int
-    """Of the match."""
+    """Id of the match."""
     encounter: int
     match_no: int
     points: float | None
-    """Of the lower seat: 1, 0.5 or 0; None of a match without a result, or that somebody declared void."""
+    """Points of the lower seat: 1, 0.5 or 0; None for a match without a result or declared void."""
     first: int
     """Seat of the bot that moved first."""
     second: int
@@ -90,7 +90,7 @@ class PairedResult(NamedTuple):
 
 
 class SeededMatch(NamedTuple):
-    """What the rules of a game and the plan of a tournament say of a match; a tuple, as `PackedMatch`."""
+    """The facts of a match given by the rules of the game and by the plan; a tuple, like `PackedMatch`."""
 
     id: int
     number: int
@@ -102,6 +102,6 @@ class SeededMatch(NamedTuple):
     seed_first: int
     seed_second: int
     encounter: int
-    """Of the plan, as `match_no` and `opening`."""
+    """Index of the encounter, copied from the plan like `match_no` and `opening`."""
     match_no: int
     opening: bytes

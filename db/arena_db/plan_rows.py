@@ -1,4 +1,4 @@
-"""The rows of a plan: matches as they are planned, batch by batch, and what became of them."""
+"""The rows of a plan: planned matches, batch by batch, and their states."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from arena_db.records import NewBatch
 
 _POINTS: Final = {"first": 1.0, "draw": 0.5, "second": 0.0}
-"""Points of the bot that moved first, by outcome; others have none."""
+"""Points of the bot that moved first, by outcome; a void match has none."""
 _TEST_KEY: Final = "sprt = "
-"""How the line of a configuration begins that makes a match a sequential test."""
+"""A configuration with a line that begins so defines a sequential test."""
 
 
 def list_planned(
@@ -39,7 +39,7 @@ def list_planned(
     """Return planned matches of a tournament with numbers above `after`, by number, at most `limit`.
 
     Args:
-        connection: to a store.
+        connection: a connection to a store.
         tournament: its id.
         after: a number; 0 for all.
         limit: None for all.
@@ -66,7 +66,7 @@ def list_planned(
 
 
 def add_planned(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]) -> None:
-    """Insert planned matches, and count them.
+    """Insert planned matches, seal them, and add them to the tournament's count.
 
     Raises:
         RefusedError: there is no such tournament.
@@ -94,11 +94,10 @@ def add_planned(connection: Connection, tournament: int, plan: Sequence[PlannedM
 
 
 def add_batch(connection: Connection, tournament: int, batch: NewBatch) -> None:
-    """Insert the planned matches of a batch with what they were planned from, and what is known of the plan.
+    """Insert a batch of planned matches with its basis, and update the state of the plan.
 
     Raises:
-        RefusedError: there is no such tournament, or its plan is complete; the numbers do not go on where the
-            plan ends.
+        RefusedError: there is no such tournament, its plan is complete, or the numbers do not continue it.
     """
     own = tournaments.c.id == tournament
     known = connection.execute(
@@ -108,11 +107,11 @@ def add_batch(connection: Connection, tournament: int, batch: NewBatch) -> None:
         raise RefusedError(f"there is no tournament with id {tournament}")
     first = known.num_planned + 1
     if known.is_planned:
-        raise RefusedError(f"the plan of tournament {tournament} is complete; no batch can be added to it")
+        raise RefusedError(f"the plan of tournament {tournament} is complete; no batch can be added")
     numbers = [match.number for match in batch.matches]
     if not numbers or numbers != list(range(first, first + len(numbers))):
         raise RefusedError(
-            f"a batch of tournament {tournament} must have matches numbered from {first} on, one by one"
+            f"a batch of tournament {tournament} must have matches with consecutive numbers from {first}"
         )
     add_planned(connection, tournament, batch.matches)
     basis = (batch.basis_match, batch.basis_change)
@@ -121,7 +120,7 @@ def add_batch(connection: Connection, tournament: int, batch: NewBatch) -> None:
 
 
 def append(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]) -> None:
-    """Add matches to a plan that is complete, and stays so.
+    """Append matches to a complete plan, which stays complete.
 
     Raises:
         RefusedError: there is no such tournament.
@@ -135,7 +134,7 @@ def append(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]
 
 
 def reopen(connection: Connection, tournament: int, num_total: int | None) -> None:
-    """Reopen a plan, which grows to so many matches where that is known.
+    """Reopen a plan; `num_total` is the number of matches it will have, None if that is unknown.
 
     Raises:
         RefusedError: there is no such tournament.
@@ -146,14 +145,14 @@ def reopen(connection: Connection, tournament: int, num_total: int | None) -> No
 def close_plan(
     connection: Connection, tournament: int, decision: str, *, drops: bool, running: Collection[int]
 ) -> int:
-    """Note that a plan is complete; return how many matches were dropped.
+    """Mark a plan as complete; return how many matches were dropped.
 
     Args:
         connection: holds the write lock.
         tournament: its id.
-        decision: what the event was held to decide; empty where it decides nothing.
-        drops: whether matches that are still to be played are not needed any more.
-        running: numbers of matches that are being played, which are not dropped.
+        decision: what the tournament decided; empty if it decides nothing.
+        drops: whether the matches not played yet are no longer needed.
+        running: numbers of running matches, which are not dropped.
 
     Raises:
         RefusedError: there is no such tournament.
@@ -179,7 +178,7 @@ def decide(  # noqa: PLR0913 - what is decided, of which matches, and what is le
     encounter: int,
     running: Collection[int],
 ) -> int:
-    """Note what an encounter decided while the plan goes on; return how many of its matches were dropped.
+    """Store what an encounter decided while the plan goes on; return how many of its matches were dropped.
 
     Raises:
         RefusedError: there is no such tournament.
@@ -199,7 +198,7 @@ def decide(  # noqa: PLR0913 - what is decided, of which matches, and what is le
 def _drop(
     connection: Connection, tournament: int, running: Collection[int], encounter: int | None = None
 ) -> int:
-    """Mark matches that are still to be played and are not running as not needed; return how many."""
+    """Mark the matches that are neither played nor running as dropped; return how many."""
     left = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
     if encounter is not None:
         left &= planned.c.encounter == encounter
@@ -208,7 +207,7 @@ def _drop(
 
 
 def list_tests(connection: Connection) -> dict[int, str]:
-    """Return the configurations of the matches that have the key `sprt`, by tournament."""
+    """Return the configurations of the tournaments of type `match` with the key `sprt`, by tournament."""
     config = tournaments.c.config
     has_key = config.like(f"{_TEST_KEY}%") | config.like(f"%\n{_TEST_KEY}%")
     query = select(tournaments.c.id, config).where(tournaments.c.type == "match", has_key)
@@ -216,7 +215,7 @@ def list_tests(connection: Connection) -> dict[int, str]:
 
 
 def list_batches(connection: Connection, tournament: int, since: int = 0) -> list[BatchRecord]:
-    """Return the batches of a plan that saw a change, by number."""
+    """Return the batches of a plan that were planned with a change known, by number."""
     own = (batches.c.tournament_id == tournament) & (batches.c.basis_change >= since)
     query = select(batches).where(own).order_by(batches.c.number)
     return [
@@ -233,7 +232,7 @@ def list_batches(connection: Connection, tournament: int, since: int = 0) -> lis
 
 
 def list_lengths(connection: Connection, tournament: int) -> list[tuple[int, int]]:
-    """Return how long a plan was while a change was the newest one: its id and the matches, by id."""
+    """Return the length of a plan as of each change: pairs of its id and the number of matches, by id."""
     last = func.max(batches.c.last_number)
     query = select(batches.c.basis_change, last).where(batches.c.tournament_id == tournament)
     query = query.group_by(batches.c.basis_change).order_by(batches.c.basis_change)
@@ -241,13 +240,13 @@ def list_lengths(connection: Connection, tournament: int) -> list[tuple[int, int
 
 
 def last_match(connection: Connection, tournament: int) -> int:
-    """Return the highest id of a match of a tournament; 0 where it has none."""
+    """Return the highest id of a match of a tournament; 0 if it has none."""
     found = select(func.max(matches.c.id)).where(matches.c.tournament_id == tournament)
     return connection.scalar(found) or 0
 
 
 def play_time(connection: Connection, tournament: int, encounter: int) -> float:
-    """Return what the final matches of an encounter took, added up, in seconds."""
+    """Return the total duration of the final matches of an encounter, in seconds."""
     here = (planned.c.tournament_id == matches.c.tournament_id) & (planned.c.number == matches.c.number)
     query = (
         select(func.sum(matches.c.duration_ms))
@@ -288,7 +287,7 @@ def list_results(
         .order_by(matches.c.id)
         .limit(limit)
     )
-    # A loop over the answer itself costs a call of the driver for each row.
+    # Iterating over the result itself would call the driver once per row.
     return [PairedResult._make(row) for row in connection.execute(query).all()]
 
 
@@ -300,7 +299,7 @@ def _insert_batch(  # noqa: PLR0913, PLR0917 - the columns of a batch
     basis: tuple[int, int] = (0, 0),
     note: str = "",
 ) -> None:
-    """Insert a batch under the next number; the basis is the highest ids of matches and changes seen."""
+    """Insert a batch with the next number; `basis` is the highest known ids of matches and changes."""
     own = batches.c.tournament_id == tournament
     number = (connection.scalar(select(func.max(batches.c.number)).where(own)) or 0) + 1
     values = {

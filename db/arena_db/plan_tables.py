@@ -1,4 +1,4 @@
-"""The tables of plans: matches that are to be played, and the batches they were planned in."""
+"""The tables of plans: planned matches, and the batches in which they were planned."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ planned = Table(
     sqlite_with_rowid=False,
 )
 
-# A plan grows by batches; each is stored before any of its matches is played, with how much of the results
-# and changes it was planned from.
+# A plan grows by batches. Each is stored before any of its matches is played, together with the results and
+# changes known when it was planned.
 batches = Table(
     "batches",
     metadata,
@@ -40,7 +40,7 @@ batches = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     columns.integer("first_number"),
     columns.integer("last_number"),
-    # Highest ids of matches and of changes that were seen; 0 for none.
+    # Highest ids of matches and of changes known when the batch was planned; 0 for none.
     Column("basis_match", columns.big(), nullable=False),
     Column("basis_change", columns.big(), nullable=False),
     columns.text("note"),

@@ -1,4 +1,4 @@
-"""Tournaments in the store: their names, their bots and their entrants."""
+"""Tournaments in the store: their names, bots and entrants."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arena_db.records import NewTournament, PlannedMatch
 
 _PREFIXES: Final = {"round-robin": "rr"}
-"""Of names given by the store, where that is not the type itself."""
+"""Prefixes of generated names that differ from the type."""
 _NEW_LEASE: Final = {"expires_at": 0.0, "epoch": 0, "beat_at": 0.0, "last_seq": 0, "pruned_seq": 0}
 _ENTERED: Final = ("seat", "label", "time_limit", "state", "anchor", "joined_change", "left_change")
 """Columns of an entrant."""
@@ -40,16 +40,16 @@ def add_tournament(
     listed: Sequence[Entrant],
     plan: Sequence[PlannedMatch] | NewBatch | OpenPlan,
 ) -> TournamentRecord:
-    """Insert a tournament, the bots that are new, its entrants, its plan and its free lease."""
+    """Insert a tournament with its new bots, its entrants, its plan and a free lease."""
     record = reserve(connection, new)
     return begin(connection, record.id, new.config, listed, plan)
 
 
 def reserve(connection: Connection, new: NewTournament) -> TournamentRecord:
-    """Insert a tournament that is being prepared: nobody is entered yet.
+    """Insert a tournament that is being prepared; it has no entrants yet.
 
-    One of that name that never began, since it was refused or its preparation was killed, gives way: the row
-    stays, so that its viewers see the new attempt, and gets a uid of its own.
+    It replaces a tournament of that name that never began, because it was refused or its preparation was
+    killed: the row stays, so that its viewers see the new attempt, and gets a uid of its own.
 
     Raises:
         TakenError: another tournament has this name.
@@ -91,11 +91,11 @@ def begin(
     listed: Sequence[Entrant],
     plan: Sequence[PlannedMatch] | NewBatch | OpenPlan,
 ) -> TournamentRecord:
-    """Enter the bots of a tournament that was prepared, and add its plan; it is running.
+    """Enter the bots of a prepared tournament and add its plan; its state becomes `running`.
 
     Raises:
         RefusedError: it is not being prepared.
-        DamagedError: it is not as it was stored.
+        DamagedError: its stored content contradicts its seal.
     """
     record = _one_tournament(connection, tournament)
     if record.state != "preparing":
@@ -113,11 +113,11 @@ def begin(
 
 
 def refuse(connection: Connection, tournament: int, reason: str) -> None:
-    """Note why a tournament that was being prepared is not held.
+    """Store why a tournament that was being prepared is refused.
 
     Raises:
         RefusedError: it is not being prepared.
-        DamagedError: it is not as it was stored.
+        DamagedError: its stored content contradicts its seal.
     """
     record = _one_tournament(connection, tournament)
     if record.state != "preparing":
@@ -126,10 +126,10 @@ def refuse(connection: Connection, tournament: int, reason: str) -> None:
 
 
 def _check_gives_way(connection: Connection, known: TournamentRecord) -> None:
-    """Return if a tournament of the name that is wanted never began, and nobody prepares it.
+    """Check that the tournament with the wanted name never began and is not being prepared.
 
     Raises:
-        TakenError: it began, somebody prepares it, or it was put away.
+        TakenError: it began, is being prepared, or was archived.
     """
     lease = coordination.find(connection, known.id)
     is_held = lease is not None and lease.is_alive
@@ -140,31 +140,31 @@ def _check_gives_way(connection: Connection, known: TournamentRecord) -> None:
 
 
 def add_lease(connection: Connection, tournament: int) -> None:
-    """Insert the lease of a tournament, which nobody holds."""
+    """Insert the lease of a tournament, held by nobody."""
     lease = {"tournament_id": tournament, "uuid": "", "host": "", "boot_id": "", "pid": 0, "pid_start": 0}
     connection.execute(insert(leases).values(lease | _NEW_LEASE))
 
 
 def set_config(connection: Connection, tournament: int, config: str) -> None:
-    """Put a configuration in the place of the old one.
+    """Replace the configuration of a tournament.
 
     Raises:
-        DamagedError: the tournament is not as it was stored.
+        DamagedError: its stored content contradicts its seal.
     """
     seals.change(connection, tournament, config=config)
 
 
 def find_tournament(connection: Connection, key: int | str) -> TournamentRecord | None:
-    """Return the tournament of this id or name."""
+    """Return the tournament with this id or name; None if there is none."""
     column = tournaments.c.id if isinstance(key, int) else tournaments.c.name
     row = connection.execute(_select_tournaments().where(column == key)).first()
     return None if row is None else _tournament_record(row)
 
 
 def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRecord | None:
-    """Return the newest, or the newest unfinished tournament, of those that are not archived.
+    """Return the newest tournament, or the newest unfinished one, that is not archived.
 
-    Only a person can go on with a play, and nobody with a copy of a tournament of another store.
+    Unfinished ones exclude plays, which need a person, and copies of tournaments of other stores.
     """
     query = _select_tournaments().order_by(tournaments.c.id.desc()).limit(1)
     query = query.where(tournaments.c.archived_at.is_(None))
@@ -179,7 +179,7 @@ def last_tournament(connection: Connection, *, unfinished: bool) -> TournamentRe
 def list_tournaments(
     connection: Connection, before: int | None, limit: int, *, archived: bool
 ) -> list[TournamentRecord]:
-    """Return a page of tournaments, newest first; archived ones only where wanted."""
+    """Return a page of tournaments, newest first; archived ones only if wanted."""
     query = _select_tournaments().order_by(tournaments.c.id.desc()).limit(limit)
     if not archived:
         query = query.where(tournaments.c.archived_at.is_(None))
@@ -189,7 +189,11 @@ def list_tournaments(
 
 
 def set_state(connection: Connection, tournament: int, state: str) -> None:
-    """Set the state of a tournament that exists."""
+    """Set the state of a tournament.
+
+    Raises:
+        RefusedError: there is no such tournament.
+    """
     if not connection.execute(
         update(tournaments).where(tournaments.c.id == tournament).values(state=state)
     ).rowcount:
@@ -225,13 +229,13 @@ def list_bots(connection: Connection) -> dict[str, BotRecord]:
 
 
 def has_entrant(connection: Connection, name: str) -> bool:
-    """Return whether any entrant goes by a name, spec or label; see `filters.is_named`."""
+    """Return whether any entrant has this name, spec or label; see `filters.is_named`."""
     found = select(entrants.c.label).join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
     return connection.scalar(found.where(is_named(name)).limit(1)) is not None
 
 
 def list_entries(connection: Connection, name: str) -> list[Entered]:
-    """Return the entrants that go by a name, spec or label; see `filters.is_named`."""
+    """Return the entrants with this name, spec or label; see `filters.is_named`."""
     found = (
         select(entrants.c.tournament_id, entrants.c.seat, entrants.c.label, bots.c.identity)
         .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
@@ -247,13 +251,13 @@ def list_entrant_labels(connection: Connection) -> list[str]:
 
 
 def list_labels(connection: Connection) -> dict[str, str]:
-    """Return the label that each bot had in the newest tournament it was entered in, by identity."""
+    """Return the label of each bot in the newest tournament it was entered in, by identity."""
     query = (
         select(bots.c.identity, entrants.c.label)
         .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
         .join(tournaments, tournaments.c.id == entrants.c.tournament_id)
-        # By time and not by id, which says only when a tournament came into this store. Of twins in one
-        # tournament the first has the name without an ordinal.
+        # Ordered by time: an id only says when a tournament came into this store. If a bot has two seats in
+        # one tournament, the first has the label without an ordinal.
         .order_by(tournaments.c.created_at, tournaments.c.uid, entrants.c.seat.desc())
     )
     return {row.identity: row.label for row in connection.execute(query)}
@@ -274,20 +278,20 @@ def _tournament_record(row: Row[*tuple[Any, ...]]) -> TournamentRecord:
 
 
 def _select_tournaments() -> Select[*tuple[Any, ...]]:
-    # The game of a pool is that of the tournament.
+    # A pool has the same game as its tournament, so that column is left out.
     pool = [column for column in pools.c if column.name not in {"id", "game", "name"}]
     return select(tournaments, *pool).join_from(tournaments, pools, pools.c.id == tournaments.c.pool_id)
 
 
 def pool_record(row: Any) -> PoolRecord:  # noqa: ANN401 - a row with the columns of a pool
-    """Return a pool as it is stored."""
+    """Return the pool stored in a row."""
     values: dict[str, Any] = {field.name: getattr(row, field.name) for field in fields(PoolRecord)}
     values.update(moves=row.moves or None, nodes=row.nodes or None)
     return PoolRecord(**values)
 
 
 def pool_id(connection: Connection, game: str, pool: PoolRecord) -> int:
-    """Return the id of a pool, which is stored once."""
+    """Return the id of a pool; insert it if it is not stored yet."""
     own = (pools.c.game == game) & (pools.c.name == pool.name)
     found = connection.execute(select(pools.c.id).where(own)).scalar()
     if found is not None:
@@ -303,7 +307,7 @@ def _bot_record(row: Row[*tuple[Any, ...]]) -> BotRecord:
 
 
 def free_name(connection: Connection, wanted: str) -> str:
-    """Return a name that no tournament has: the wanted one, or that with the first free number behind it."""
+    """Return the wanted name if it is free, otherwise with the first free number appended."""
     name, suffix = wanted, 1
     while find_tournament(connection, name) is not None:
         suffix += 1
@@ -320,7 +324,7 @@ def add_entrant(
     bot_id = connection.scalar(known)
     if bot_id is None:
         values = asdict(bot) | {"content": bot.content or None}
-        # Another event may enter it just now.
+        # Another event may be inserting the same bot at this moment.
         connection.execute(upsert(bots, connection.dialect.name).values(values).on_conflict_do_nothing())
         bot_id = connection.scalars(known).one()
     row = {

@@ -1,4 +1,4 @@
-"""Reads what bots played, for pages about bots and openings: aggregated in SQL where that is possible."""
+"""Reads which openings and lines bots played, for pages about them; aggregated in SQL where possible."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from arena_db.records import MatchFilter, StoredMatch
 
 PAGE: Final = 20_000
-"""Matches of one statement: a tenth of a second at most, after which a reader may give up."""
+"""Matches per statement: at most a tenth of a second, after which a reader may cancel."""
 
 
 BegunLine: TypeAlias = tuple[int, bytes, int, str, bytes]
-"""How a match began and how it ended, as the driver returns it: hundreds of thousands are read at once.
+"""How a match began and ended, as the driver returns it: hundreds of thousands are read at once.
 
-Its id; its first actions, packed, fewer than were asked for where the match ended before; how many actions
-were given; the outcome; and the match hash, 32 bytes, equal for equal matches, mirrored and turned ones too.
+Fields: its id; its first actions, packed, fewer than requested if the match was shorter; number of actions of
+the opening; the outcome; the match hash, 32 bytes, equal for matches that are equal up to a symmetry.
 """
 
 
@@ -40,13 +40,13 @@ class OpeningTally(NamedTuple):
     """How often bots met others from one opening with one result."""
 
     tournament: int
-    """Its id."""
+    """Id of the tournament."""
     is_first: bool
     """Whether one of the bots moved first."""
     is_second: bool
     """Whether one of them moved second."""
     opening_hash: int
-    """60 bits that tell an opening from others."""
+    """60-bit hash of the opening."""
     outcome: str
     num_matches: int
     sample: int
@@ -54,51 +54,51 @@ class OpeningTally(NamedTuple):
 
 
 class LostMatch(NamedTuple):
-    """A match that one of some bots lost."""
+    """A match that one of the requested bots lost."""
 
     id: int
     tournament: int
-    """Its id."""
+    """Id of the tournament."""
     first: str
     """Identity of the bot that moved first."""
     second: str
     outcome: str
-    """first or second: who won."""
+    """first or second: the winner."""
     termination: str
     rated: bool
 
 
 class GradedMatch(NamedTuple):
-    """What one judge said of a match."""
+    """One judge's analysis of a match."""
 
     id: int
     tournament: int
-    """Its id."""
+    """Id of the tournament."""
     first: str
     """Identity of the bot that moved first."""
     second: str
     opening_hash: int
     num_opening: int
-    """How many actions were given."""
+    """Number of actions of the opening."""
     losses: tuple[float | None, ...]
-    """What each action gave away, `[plies]`: 2 from a win to a loss; None where the judge did not know."""
+    """By how much each action lowered the value, `[plies]`: 2 from a win to a loss; None if unknown."""
 
 
 class PlaysReading(Access):
-    """The part of a store that knows which bot played what."""
+    """The part of a store that reads what bots played."""
 
     def begun_lines(
         self, where: MatchFilter, num_actions: int, num_plies: int, *, page: int = PAGE
     ) -> Iterator[list[BegunLine]]:
         """Yield how matches of one game began, by id, in lists of up to `page`; void ones are left out.
 
-        No transaction is open between two lists.
+        No transaction stays open between two lists.
 
         Args:
-            where: which matches; of one game alone.
-            num_actions: of the game.
-            num_plies: how many actions of each are read.
-            page: matches of a list.
+            where: which matches; all of one game.
+            num_actions: number of actions of the game.
+            num_plies: how many actions of each match are read.
+            page: number of matches per list.
         """
         size = num_plies * (1 if num_actions <= BYTE else 2)
         columns = (
@@ -118,7 +118,7 @@ class PlaysReading(Access):
     def opening_tallies(
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
     ) -> list[OpeningTally]:
-        """Return how bots fared from each opening.
+        """Return the results of bots by opening.
 
         Args:
             where: which matches.
@@ -128,7 +128,7 @@ class PlaysReading(Access):
         with self._read() as connection:
             known = _identities(connection)
             mine = _ids(known, own)
-            # Which of the bots it was makes no difference: of many bots that is a tenth of the groups.
+            # Grouped by side, not by bot: with many bots that leaves a tenth of the groups.
             keys = (
                 *(matches.c.tournament_id, matches.c.opening_hash, matches.c.outcome),
                 *(_is_one(matches.c.first_bot, mine, known), _is_one(matches.c.second_bot, mine, known)),
@@ -167,14 +167,15 @@ class PlaysReading(Access):
             where: which matches.
             own: identities; matches that these bots lost.
             others: identities of their opponents.
-            limit: how many newest ones of each two bots and each side of the loser.
-            among: ids of more that are wanted, if they were lost.
+            limit: how many of the newest, per pair of bots and side of the loser.
+            among: ids of further matches to include, if they were lost.
         """
         with self._read() as connection:
             known = _identities(connection)
             ids = set(among)
             for loser, winner in product(_ids(known, own), _ids(known, others)):
-                # By one bot on each side the index has them in order, so the newest are found at once.
+                # With one bot on each side the index yields the matches in order, so the newest are found at
+                # once.
                 for first, second, won in ((loser, winner, "second"), (winner, loser, "first")):
                     ids.update(
                         _newest(connection, where, ([first], [second]), limit, matches.c.outcome == won)
@@ -187,24 +188,24 @@ class PlaysReading(Access):
             return found
 
     def matches_with(self, numbers: Sequence[int]) -> dict[int, StoredMatch]:
-        """Return the matches with these ids, of those that there are; one query in place of one for each."""
+        """Return the matches with these ids that exist, with one query instead of one per match."""
         with self._read() as connection:
             return {match.id: match for match in find_matches(connection, numbers)}
 
     def newest_met(
         self, where: MatchFilter, own: Collection[str], others: Collection[str], *, limit: int
     ) -> list[StoredMatch]:
-        """Return the matches that count of bots against others, newest first; see `opening_tallies`."""
+        """Return the counted matches of bots against others, newest first; see `opening_tallies`."""
         with self._read() as connection:
             known = _identities(connection)
             mine, theirs = _ids(known, own), _ids(known, others)
-            # Each order by itself: of both at once SQLite would sort all.
+            # One query per side: for both sides at once SQLite would sort all matches.
             both = (_newest(connection, where, sides, limit) for sides in ((mine, theirs), (theirs, mine)))
             ids = sorted(set(chain.from_iterable(both)), reverse=True)[:limit]
             return sorted(find_matches(connection, ids), key=lambda match: -match.id)
 
     def given_actions(self, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
-        """Return the actions that were given in matches with these ids, of those that there are."""
+        """Return the actions of the openings of the matches with these ids that exist."""
         found: dict[int, tuple[int, ...]] = {}
         with self._read() as connection:
             for start in range(0, len(numbers), CHUNK):
@@ -218,7 +219,7 @@ class PlaysReading(Access):
         return found
 
     def last_gradings(self, where: MatchFilter) -> dict[str, tuple[int, float]]:
-        """Return how many matches each judge has graded, and when it did so last, UTC seconds."""
+        """Return each judge's number of analysed matches and time of its last analysis, UTC seconds."""
         columns = analyses.c.name, func.count(), func.max(analyses.c.made_at)
         with self._read() as connection:
             query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
@@ -228,7 +229,7 @@ class PlaysReading(Access):
     def judges(
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
     ) -> dict[str, int]:
-        """Return how many matches of bots each judge has graded; see `opening_tallies`."""
+        """Return how many matches of bots each judge has analysed; see `opening_tallies`."""
         with self._read() as connection:
             met = _meet(_identities(connection), own, others)
             query = select(analyses.c.name, func.count()).join_from(
@@ -245,17 +246,17 @@ class PlaysReading(Access):
         *,
         limit: int,
     ) -> list[GradedMatch]:
-        """Return what a judge said of matches of bots, newest first, of `limit` at most.
+        """Return one judge's analyses of matches of bots, newest first, at most `limit`.
 
         Args:
             where: which matches.
-            judge: who graded them.
+            judge: name of the judge.
             own: identities; matches of these bots.
             others: identities of their opponents; None for any.
-            limit: matches at most: each grading is unpacked, about 40 us.
+            limit: maximum number of matches; decompressing an analysis takes about 40 us.
 
         Raises:
-            DamagedError: what is stored cannot be read.
+            DamagedError: a stored analysis cannot be decoded.
         """
         columns = (
             *(matches.c.id, matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
@@ -275,7 +276,7 @@ class PlaysReading(Access):
 
 
 def _played(where: MatchFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions for matches that count; of unrated ones those with a result."""
+    """Return the conditions for matches that count; unrated ones count if they have a result."""
     counted = COUNTS if where.rated_only else f"matches.outcome <> 'void' AND NOT {IS_VOID}"
     return [text(counted), *match_conditions(where)]  # pyright: ignore[reportReturnType] # a text is a condition, too
 
@@ -288,7 +289,7 @@ _LOST: Final = (
 
 
 def _lost(known: dict[int, str], own: Collection[str], others: Collection[str] | None) -> ColumnElement[bool]:
-    """Return whether one of some bots lost to one of others; a bot that meets itself loses nothing."""
+    """Return whether one of `own` lost to one of `others`; matches of a bot with itself are excluded."""
     first, second, outcome = matches.c.first_bot, matches.c.second_bot, matches.c.outcome
     mine = _ids(known, own)
     theirs = _ids(known, known.values() if others is None else others)
@@ -308,7 +309,7 @@ def _newest(
     limit: int,
     *conditions: ColumnElement[bool],
 ) -> list[int]:
-    """Return the ids of the newest matches of some bots that moved first, with others that moved second."""
+    """Return the ids of the newest matches between first movers and second movers given by ids."""
     first, second = matches.c.first_bot, matches.c.second_bot
     met = first.in_(sides[0]), second.in_(sides[1]), first != second
     query = select(matches.c.id).where(*_played(where), *met, *conditions)
@@ -331,12 +332,12 @@ def _ids(known: dict[int, str], identities: Collection[str]) -> list[int]:
 
 
 def _is_one(column: ColumnElement[int], ids: list[int], known: dict[int, str]) -> ColumnElement[bool]:
-    """Return whether a bot is one of some; of all that there are it costs nothing."""
+    """Return whether a column holds one of these bots; always true if they are all bots there are."""
     return true() if len(ids) == len(known) else column.in_(ids)
 
 
 def _meet(known: dict[int, str], own: Collection[str], others: Collection[str] | None) -> ColumnElement[bool]:
-    """Return whether one of some bots met one of others; a bot that meets itself is no encounter."""
+    """Return whether one of `own` met one of `others`; matches of a bot with itself are excluded."""
     mine, first, second = _ids(known, own), matches.c.first_bot, matches.c.second_bot
     if others is None:
         return and_(or_(_is_one(first, mine, known), _is_one(second, mine, known)), first != second)
@@ -351,7 +352,7 @@ def _meet(known: dict[int, str], own: Collection[str], others: Collection[str] |
 
 
 def _rows(connection: Connection, query: Select[*tuple[Any, ...]]) -> list[Any]:
-    """Return the rows of a query as the driver makes them: SQLAlchemy's cost as much as all the rest."""
+    """Return the rows of a query as plain tuples of the driver: SQLAlchemy's rows would double the cost."""
     written, values = driver_text_with_values(query, connection.dialect.name)
     with closing(connection.exec_driver_sql(written, values)) as result:
         cursor: Any = result.cursor

@@ -1,4 +1,4 @@
-"""Kept ratings of a tournament as it went: up to 40 points, each after its first so many rated matches."""
+"""Stored ratings of a tournament over time: up to 40 points, each after its first N rated matches."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select
 
-    from arena_db.counted import Counted
+    from arena_db.counted import CountedMatch
 
 MOST_POINTS: Final = 40
-"""Points of a tournament that are kept."""
+"""Maximum number of stored points of a tournament."""
 _PAGE: Final = 2_000
-"""Matches that are read at once: about 2 MB of a viewer that scans an old store."""
+"""Number of matches read at once: about 2 MB in a viewer that scans an old store."""
 
 
 class SeatRating(NamedTuple):
-    """How a bot stood."""
+    """The rating of one bot at a point."""
 
     seat: int
     elo: float
     error: float
-    """Half of the 95 % interval, Elo."""
+    """Half width of the 95 % interval, Elo."""
     rests_on_prior: bool
-    """No result bounds the rating on one side, so the figure comes from the prior; shown as `?`."""
+    """Whether no result bounds the rating on one side, so that the prior determines it; shown as `?`."""
 
 
 class RatingPoint(NamedTuple):
@@ -44,24 +44,24 @@ class RatingPoint(NamedTuple):
 
     num_matches: int
     last_match: int
-    """Id of the last of them."""
+    """Id of the last of these matches."""
     ratings: tuple[SeatRating, ...]
-    """Of the bots that had played, by seat."""
+    """Ratings of the bots that had played, by seat."""
     ended_at: float = 0.0
-    """When the last of them ended, UTC seconds; known of points that were read."""
+    """Time at which the last match ended, UTC seconds; set in points that were read."""
 
 
 class PointsKeeping(Access):
-    """The part of a store that keeps and reads ratings over time."""
+    """The part of a store that keeps ratings over time."""
 
     def add_rating_point(self, tournament: int, point: RatingPoint) -> bool:
-        """Keep a point; return whether it is newer than those that are kept, else nothing changes.
+        """Store a point if it is newer than the stored ones; return whether it is.
 
-        Of more than 40 points so many are removed that the others stay spread evenly. A power cut may take
-        the newest points, but never a match.
+        Beyond 40 points, some are removed so that the others stay spread evenly. A power cut may take the
+        newest points, but never a match.
 
         Raises:
-            RefusedError: no such tournament, seat or match; a rating that is no number.
+            RefusedError: no such tournament, seat or match, or a rating that is not a number.
         """
         settings = replace(self._in_a_hurry(), fast=True)
         with self._transaction(settings, alone=False) as connection:
@@ -70,20 +70,20 @@ class PointsKeeping(Access):
     def rating_points(
         self, tournament: int, *, after: int = 0, seats: Collection[int] | None = None
     ) -> list[RatingPoint]:
-        """Return the kept points of a tournament, oldest first.
+        """Return the stored points of a tournament, oldest first.
 
         Args:
             tournament: its id.
             after: only points of more matches.
-            seats: only the ratings of these, and points that have some; None for all.
+            seats: only ratings of these seats, and only points that have some; None for all.
         """
         with self._read() as connection:
             return _find(connection, tournament, after, seats)
 
-    def counted_matches(self, tournament: int) -> Iterator[list[Counted]]:
+    def counted_matches(self, tournament: int) -> Iterator[list[CountedMatch]]:
         """Yield the matches of a tournament that ratings count, in the order of storing, in lists.
 
-        No transaction is open between two lists.
+        No transaction stays open between two lists.
         """
         last = 0
         own = matches.c.tournament_id == tournament
@@ -101,22 +101,22 @@ class PointsKeeping(Access):
 
 
 def step_of(num_matches: int, num_bots: int, num_points: int = MOST_POINTS) -> int:
-    """Return after how many matches the ratings of a tournament of so many matches are due again.
+    """Return the number of matches between two points of a tournament with so many matches and bots.
 
-    With fewer matches than bots since the last time, most ratings would be the same.
+    With fewer new matches than bots, most ratings would be unchanged.
     """
     return max(num_bots, -(-num_matches // num_points), 1)
 
 
 def surplus(numbers: Sequence[int]) -> list[int]:
-    """Choose which of more than `MOST_POINTS` points to remove, so that the others stay spread evenly.
+    """Choose which points to remove, so that `MOST_POINTS` remain and stay spread evenly.
 
-    The last one stays. Each time the point goes whose neighbours are nearest to each other. There are at
-    least 40 to choose from, and the distances between their neighbours add up to at most twice the last
-    number, so no gap is made that is wider than a twentieth of it.
+    The last one stays. Each step removes the point whose neighbours are nearest to each other. There are at
+    least 40 candidates, and the distances between their neighbours add up to at most twice the last number,
+    so no step makes a gap wider than a twentieth of it.
 
     Args:
-        numbers: of matches at the points, ascending, above 0.
+        numbers: numbers of matches at the points, ascending, above 0.
     """
     kept = [0, *numbers]
     removed: list[int] = []
@@ -127,7 +127,7 @@ def surplus(numbers: Sequence[int]) -> list[int]:
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
-    """Compare the points with the matches they count and with their seals; one sentence a contradiction."""
+    """Compare the points with their matches and seals; yield one sentence per contradiction."""
     names = select(tournaments.c.id, tournaments.c.name)
     called = {row[0]: row[1] for row in connection.execute(names)}
     for tournament, num_matches, place in _wrong(connection):
@@ -144,16 +144,16 @@ def find_faults(connection: Connection) -> Iterator[str]:
 
 
 def remove_wrong(connection: Connection) -> list[str]:
-    """Remove the points that contradict the matches or their seals; say how many.
+    """Remove the points that contradict the matches or their seals; return a sentence with their number.
 
-    Nobody knows what they were ratings of. Where the first points of a tournament are missing, viewers
-    compute such points from the matches.
+    What they were ratings of is unknown. If the first points of a tournament are missing, viewers compute
+    such points from the matches.
     """
     wrong = {(tournament, num_matches) for tournament, num_matches, _ in _wrong(connection)}
     wrong.update(seals.wrong_points(connection))
     for tournament, num_matches in wrong:
         _remove(connection, tournament, num_matches)
-    return [f"{len(wrong)} ratings over time are removed, which were wrong"] if wrong else []
+    return [f"{len(wrong)} wrong ratings over time are removed"] if wrong else []
 
 
 def _remove(connection: Connection, tournament: int, num_matches: int) -> None:
@@ -162,7 +162,7 @@ def _remove(connection: Connection, tournament: int, num_matches: int) -> None:
 
 
 def remove_since(connection: Connection, tournament: int, match: int) -> None:
-    """Remove the points of a tournament that count a match: it does not count any more, or counts again."""
+    """Remove the points of a tournament that include a match which no longer counts, or counts again."""
     table = rating_points.c
     own = (table.tournament_id == tournament) & (table.match_id >= match)
     for num_matches in connection.scalars(select(table.num_matches).where(own).distinct()).all():
@@ -170,9 +170,9 @@ def remove_since(connection: Connection, tournament: int, match: int) -> None:
 
 
 def _wrong(connection: Connection) -> Iterator[tuple[int, int, int]]:
-    """Yield tournament, number of matches and right number of matches of points whose match has another.
+    """Yield tournament, stored and right number of matches of points whose match has another number.
 
-    The right number is 0 where the match is none of the tournament's that count.
+    The right number is 0 if the match is not a counted match of the tournament.
     """
     table = rating_points.c
     known = select(table.tournament_id, table.num_matches, table.match_id).distinct()
@@ -195,7 +195,7 @@ def _wrong(connection: Connection) -> Iterator[tuple[int, int, int]]:
 
 
 def _number(tournament: int, after: int, last: int) -> Select[int]:
-    """Count the matches of a tournament that ratings count, with ids above one and up to another."""
+    """Return the query that counts the rated matches of a tournament with ids in `(after, last]`."""
     own = (matches.c.tournament_id == tournament, matches.c.id > after, matches.c.id <= last)
     return select(func.count()).select_from(matches).where(*own, text(COUNTS))
 

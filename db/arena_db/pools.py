@@ -1,4 +1,4 @@
-"""Pools: what has to be equal for ratings to be compared. Their names are printed here and parsed nowhere."""
+"""Rating pools: conditions that must be equal for ratings to be compared. Names are printed, never parsed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 WATCHDOG_MS: Final = 60_000
-"""Milliseconds per move where only nodes, or nothing at all, limit a bot."""
+"""Milliseconds per move if only nodes, or nothing at all, limit a bot."""
 
 LimitMode: TypeAlias = Literal["move", "fischer", "bank", "none"]
-"""`move`: so much per move; `fischer`: a clock for the match; `bank`: per move, and a bank beyond it."""
+"""`move`: a time per move; `fischer`: a clock for the match; `bank`: a time per move, and a bank beyond
+it."""
 Process: TypeAlias = Literal["hosted", "in-process"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRecord:
-    """One limit and one kind of process; with the game of a tournament it is the tournament's pool."""
+    """A time limit and a kind of process; with the game of a tournament it is the tournament's pool."""
 
     mode: LimitMode = "none"
-    """`none` where there was no limit, or none that this version can read."""
+    """`none` without a limit, or with a limit that this version cannot parse."""
     move_ms: int = 0
     """Milliseconds for one move; one day for `fischer`."""
     base_ms: int = 0
@@ -26,29 +27,29 @@ class PoolRecord:
     inc_ms: int = 0
     """Milliseconds added after each move (`fischer`)."""
     moves: int | None = None
-    """After so many moves `base_ms` is added again (`fischer`); None never."""
+    """Number of moves after which `base_ms` is added again (`fischer`); None for never."""
     nodes: int | None = None
-    """Search nodes per move; None is no bound."""
+    """Search nodes per move; None for no limit."""
     process: Process = "hosted"
-    """`hosted`: each bot in a process of its own; `in-process`: in that of the arena."""
+    """`hosted`: each bot in a process of its own; `in-process`: in the process of the arena."""
     label: str = ""
-    """The name of a pool without a limit, such as `training`; empty for all others."""
+    """Name of a pool without a limit, such as `training`; empty for all others."""
 
     @property
     def limit(self) -> str:
-        """The limit in words, `5/move`; empty without one."""
+        """The limit as text, such as `5/move`; empty without one."""
         if self.mode == "none":
             return ""
         return limit_text(self.mode, self.move_ms, self.base_ms, self.inc_ms, self.moves, self.nodes)
 
     @property
     def name(self) -> str:
-        """The name people read: `5/move hosted`, or the label."""
+        """The name for people: `5/move hosted`, or the label."""
         return self.label or f"{self.limit} {self.process}"
 
     @property
     def short(self) -> str:
-        """The limit, or the label where there is none."""
+        """The limit, or the label if there is no limit."""
         return self.limit or self.label
 
 
@@ -74,5 +75,5 @@ def limit_text(  # noqa: PLR0913, PLR0917 - the fields of a limit
 
 
 def seconds_text(time_ms: int) -> str:
-    """Return milliseconds as seconds with as many digits as they need: `0.6`."""
+    """Return milliseconds as seconds with as many digits as needed: `0.6`."""
     return f"{time_ms // 1000}.{time_ms % 1000:03}".rstrip("0").rstrip(".")

@@ -29,22 +29,23 @@ if TYPE_CHECKING:
     from arena_db.records import MatchFilter
 
 PAGE: Final = 500
-"""Matches of a tournament that are read at once."""
+"""Number of matches of a tournament that are read at once."""
 
 _MOST_WALKS: Final = 64
-"""With more bots or tournaments than this the page comes from one walk over all matches: each of them is then
-likely to have recent ones."""
+"""With more bots or tournaments than this a page is found by one walk over all matches, because some of them
+are then likely to have recent ones."""
 
 
 _FEW: Final = 10_000
-"""Matches of a time of which the first is looked for; of more, the newest fill a page soon."""
+"""If at most so many matches lie after `since`, the oldest of them bounds the page; if there are more, the
+newest fill a page soon."""
 
 
 def list_matches(
     connection: Connection, where: MatchFilter, before: int | None, limit: int
 ) -> list[StoredMatch]:
-    """Return a page of matches, newest first, at the cost of the page and not of the table."""
-    # The kept counts end the search for the last match there is.
+    """Return a page of matches, newest first, at a cost that depends on the page and not on the table."""
+    # The stored counts bound the page, which ends the search after the last match.
     limit = min(limit, _most(connection, where))
     ids: list[int] = []
     if limit > 0:
@@ -60,16 +61,16 @@ def list_matches(
 
 
 def count_matches(connection: Connection, where: MatchFilter) -> int:
-    """Return how many matches a filter is about, void ones among them."""
+    """Return how many matches fit a filter, void ones included."""
     if not needs_matches(where):
         return _most(connection, where)
     return connection.scalar(select(func.count()).select_from(matches).where(*match_conditions(where))) or 0
 
 
 def _most(connection: Connection, where: MatchFilter) -> int:
-    """Return how many matches fit, but for the conditions that the kept counts know nothing of."""
+    """Return how many matches fit the conditions that the stored counts can evaluate."""
     kept = select(func.sum(tallies.c.num_matches)).where(*common_conditions(tallies, where))
-    # Few matches are void, and the tallies have forgotten them.
+    # Tallies exclude void matches, of which there are few.
     are_void = select(func.count()).select_from(matches)
     are_void = are_void.where(
         matches.c.id.in_(select(voids.c.match_id).where(voids.c.undone_change.is_(None))),
@@ -79,7 +80,7 @@ def _most(connection: Connection, where: MatchFilter) -> int:
 
 
 def find_match(connection: Connection, number: int) -> StoredMatch | None:
-    """Return the match with this id."""
+    """Return the match with this id; None if there is none."""
     row = connection.execute(_select_matches().where(matches.c.id == number)).first()
     return None if row is None else _stored_match(row)
 
@@ -91,7 +92,7 @@ def find_matches(connection: Connection, numbers: Sequence[int]) -> list[StoredM
 
 
 def find_attempt(connection: Connection, tournament: int, number: int, attempt: int) -> StoredMatch | None:
-    """Return the match that is this attempt at a planned match."""
+    """Return the record of an attempt at a planned match; None if there is none."""
     own = (matches.c.tournament_id == tournament) & (matches.c.number == number)
     row = connection.execute(_select_matches().where(own, matches.c.attempt == attempt)).first()
     return None if row is None else _stored_match(row)
@@ -100,7 +101,7 @@ def find_attempt(connection: Connection, tournament: int, number: int, attempt: 
 def list_tournament_matches(
     connection: Connection, tournament: int, after: tuple[int, int]
 ) -> list[StoredMatch]:
-    """Return a page of the matches of a tournament behind a number and attempt."""
+    """Return a page of the matches of a tournament after a number and attempt."""
     place = tuple_(matches.c.number, matches.c.attempt)
     page = _select_matches().where(matches.c.tournament_id == tournament, place > tuple_(*after))
     rows = connection.execute(page.order_by(matches.c.number, matches.c.attempt).limit(PAGE))
@@ -110,16 +111,16 @@ def list_tournament_matches(
 def list_chosen(
     connection: Connection, conditions: Sequence[ColumnElement[bool]], limit: int
 ) -> list[StoredMatch]:
-    """Return the matches that fit all conditions by number, the first ones at most."""
-    # Conditions look up tournaments, which a query that joins them would take for its own.
+    """Return the first `limit` matches that fit all conditions, by id."""
+    # The conditions refer to `tournaments`, which a query that joins it would correlate with its own.
     ids = connection.scalars(select(matches.c.id).where(*conditions).order_by(matches.c.id).limit(limit))
     chosen = _select_matches().where(matches.c.id.in_(ids.all())).order_by(matches.c.id)
     return [_stored_match(row) for row in connection.execute(chosen)]
 
 
 def list_played(connection: Connection, where: MatchFilter, after: int) -> list[PlayedMatch]:
-    """Return the rated matches with a higher id that fit, by id."""
-    # Conditions look up tournaments, which a query that joins them would take for its own.
+    """Return the rated matches with a higher id that fit a filter, by id."""
+    # The conditions refer to `tournaments`, which a query that joins it would correlate with its own.
     fits = select(matches.c.id).where(matches.c.id > after, text(COUNTS), *match_conditions(where))
     query = (
         select(
@@ -139,7 +140,7 @@ def list_played(connection: Connection, where: MatchFilter, after: int) -> list[
 
 
 def _walks(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:
-    """Return one condition per index range that has to be walked for a page; none for all matches."""
+    """Return one condition per index range to walk for a page; an empty list for all matches."""
     chosen = tournament_conditions(where)
     walks: list[ColumnElement[bool]] = []
     if chosen:
@@ -156,10 +157,10 @@ def _walks(connection: Connection, where: MatchFilter) -> list[ColumnElement[boo
 
 
 def _places(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:
-    """Return where in the order of storing the matches of a time lie: only about in that of their starts."""
+    """Return bounds on the ids of matches of a time span: ids follow starting times only roughly."""
     places: list[ColumnElement[bool]] = []
     if where.until is not None:
-        # Of the plain id SQLite takes the highest that fits, by a walk over all the others.
+        # `+ 0` keeps SQLite from walking the primary key from the highest id down to the first that fits.
         last = select(func.max(matches.c.id + 0)).where(matches.c.started_at < where.until)
         places.append(matches.c.id <= last.scalar_subquery())
     if where.since is not None:
@@ -172,7 +173,7 @@ def _places(connection: Connection, where: MatchFilter) -> list[ColumnElement[bo
 
 @cache
 def _select_matches() -> Select[*tuple[Any, ...]]:
-    # Once: aliases of four tables cost more than the query itself.
+    # Cached: creating aliases of four tables takes longer than the query itself.
     first, second = entrants.alias(), entrants.alias()
     first_bot, second_bot = bots.alias(), bots.alias()
     here = matches.c.tournament_id

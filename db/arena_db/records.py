@@ -1,4 +1,4 @@
-"""The frozen values that go into the store and come out of it; plain data, no rules."""
+"""The frozen values that are written to the store and read from it; plain data, no rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 if TYPE_CHECKING:
     from arena_db.pools import PoolRecord
 
-# Callers import all records from here; the aliases say that these names are meant to leave again.
+# Callers import all records from here; the aliases mark these names as re-exported.
 from arena_db.match_filter import MatchFilter as MatchFilter  # noqa: PLC0414
 from arena_db.match_filter import MatchSelection as MatchSelection  # noqa: PLC0414
 from arena_db.match_filter import OpeningFilter as OpeningFilter  # noqa: PLC0414
@@ -24,27 +24,27 @@ from arena_db.run_records import LiveEvent as LiveEvent  # noqa: PLC0414
 from arena_db.run_records import Snapshot as Snapshot  # noqa: PLC0414
 
 UNBEGUN: Final = ("preparing", "refused")
-"""States of a tournament that nobody is entered in yet."""
+"""States of a tournament that has no entrants yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotRecord:
-    """A competitor, known by its content: new weights or options are a new competitor."""
+    """A competitor, identified by its content: new weights or options make a new competitor."""
 
     identity: str
-    """SHA-256 in hex over everything below."""
+    """SHA-256 in hex over all fields below."""
     name: str
     """The name of its entry point."""
     spec: str
-    """Its canonical text, `mcts:playouts=1000`."""
+    """Its canonical spec, such as `mcts:playouts=1000`."""
     distribution: str
-    """The distribution it comes from."""
+    """Name of the Python distribution that provides it."""
     version: str
     """The version of that distribution."""
     files: str
-    """JSON object: file name to SHA-256, for its weights and the files its options name."""
+    """JSON object: file name to SHA-256, for its weights and the files named in its options."""
     content: str = ""
-    """SHA-256 in hex of the file tree that is run; empty where the code was not hashed."""
+    """SHA-256 in hex of its source tree; empty if the code was not hashed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +57,13 @@ class Entrant:
     """Its name in this tournament, unique there."""
     bot: BotRecord
     limit: str
-    """Its own limit where that differs from the tournament's, as TimeControl text; else empty."""
+    """Its own time limit as TimeControl text; empty if it has the tournament's."""
     state: Literal["playing", "left", "out"] = "playing"
     """playing, left (it keeps its matches) or out (disqualified)."""
     anchor: float | None = None
-    """Elo it is given in tables of this tournament; None where it is rated."""
+    """Fixed Elo in tables of this tournament; None if it is rated."""
     joined: int = 0
-    """Id of the change by which it joined; 0 where it was there from the beginning."""
+    """Id of the change by which it joined; 0 if it took part from the beginning."""
     left: int = 0
     """Id of the change by which it left or was disqualified; 0 while it plays."""
 
@@ -73,24 +73,24 @@ class NewTournament:
     """A tournament before it is stored."""
 
     name: str
-    """Unique; empty for type and number (`rr-42`), given by the store."""
+    """Unique; if empty, the store makes one of type and number (`rr-42`)."""
     type: str
     """round-robin, gauntlet, match, play, ladder, swiss or knockout."""
     game: str
-    """Canonical spec of the game, `gomoku:k=4,size=6`."""
+    """Canonical spec of the game, such as `gomoku:k=4,size=6`."""
     num_actions: int
-    """Of the game; above 256 an action takes two bytes in the store."""
+    """Number of actions of the game; above 256 the store keeps two bytes an action."""
     pool: PoolRecord
-    """Ratings are fitted per game and pool."""
+    """The rating pool; ratings are fitted per game and pool."""
     seed: int
     """Tournament seed, 63 bits."""
     config: str
-    """Everything that defines it, as TOML."""
+    """The complete configuration, as TOML."""
     event: str
     site: str
     plan_version: int = 2
-    """How its plan is built again from its configuration: 1 numbers encounters by their place in a round, 2
-    by their seats."""
+    """Version of the rule that rebuilds the plan from the configuration: 1 numbers encounters by their place
+    in a round, 2 by their seats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,30 +99,29 @@ class TournamentRecord(NewTournament):
 
     id: int
     uid: str
-    """32 hexadecimal digits that no other tournament of any store has."""
+    """32 hexadecimal digits, unique among the tournaments of all stores."""
     state: str
-    """running, stopped or finished; preparing before its bots are checked, refused where one failed that."""
+    """running, stopped or finished; preparing until its bots are checked, refused if one failed the check."""
     created_at: float
-    """UTC seconds."""
+    """Time of creation, UTC seconds."""
     num_planned: int
-    """Matches planned so far, dropped ones included."""
+    """Number of matches planned so far, dropped ones included."""
     num_total: int | None
-    """Matches that are to be played in all; None where nobody can know yet."""
+    """Number of matches of the whole tournament; None while it cannot be known."""
     num_done: int
-    """Matches with a final result."""
+    """Number of matches with a final result."""
     num_dropped: int
-    """Matches that were planned and are not needed any more."""
+    """Number of planned matches that are no longer needed."""
     is_planned: bool
     """Whether the plan is complete."""
     decision: str
-    """What the event was held to decide, once that is known, or why it was refused; empty where it decides
-    nothing."""
+    """What the tournament decided, once known, or why it was refused; empty if it decides nothing."""
     archived_at: float | None
-    """When it was hidden, UTC seconds; None where it is shown."""
+    """Time at which it was archived, UTC seconds; None if it is not."""
 
     @property
     def has_begun(self) -> bool:
-        """Whether its bots are entered; else it is being prepared, or was refused."""
+        """Whether its bots are entered; otherwise it is being prepared or was refused."""
         return self.state not in UNBEGUN
 
     @property
@@ -133,7 +132,7 @@ class TournamentRecord(NewTournament):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchRecord:
-    """One play of a planned match, whole."""
+    """One play of a planned match."""
 
     tournament: int
     """Id of the tournament."""
@@ -148,78 +147,78 @@ class MatchRecord:
     """first, second, draw or void."""
     termination: str
     reason: str
-    """In words, `X wins by four in a row`, as printed after `Finished game`."""
+    """The reason in words, as printed after `Finished game`: `X wins by four in a row`."""
     rated: bool
     is_final: bool
-    """Whether the planned match is done with this record and needs no more play; save() then marks it done.
+    """Whether the planned match needs no more play after this record; `save` then marks it as done.
 
-    A void record is final, too, where nobody would gain by playing again (both bots failed to start).
+    A void record is final, too, if playing again would not help (both bots failed to start).
     """
     actions: tuple[int, ...]
-    """From the initial state, opening included."""
+    """All actions from the initial state, opening included."""
     num_opening: int
-    """How many of `actions` were given."""
+    """How many of `actions` belong to the opening."""
     times_ms: tuple[int, ...]
     """Elapsed milliseconds per action; 0 in the opening."""
     values: tuple[float | None, ...]
-    """What the mover claimed to expect, for the side to move in [-1, 1]; None where it claimed nothing.
+    """The value that the mover claimed, for the side to move in [-1, 1]; None if it claimed none.
 
     The store keeps four-byte floats.
     """
     match_hash: str
-    """SHA-256 in hex of game, parameters and the least action sequence over the symmetries."""
+    """SHA-256 in hex of game, parameters and the smallest action sequence over the symmetries."""
     seed_first: int
     seed_second: int
     started_at: float
     """UTC seconds."""
     duration_ms: int
     tier: str
-    """Isolation the bots were run in: T0, T1, …"""
+    """Isolation tier in which the bots ran: T0, T1, …"""
     fault: str
-    """JSON object with the evidence of a fault, or empty."""
+    """JSON object with the evidence of a fault; empty without a fault."""
     versions: str
     """JSON object: arena, python, platform."""
     remarks: bytes = b""
-    """What the movers said beside values, as `pack_remarks` packs it; empty where nobody said any such thing.
+    """The movers' remarks besides values, encoded by `pack_remarks`; empty if there are none.
 
-    A stored match comes without them; `Store.remarks` gives them.
+    A `StoredMatch` comes without them; `Store.remarks` returns them.
     """
     idle_cpu_first_ms: float | None = None
-    """Milliseconds of CPU that the first bot used while it had to wait; None where nobody measured it."""
+    """CPU milliseconds that the first bot used while it had to wait; None if not measured."""
     idle_cpu_second_ms: float | None = None
     limits: str = ""
-    """How memory, tasks and CPU of the bots were limited: `kernel`, `polled`, or empty where unknown."""
+    """How memory, tasks and CPU of the bots were limited: `kernel`, `polled`, or empty if unknown."""
     runtime_first: str = ""
-    """The runtime that ran the first bot's code, such as `python 3.11.2`; empty where unknown."""
+    """The runtime of the first bot's code, such as `python 3.11.2`; empty if unknown."""
     runtime_second: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """What a bot said about a position it moved in, beside the value it claimed."""
+    """What a bot reported about a position it moved in, besides the value it claimed."""
 
     policy: tuple[tuple[int, float], ...] | None = None
-    """Pairs of action and probability, which sum to 1; the store keeps five digits."""
+    """Pairs of action and probability; probabilities sum to 1 and are stored with five digits."""
     visits: tuple[tuple[int, int], ...] | None = None
     """Pairs of action and number of visits."""
     pv: tuple[int, ...] | None = None
-    """The expected actions, its own first."""
+    """Principal variation: the expected actions, beginning with the bot's own."""
     nodes: int | None = None
     depth: int | None = None
-    """In plies."""
+    """Search depth in plies."""
     text: str | None = None
-    """For people."""
+    """Free text for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMatch(MatchRecord):
-    """A match with its number in the store and the names people read."""
+    """A match with its id in the store and the names that people read."""
 
     id: int
     game: str
     tournament_name: str
     encounter: int
-    """Of the planned match, as `match_no`."""
+    """Number of the encounter, copied from the plan, like `match_no`."""
     match_no: int
     first_seat: int
     """Seat in the tournament of the bot that moves first."""
@@ -227,24 +226,24 @@ class StoredMatch(MatchRecord):
     first_label: str
     second_label: str
     void_reason: str = ""
-    """Why it is out of all tables; empty where it is not."""
+    """Why the match is excluded from all tables; empty if it is not."""
 
 
 class Tally(NamedTuple):
-    """How often two bots met with one result: the material of ratings and crosstables.
+    """How often two bots met with one result: the input of ratings and crosstables.
 
-    There may be thousands of them, and a tuple is made in a tenth of the time of other frozen values.
+    There may be thousands of them, and creating a tuple takes a tenth of the time of other frozen values.
     """
 
     tournament: int
     game: str
     pool: str
-    """Its name."""
+    """Name of the rating pool."""
     first: str
     """Identity of the bot that moved first."""
     second: str
     first_seat: int
-    """Its seat in the tournament: one identity may sit twice in a `match`."""
+    """Its seat in the tournament: one identity may hold two seats in a `match`."""
     second_seat: int
     outcome: str
     termination: str
@@ -256,14 +255,14 @@ class Entered(NamedTuple):
     """A bot in a tournament."""
 
     tournament: int
-    """Its id."""
+    """Id of the tournament."""
     seat: int
     label: str
     identity: str
 
 
 class PlayedMatch(NamedTuple):
-    """What a rated match tells ratings; a tuple, as there may be hundreds of thousands."""
+    """The part of a rated match that ratings need; a tuple, as there may be hundreds of thousands."""
 
     id: int
     tournament: int
@@ -274,13 +273,13 @@ class PlayedMatch(NamedTuple):
     second_seat: int
     outcome: str
     opening_hash: int
-    """60 bits that tell an opening from others."""
+    """60-bit hash of the opening."""
     match_hash: bytes
-    """32 bytes, equal for equal matches, mirrored and turned ones included."""
+    """32 bytes, equal for matches that are equal up to a symmetry of the board."""
 
 
 class PackedMatch(NamedTuple):
-    """What training data is made of, as the store keeps it; a million of them are read in seconds."""
+    """The part of a match that training data is made of, as stored; a million are read in seconds."""
 
     id: int
     tournament: int
@@ -291,21 +290,21 @@ class PackedMatch(NamedTuple):
     outcome: str
     termination: str
     actions: bytes
-    """From the initial state; one byte each, two (little-endian) in a game of more than 256 actions."""
+    """All actions from the initial state; one byte each, two (little-endian) with more than 256 actions."""
     num_opening: int
-    """How many of the actions were given."""
+    """How many of the actions belong to the opening."""
     claims: bytes
-    """What the mover claimed to expect, a little-endian four-byte float per action, NaN where nothing was
-    claimed; empty where nothing ever was."""
+    """The movers' claimed values, a little-endian four-byte float per action, NaN for no claim; empty if none
+    of the actions has a claim."""
     match_hash: bytes
-    """32 bytes, equal for equal matches, mirrored and turned ones included."""
+    """32 bytes, equal for matches that are equal up to a symmetry of the board."""
     started_at: float
     """UTC seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
-    """How many matches of a tournament a query is about."""
+    """How many matches of a tournament match a query."""
 
     tournament: int
     """Id of the tournament."""
@@ -313,4 +312,4 @@ class Volume:
     """Canonical spec of the game."""
     num_matches: int
     num_actions: int
-    """Of all of them, openings included."""
+    """Number of actions of all these matches, openings included."""

@@ -1,4 +1,4 @@
-"""Packs what bots said in a match, so that workers can do it, too: they load no database."""
+"""Encodes the remarks of bots; a module of its own, as workers use it and load no database."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 5
 _MOST: Final = 1 << 26
-"""Bytes of the remarks of one match before they are packed."""
+"""Maximum number of bytes of the remarks of one match before compression."""
 
 
 def pack_remarks(said: Sequence[Remark | None]) -> bytes:
-    """Return the remarks of a match, one per action, as compressed JSON; nothing where there are none."""
+    """Return the remarks of a match, one per action, as compressed JSON; empty if there are none."""
     rows = [None if remark is None else _row(remark) for remark in said]
     if not any(rows):
         return b""
@@ -26,10 +26,10 @@ def pack_remarks(said: Sequence[Remark | None]) -> bytes:
 
 
 def unpack_remarks(packed: bytes) -> tuple[Remark | None, ...]:
-    """Return what was packed, with policies rounded to five digits.
+    """Return the remarks encoded by `pack_remarks`, with policies rounded to five digits.
 
     Raises:
-        RefusedError: it is not what `pack_remarks` gives.
+        RefusedError: it was not encoded by `pack_remarks`.
     """
     if not packed:
         return ()
@@ -41,21 +41,21 @@ def unpack_remarks(packed: bytes) -> tuple[Remark | None, ...]:
 
 
 def inflate(packed: bytes) -> bytes:
-    """Return what was compressed.
+    """Return the decompressed content.
 
     Raises:
-        ValueError: it would be larger than anything that is stored, or is cut off.
+        ValueError: it is larger than anything that is stored, or truncated.
         zlib.error: it is damaged.
     """
     reader = zlib.decompressobj()
     content = reader.decompress(packed, _MOST)
     if not reader.eof:
-        raise ValueError(f"it is cut off, or has more than {_MOST} bytes")
+        raise ValueError(f"it is truncated, or has more than {_MOST} bytes")
     return content
 
 
 def _row(remark: Remark) -> dict[str, Any]:
-    """Return what was said, by one letter for each kind."""
+    """Return a remark as a JSON object with one-letter keys."""
     policy = remark.policy
     said: dict[str, Any] = {
         "p": None if policy is None else [(action, round(share, _DIGITS)) for action, share in policy],

@@ -1,4 +1,4 @@
-"""What bots said in matches beside the values they claimed: stored beside the match, read again."""
+"""Stores the remarks that bots made besides their claimed values, and reads them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord, Remark
 
 CHUNK: Final = 500
-"""Matches that one query asks for."""
+"""Number of matches per query."""
 
 
 def store(connection: Connection, records: Iterable[MatchRecord]) -> None:
@@ -42,13 +42,13 @@ def store(connection: Connection, records: Iterable[MatchRecord]) -> None:
 
 
 def find(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
-    """Return the remarks of matches by id, of those that have any."""
+    """Return the remarks of matches by id; matches without remarks are absent."""
     packed = find_packed(connection, numbers)
     return {number: _unpacked(number, content) for number, content in packed.items()}
 
 
 def find_packed(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
-    """Return the remarks of matches by id as `MatchRecord.remarks` has them, of those that have any."""
+    """Return remarks of matches by id, encoded as in `MatchRecord.remarks`; empty ones are absent."""
     found: dict[int, bytes] = {}
     for start in range(0, len(numbers), CHUNK):
         chosen = connection.execute(_ALL.where(matches.c.id.in_(numbers[start : start + CHUNK])))
@@ -57,7 +57,7 @@ def find_packed(connection: Connection, numbers: Sequence[int]) -> dict[int, byt
 
 
 def find_many(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
-    """Do as `find` does for ascending ids that lie close together: by one range, not id by id."""
+    """Return remarks as `find` does, for ascending neighbouring ids by one range query."""
     if not numbers:
         return {}
     wanted = frozenset(numbers)
@@ -73,14 +73,14 @@ def _unpacked(number: int, content: bytes) -> tuple[Remark | None, ...]:
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
-    """Say which remarks are not as they were stored, or belong to no match."""
+    """Yield a sentence for remarks that contradict their hash, or belong to no match."""
     query = select(matches.c.id, remarks).outerjoin_from(remarks, matches, _OWN)
     for row in connection.execution_options(yield_per=100).execute(query):
         if row.id is None:
             yield f"remarks of match {row.number} of tournament {row.tournament_id} belong to no stored match"
         elif row.content_hash not in {
             content_hash((row.tournament_id, row.number, row.attempt), row.content),
-            # Versions up to 0.1 hashed the content alone: the match it belongs to was not under the hash.
+            # Versions up to 0.1 hashed the content alone, without the match it belongs to.
             sha256(row.content).digest(),
         }:
             yield f"the remarks of match #{row.id} are not as they were stored"

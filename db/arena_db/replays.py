@@ -1,4 +1,4 @@
-"""Kept ratings of events that were paired by their own results, as replays of the event corrected them."""
+"""Stored ratings of tournaments that were paired by their own results, corrected by replaying them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _BYTES: Final = 8
 
 
 class ReplayRecord(NamedTuple):
-    """Replayed ratings of an event: what they are, and which matches they rest on."""
+    """Replayed ratings of a tournament, and the matches they are computed from."""
 
     num_matches: int
-    """Rated matches."""
+    """Number of rated matches."""
     last_match: int
     """Id of the last of them."""
     slope: float
-    """How many times wider than the truth a fit shows such a field."""
+    """Factor by which a plain fit overestimates the spread of such a field."""
     weight: float
-    """What a match of the event counts for beside one of other events: by variance, above 0, at most 1."""
+    """Weight of a match of this tournament relative to one of others, by variance; above 0, at most 1."""
     strength: tuple[float, ...]
     """Elo above the mean of the field, by seat."""
     away: tuple[tuple[float, ...], ...]
@@ -42,21 +42,21 @@ class ReplayRecord(NamedTuple):
 
 
 class ReplaysKeeping(Access):
-    """The part of a store that keeps replayed ratings of events."""
+    """The part of a store that keeps replayed ratings."""
 
     def add_replay(self, tournament: int, replay: ReplayRecord) -> bool:
-        """Keep the replayed ratings of an event; return whether its matches are still those they rest on.
+        """Store the replayed ratings of a tournament; return whether they still fit its matches.
 
-        Ratings over time that count its last match go: they were computed without replays.
+        Ratings over time that include its last match are removed, because they were computed without replays.
 
         Raises:
-            RefusedError: no such tournament, or a rating a seat is missing or is no number.
+            RefusedError: no such tournament, or the rating of a seat is missing or is not a number.
         """
         with self._write() as connection:
             return _add(connection, tournament, replay)
 
     def replay_of(self, tournament: int) -> ReplayRecord | None:
-        """Return the replayed ratings of an event; None where there are none of its present matches."""
+        """Return the replayed ratings of a tournament; None if there are none for its present matches."""
         query = select(replays).where(replays.c.tournament_id == tournament)
         with self._read() as connection:
             row = connection.execute(query).first()
@@ -65,9 +65,9 @@ class ReplaysKeeping(Access):
         return _record(row)
 
     def replay_marks(self) -> dict[int, int]:
-        """Return the id of the last match that replayed ratings rest on, by event.
+        """Return the id of the last match that replayed ratings include, by tournament.
 
-        What was computed with replayed ratings may be outdated once this differs.
+        Data that was computed with replayed ratings may be outdated once this differs.
         """
         query = select(replays.c.tournament_id, replays.c.match_id)
         with self._read() as connection:
@@ -75,28 +75,31 @@ class ReplaysKeeping(Access):
 
 
 def forget(connection: Connection, tournament: int) -> None:
-    """Remove the replayed ratings of an event: what they rest on has changed."""
+    """Remove the replayed ratings of a tournament, because its matches have changed."""
     if connection.execute(delete(replays).where(replays.c.tournament_id == tournament)).rowcount:
         seals.forget_replay(connection, tournament)
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
-    """Compare replayed ratings with the matches they rest on and with their seals; one sentence for each."""
+    """Compare replayed ratings with their matches and seals; yield one sentence for each contradiction."""
     names = {row[0]: row[1] for row in connection.execute(select(tournaments.c.id, tournaments.c.name))}
     for tournament, why in sorted(_wrong(connection).items()):
         yield (
             f"the replayed ratings of {names.get(tournament, tournament)} {why}; `arena db repair` computes "
-            "them anew"
+            "them again"
         )
 
 
 def remove_wrong(connection: Connection) -> list[str]:
-    """Remove the replayed ratings that `find_faults` names; say how many. They can be computed anew."""
+    """Remove the replayed ratings that `find_faults` reports.
+
+    Return a sentence. They can be computed again.
+    """
     wrong = _wrong(connection)
     for tournament in wrong:
         connection.execute(delete(replays).where(replays.c.tournament_id == tournament))
         seals.forget_replay(connection, tournament)
-    return [f"{len(wrong)} replayed ratings are removed, which were wrong"] if wrong else []
+    return [f"{len(wrong)} wrong replayed ratings are removed"] if wrong else []
 
 
 def _wrong(connection: Connection) -> dict[int, str]:
@@ -104,14 +107,14 @@ def _wrong(connection: Connection) -> dict[int, str]:
     for row in connection.execute(select(replays)).all():
         last = _matches_up_to(connection, row.tournament_id, row.match_id)
         if last != (row.num_matches, row.match_id):
-            found[row.tournament_id] = "do not rest on the matches that they name"
+            found[row.tournament_id] = "do not fit the matches that they name"
     for tournament in seals.wrong_replays(connection):
         found.setdefault(tournament, "are not as they were stored")
     return found
 
 
 def _matches_up_to(connection: Connection, tournament: int, last: int) -> tuple[int, int]:
-    """Return how many matches of an event ratings count up to an id, and the id of the last of them."""
+    """Return the number of rated matches of a tournament up to an id, and the id of the last of them."""
     own = (matches.c.tournament_id == tournament, matches.c.id <= last)
     query = select(func.count(), func.max(matches.c.id)).select_from(matches).where(*own, text(COUNTS))
     num, newest = connection.execute(query).one()
@@ -129,9 +132,9 @@ def _add(connection: Connection, tournament: int, replay: ReplayRecord) -> bool:
     num_seats = connection.scalar(seats) or 0
     rows = (replay.strength, *replay.away)
     if not num_seats or any(len(row) != num_seats for row in rows) or not replay.away:
-        raise RefusedError(f"tournament {tournament} has {num_seats} bots, and these ratings have not")
+        raise RefusedError(f"tournament {tournament} has {num_seats} bots, but these ratings have not")
     if not all(math.isfinite(value) for row in rows for value in row):
-        raise RefusedError("a rating is no number")
+        raise RefusedError("a rating is not a finite number")
     here = _matches_up_to(connection, tournament, replay.last_match)
     if here != (replay.num_matches, replay.last_match) or _has_later(
         connection, tournament, replay.last_match
@@ -158,7 +161,7 @@ def _record(row: Row[Any]) -> ReplayRecord:
     if not num or len(row.strength) % _BYTES or not row.away or len(row.away) % len(row.strength):
         raise DamagedError(
             f"the replayed ratings of tournament {row.tournament_id} are damaged; `arena db repair` computes "
-            "them anew"
+            "them again"
         )
     away = _unpacked(row.away)
     return ReplayRecord(

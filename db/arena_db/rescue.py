@@ -1,4 +1,4 @@
-"""Writes the results of a tournament to a file when its store is lost, and takes them back into a store."""
+"""Writes the results of a tournament to a file when its store is lost, and merges them into a store again."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _BEFORE_ALL: Final = (0, -1)
 
 
 def write(connection: Connection, fence: Fence, unsaved: Sequence[MatchRecord], target: Path) -> int:
-    """Write all stored matches of a tournament, and then those that were not saved; return how many.
+    """Write all stored matches of a tournament, then the unsaved ones; return how many.
 
     Args:
-        connection: of the file that was opened.
-        fence: of the run, which the lines name as that they were played for.
-        unsaved: of the same tournament; those that are stored as well are written once.
-        target: is there whole at the end, or not at all.
+        connection: a connection to the file that was opened.
+        fence: the claim of the run; each line names it.
+        unsaved: results of the same tournament; those that are stored as well are written once.
+        target: a new file; it is complete at the end, or absent after an error.
 
     Raises:
-        FileExistsError: there is such a file.
+        FileExistsError: the file exists.
         OSError: it cannot be written.
         DatabaseError: the store cannot be read.
     """
     uid, num = uid_of(connection, fence.tournament), 0
     with written_durably(target) as file:
-        # A save may have been committed, and failed only when its file was found to be gone.
+        # The failed save may have committed: it also fails if the file is found to be gone afterwards.
         left = {(record.number, record.attempt): record for record in unsaved}
         for record in _stored(connection, fence.tournament):
             file.write(encode(record, fence.epoch, uid))
@@ -58,7 +58,7 @@ def write(connection: Connection, fence: Fence, unsaved: Sequence[MatchRecord], 
 
 
 def write_unsaved(uid: str, fence: Fence, unsaved: Sequence[MatchRecord], target: Path) -> int:
-    """Write results that were not saved, and nothing else; return how many; see `write`."""
+    """Write only the results that were not saved; return how many; see `write`."""
     with written_durably(target) as file:
         for record in unsaved:
             file.write(encode(record, fence.epoch, uid))
@@ -75,19 +75,19 @@ def _stored(connection: Connection, tournament: int) -> Iterator[MatchRecord]:
 
 
 class RescueMerge(NamedTuple):
-    """What became of the results of a rescue file."""
+    """What merging a rescue file did."""
 
     tournament: int
-    """Id of their tournament here."""
+    """Id of the tournament in this store."""
     num_results: int
     num_new: int
-    """Those that were missing here."""
+    """Number of results that were missing here."""
     num_unplanned: int
-    """Those of matches that are not planned here: the store is older than the one that was lost."""
+    """Results of matches that are not planned here: the store is older than the lost one."""
 
 
 def is_rescue(path: Path) -> bool:
-    """Return whether a file is one of results and no store; of one that cannot be read it is not known."""
+    """Return whether a file is a rescue file rather than a store; False if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(1) == b"{"
@@ -99,7 +99,7 @@ def read(path: Path) -> list[SpoolLine]:
     """Return the results of a rescue file.
 
     Raises:
-        ForeignError: a line is none, or they belong to several tournaments.
+        ForeignError: a line is not a result, or the results belong to several tournaments.
         OSError: it cannot be read.
     """
     found: list[SpoolLine] = []
@@ -108,8 +108,8 @@ def read(path: Path) -> list[SpoolLine]:
             found.append(decode(line))
         except (LookupError, ValueError, TypeError) as error:
             raise ForeignError(
-                f"line {number} of {path} is no result of a match, so it is no rescue file or was damaged; "
-                "nothing was merged"
+                f"line {number} of {path} is not the result of a match: this is not a rescue file, or "
+                "it was damaged; nothing was merged"
             ) from error
     if len({line.uid for line in found}) != 1 or not found[0].uid:
         raise ForeignError(f"{path} does not say which tournament its results belong to; nothing was merged")
@@ -117,7 +117,7 @@ def read(path: Path) -> list[SpoolLine]:
 
 
 def merge(connection: Connection, lines: Sequence[SpoolLine], path: Path) -> RescueMerge:
-    """Store the results of a rescue file that are missing; those of one tournament, known by its uid.
+    """Store the missing results of a rescue file; its tournament is identified by its uid.
 
     Args:
         connection: holds the write lock.
@@ -125,15 +125,15 @@ def merge(connection: Connection, lines: Sequence[SpoolLine], path: Path) -> Res
         path: the file, for messages.
 
     Raises:
-        RefusedError: the tournament is not here, is a copy or is being run, or a match is here with another
-            content.
+        RefusedError: the tournament is not in this store, is a copy or is being run, or a match is stored
+            here with other moves.
     """
     uid = lines[0].uid
     row = connection.execute(select(tournaments).where(tournaments.c.uid == uid)).first()
     if row is None:
         raise RefusedError(
             f"{path} holds results of a tournament that is not in this store (uid {uid}); merge it into the "
-            "store that was lost, or a backup of it; nothing was merged"
+            "lost store or a backup of it; nothing was merged"
         )
     if connection.scalar(select(origins.c.source).where(origins.c.tournament_id == row.id)) is not None:
         raise RefusedError(
@@ -154,7 +154,7 @@ def merge(connection: Connection, lines: Sequence[SpoolLine], path: Path) -> Res
 def _compare(
     connection: Connection, row: Row[*tuple[Any, ...]], records: Sequence[MatchRecord], path: Path
 ) -> None:
-    """Refuse results of matches that are stored here with another content."""
+    """Refuse the results if one of their matches is stored here with other moves."""
     names = (matches.c.number, matches.c.attempt, matches.c.match_hash)
     here = {
         (number, attempt): match_hash.hex()

@@ -1,7 +1,7 @@
-"""Brings the kept sums up to date with the matches: in batches, after an upgrade, for a repair.
+"""Updates the stored sums from the matches: in batches, after an upgrade, for a repair.
 
-The sums hold the matches with ids below a mark (`summing.next_match`), which moves in the transaction that
-adds them. Ids only grow, so each match is added exactly once; `partial_sums` adds some of them again.
+The sums include the matches with ids below a mark (`summing.next_match`), which moves in the transaction that
+adds them. Ids only grow, so each match is added exactly once; `partial_sums` recomputes some sums.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 
 BATCH: Final = 10_000
-"""Matches of one transaction."""
+"""Number of matches per transaction."""
 _MOST_OPENINGS: Final = 10_000
-"""Whose hashes are kept in memory."""
+"""Number of openings whose hashes are cached."""
 REPAIR: Final = "`arena db repair` rebuilds them"
-"""The way out where kept sums are wrong."""
+"""The way out if stored sums are wrong."""
 KEPT: Final = (strays, clusters, encounters)
-"""Tables of sums, those first that point to others."""
+"""Tables of sums, ordered so that referring tables come first."""
 
 
 def first_unsummed(connection: Connection) -> int:
-    """Return the lowest id of a match that the kept sums do not hold.
+    """Return the lowest id of a match that the stored sums do not include.
 
     Raises:
         DamagedError: the mark is missing.
@@ -59,10 +59,10 @@ def step(connection: Connection, known_ids: dict[Key, int] | None = None) -> boo
 
     Args:
         connection: holds the write lock.
-        known_ids: ids of encounters that earlier transactions found; it is added to.
+        known_ids: cache of ids of encounters that earlier transactions found; updated.
 
     Raises:
-        DamagedError: an upgrade ends and the sums do not hold as many matches as there are; no mark.
+        DamagedError: the mark is missing, or at the end of an upgrade the sums do not include all matches.
     """
     start = first_unsummed(connection)
     is_upgrade = connection.scalar(select(summing.c.upgrading)) == 1
@@ -80,10 +80,10 @@ def step(connection: Connection, known_ids: dict[Key, int] | None = None) -> boo
 
 
 def rebuild(connection: Connection) -> list[str]:
-    """Compute all sums and tallies anew within one transaction, for the readers of a store that is in use.
+    """Recompute all sums and tallies in one transaction, so that readers of the store never see a part.
 
     Returns:
-        What is no longer as it was, one sentence each.
+        What has changed, one sentence each.
 
     Raises:
         DamagedError: see `step`.
@@ -98,12 +98,12 @@ def rebuild(connection: Connection) -> list[str]:
     while not step(connection):
         pass
     done = (
-        [f"plies and openings of {num_columns} matches are noted as they were played"] if num_columns else []
+        [f"plies and openings of {num_columns} matches are recomputed from the moves"] if num_columns else []
     )
     if num := len(counts ^ _all_tallies(connection)):
         done.append(f"{num} kept counts were wrong or missing")
     after = all_sums(connection)
-    # Sums that lag behind the matches are not wrong.
+    # Sums that merely lag behind the matches are not wrong.
     if start > last_match(connection):
         num = sum(sums.get(key) != after.get(key) for key in sums.keys() | after.keys())
         done += [f"the kept sums of {num} encounters were wrong or missing"] if num else []
@@ -126,7 +126,7 @@ def batches(
 ) -> Iterator[tuple[int, int]]:
     """Yield the first and the last id of batches of matches within `[first, last]`.
 
-    By the matches and not by numbers: a damaged page may name a last match that billions are missing before.
+    Batches follow existing matches, not numbers: a damaged page may hold an id billions above all others.
     """
     while first <= last:
         end = _last_of_batch(connection, first, size)
@@ -137,7 +137,7 @@ def batches(
 
 
 def _derive(connection: Connection, first: int, last: int) -> None:
-    """Write the columns of matches that follow from their actions."""
+    """Write the columns of matches that are derived from their actions."""
     rows = [found for found in _derived(connection, first, last) if found[:2] != found[2:4]]
     if rows:
         values = [(*row[:2], row[4]) for row in rows]
@@ -145,7 +145,7 @@ def _derive(connection: Connection, first: int, last: int) -> None:
 
 
 def _derived(connection: Connection, first: int, last: int) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield number of plies and hash of the opening of matches, both as they are stored, and the id."""
+    """Yield derived and stored number of plies and hash of the opening of matches, and the id."""
     names = ("id", "tournament_id", "actions", "num_opening", "num_plies", "opening_hash")
     own = matches.c.id.between(first, last)
     found: Select[*tuple[Any, ...]] = select(*(matches.c[name] for name in names)).where(own)
@@ -158,7 +158,7 @@ def _derived(connection: Connection, first: int, last: int) -> Iterator[tuple[in
 
 
 class Deriving:
-    """Computes the columns of matches that follow from their actions."""
+    """Computes the columns of matches that are derived from their actions."""
 
     def __init__(self, connection: Connection) -> None:
         """Read how many bytes an action takes in each tournament."""
@@ -167,7 +167,7 @@ class Deriving:
             number: 1 if num_actions <= BYTE else 2 for number, num_actions in connection.execute(query)
         }
         self._hashes: dict[bytes, int] = {}
-        """Of openings: most matches begin from one of few."""
+        """Hashes of openings: most matches begin from one of few."""
 
     def of(self, tournament: int, actions: bytes, num_opening: int) -> tuple[int, int] | None:
         """Return number of plies and hash of the opening of a match; None without its tournament."""
@@ -190,7 +190,7 @@ def _derive_text(dialect: str) -> str:
 
 
 def count(connection: Connection, first: int, last: int, known_ids: dict[Key, int]) -> None:
-    """Add the matches with ids in `[first, last]` to the kept sums."""
+    """Add the matches with ids in `[first, last]` to the stored sums."""
     sums = Summing()
     fill(connection, sums, first, last)
     sums.apply(connection, known_ids)
@@ -199,7 +199,7 @@ def count(connection: Connection, first: int, last: int, known_ids: dict[Key, in
 def fill(connection: Connection, sums: Summing, first: int, last: int, tournament: int | None = None) -> None:
     """Add the matches with ids in `[first, last]`, of one tournament or of all."""
     pool_ids: dict[int, int] = {}
-    # In pieces: after a large import was killed, a reader may meet a million matches.
+    # In batches: after a large import was killed, a reader may find a million unsummed matches.
     for start, end in batches(connection, first, last):
         for match, partner in read_counted(connection, start, end, tournament):
             pool = pool_ids.get(match.tournament)
@@ -210,7 +210,11 @@ def fill(connection: Connection, sums: Summing, first: int, last: int, tournamen
 
 
 def _compare_counts(connection: Connection) -> None:
-    """Compare the numbers of matches in the sums with those of the matches, by tournament and by pool."""
+    """Compare the numbers of matches in the sums with those stored, by tournament and by pool.
+
+    Raises:
+        DamagedError: they differ.
+    """
     results = sum((encounters.c[name] for name in SUMS[1:FIRST_PAIR]), encounters.c[SUMS[0]])
     of = encounters.c.tournament_id
     summed = select(encounters.c.pool_id, of, func.sum(results)).group_by(encounters.c.pool_id, of)
@@ -231,7 +235,7 @@ def _compare_counts(connection: Connection) -> None:
     if kept != {key: num for key, num in counted.items() if num}:
         raise DamagedError(
             "the sums of encounters do not hold as many matches as are stored; `arena db restore` puts the "
-            "backup of before the upgrade in the place of this store"
+            "backup made before the upgrade in its place"
         )
 
 
@@ -247,11 +251,11 @@ def _all_tallies(connection: Connection) -> set[tuple[Any, ...]]:
 
 
 def wrong_columns(connection: Connection) -> Iterator[str]:
-    """Yield a sentence for each match whose derived columns do not follow from its actions."""
+    """Yield a sentence for each match whose derived columns contradict its actions."""
     for first, last in batches(connection, 1, last_match(connection)):
         for plies, opening, *stored, number in _derived(connection, first, last):
             if [plies, opening] != stored:
                 yield (
-                    f"match #{number} is noted with other plies or another opening than it has; "
+                    f"match #{number} has a wrong stored number of plies or opening; "
                     "`arena db repair` corrects it"
                 )

@@ -1,4 +1,4 @@
-"""The hash of a match as it lies in the store: one way for the check and for a merge."""
+"""The hash of a stored match, computed in one way for checks and merges."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MATCH_COLUMNS: Final = tuple(column.name for column in matches.c)
-"""Names of the columns of a match, in their order."""
+"""Names of the columns of a match, in table order."""
 
 
 def from_row(*names: str) -> itemgetter[Any]:
-    """Return what takes these columns out of a row of `matches`; of a million rows names would be slow."""
+    """Return a getter of these columns of a row of `matches`; names would be slow for a million rows."""
     return itemgetter(*(MATCH_COLUMNS.index(name) for name in names))
 
 
 KIND: Final = from_row("tournament_id", "first_seat", "second_seat", "rated", "is_final")
-"""Takes the numbers that a match shares with many others."""
+"""Extracts the numbers that a match shares with many others."""
 _TEXTS: Final = from_row("outcome", "termination", "tier")
 _SETTING: Final = from_row("limits", "runtime_first", "runtime_second")
 _NUMBERS: Final = from_row("number", "attempt", "num_opening", "seed_first", "seed_second", "duration_ms")
@@ -31,23 +31,23 @@ _OWN: Final = from_row("started_at", "reason", "fault")
 
 
 def row_hash(row: Sequence[Any], identities: tuple[str, str], versions: str) -> bytes:
-    """Return the hash of a match as it is stored; see `record_hash`.
+    """Return the hash of a stored match; see `record_hash`.
 
     Args:
-        row: the columns of its row in their order; more may follow.
-        identities: of the bot that moved first and of the other.
-        versions: the text that `versions_id` stands for.
+        row: the columns of its row in table order; more may follow.
+        identities: identities of the bot that moved first and of the other.
+        versions: the text that `versions_id` refers to.
     """
     return hash_with(same_of(row, identities, versions), row)
 
 
 def same_of(row: Sequence[Any], identities: tuple[str, str], versions: str) -> bytes:
-    """Return the part of a match that is hashed and shared with many others; see `row_hash`."""
+    """Return the hashed part of a match that it shares with many others; see `row_hash`."""
     return same_part(KIND(row), (*identities, *_TEXTS(row), versions))
 
 
 def hash_with(same: bytes, row: Sequence[Any]) -> bytes:
-    """Return the hash of a match of which `same_of` is known."""
+    """Return the hash of a match whose `same_of` is given."""
     setting = setting_part(_IDLE(row), _SETTING(row))
     started_at, reason, fault = _OWN(row)
     return record_hash(same, (*_NUMBERS(row), len(same)), started_at, reason, fault, _BLOBS(row), setting)

@@ -1,4 +1,4 @@
-"""What belongs to a run and to no result: live events, and commands. See `arena_db.records`."""
+"""Records of a run that are not results: live events and commands. See `arena_db.records`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveEvent:
-    """Something that happened in a running tournament, kept for those who watch until nobody needs it."""
+    """An event of a running tournament, kept for viewers until they no longer need it."""
 
     seq: int = 0
-    """Given by the store, higher for later ones; 0 before that."""
+    """Number assigned by the store, higher for later events; 0 until then."""
     tournament: int
     """Id of the tournament."""
     number: int | None
-    """Number of the planned match, None where it is about the tournament itself.
+    """Number of the planned match; None for an event of the tournament itself.
 
-    With `attempt` it tells which stored match became of it; until then there is none.
+    With `attempt` it identifies the stored match, once there is one.
     """
     attempt: int = 0
     ply: int = 0
-    """How many actions the match has, that of a `move` included."""
+    """Number of actions of the match so far; a `move` event includes its own."""
     kind: str
     """started, move, info, finished, fault, state, voided or entrant."""
     payload: str = ""
@@ -31,42 +31,43 @@ class LiveEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPage:
-    """What happened after some event."""
+    """The events of a tournament after some event."""
 
     events: tuple[LiveEvent, ...]
     """Oldest first."""
     seq: int
-    """The next page is of what came after this."""
+    """The number after which the next page begins."""
     has_gap: bool
-    """Whether events before this page were removed: a `Snapshot` tells where things stand."""
+    """Whether events before this page were removed: a `Snapshot` has the present state then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """Where a running tournament stands: what a viewer needs before it follows the events."""
+    """The present state of a running tournament: what a viewer needs before it follows the events."""
 
     events: tuple[LiveEvent, ...]
-    """Of all matches that are being played, from their `started` on, with the newest `info` of each; and the
+    """The events of all running matches from their `started` on, with the newest `info` of each, and the
     newest `state` of the tournament. Oldest first."""
     seq: int
-    """The first page to follow is of what came after this."""
+    """The number after which the first page to follow begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRecord:
-    """What somebody asks of whoever runs a tournament."""
+    """A command to the process that runs a tournament."""
 
     id: int
     tournament: int
     """Id of the tournament."""
     kind: str
-    """pause, resume, stop, abort (running matches end, too); of a person move, undo, hint, resign, new."""
+    """pause, resume, stop, abort (running matches end, too); for human players move, undo, hint, resign,
+    new."""
     payload: str
-    """JSON object with what the kind needs, at most 4,096 characters, or empty."""
+    """JSON object with the arguments of the kind, at most 4,096 characters, or empty."""
     asked_at: float
     """UTC seconds."""
     taken_at: float | None
-    """When it was heard; None where nobody has yet."""
+    """When the run read it, UTC seconds; None if it has not."""
     answered_at: float | None
     answer: str
-    """In words; empty before."""
+    """Text for the sender; empty until it is answered."""

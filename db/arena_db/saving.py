@@ -1,4 +1,4 @@
-"""Stores played matches together with all that follows from them: the plan and the tallies."""
+"""Stores played matches and updates everything derived from them: the plan and the tallies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import func, select, text, update
 
 from arena_db import remarks
-from arena_db.batch import Batch, Facts, load, ranges
+from arena_db.batch import BatchState, StoreFacts, load, ranges
 from arena_db.dialects import driver_text, upsert
 from arena_db.errors import DamagedError
 from arena_db.models import matches, planned, tallies, tournaments, versions
@@ -27,18 +27,19 @@ if TYPE_CHECKING:
 
 _NAMES: Final = [column.name for column in matches.c if column is not matches.c.id]
 _ROWS: Final = 10_000
-"""Matches that are made rows before any is stored: a kilobyte of memory each. Fewer cost more."""
+"""Number of matches converted to rows before they are inserted: about a kilobyte of memory each. Smaller
+blocks take longer."""
 
 
-def save(connection: Connection, records: Sequence[MatchRecord], facts: Facts | None = None) -> int:
+def save(connection: Connection, records: Sequence[MatchRecord], facts: StoreFacts | None = None) -> int:
     """Store the matches that are new, in the order given; return how many.
 
     Args:
         connection: holds the write lock.
-        records: of any tournaments.
-        facts: what the last transactions on this store read; it is added to.
+        records: matches of any tournaments.
+        facts: cache of what earlier transactions on this store read; updated.
     """
-    known = Facts() if facts is None else facts
+    known = StoreFacts() if facts is None else facts
     ids = _version_ids(connection, {record.versions for record in records}, known)
     return sum(
         _save_batch(connection, load(connection, tournament, own, known), own, ids)
@@ -47,9 +48,9 @@ def save(connection: Connection, records: Sequence[MatchRecord], facts: Facts | 
 
 
 def _save_batch(
-    connection: Connection, batch: Batch, records: list[MatchRecord], version_ids: dict[str, int]
+    connection: Connection, batch: BatchState, records: list[MatchRecord], version_ids: dict[str, int]
 ) -> int:
-    """Store the matches of one tournament, and at the end what follows from all of them."""
+    """Store the matches of one tournament, then update the rows derived from them once for all."""
     news, num = News(), 0
     for start in range(0, len(records), _ROWS):
         rows = collect(news, batch, records[start : start + _ROWS], version_ids)
@@ -59,20 +60,21 @@ def _save_batch(
         num += len(rows)
     if num:
         dialect = connection.dialect.name
-        # Of a batch most numbers follow one another.
+        # Most numbers of a batch are consecutive, so few ranges cover them.
         _mark(connection, _done_text(dialect), batch.tournament, list(ranges(news.done, gap=1)))
         _mark(connection, _void_text(dialect), batch.tournament, [(number, number) for number in news.void])
         _count(connection, batch, news)
     return num
 
 
-def _version_ids(connection: Connection, texts: Iterable[str], facts: Facts) -> dict[str, int]:
-    """Return the ids of texts, which are stored once; the first work of a transaction.
+def _version_ids(connection: Connection, texts: Iterable[str], facts: StoreFacts) -> dict[str, int]:
+    """Return the ids of version texts, which are stored once; the first step of a transaction.
 
-    It may yet be taken back, so what it inserts is a fact only when another one finds it.
+    The transaction may still be rolled back, so an inserted id is cached only when a later transaction finds
+    it.
     """
     ids: dict[str, int] = {}
-    # In one order: two writers that wait for the texts of each other would never end.
+    # Sorted, so that two writers insert texts in the same order and cannot deadlock.
     for content in sorted(texts):
         found = facts.versions.get(content)
         if found is None:
@@ -97,7 +99,7 @@ def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     num_stored = 0
     number = floor(connection)
     if number and number > (connection.scalar(select(func.max(matches.c.id))) or 0):
-        # The next ids follow by themselves.
+        # The ids after this first one are assigned automatically.
         first, *rows = rows
         connection.exec_driver_sql(insert_text(connection.dialect.name, with_id=True), (number + 1, *first))
     if rows:
@@ -107,24 +109,24 @@ def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
 
 def _check_num(num_stored: int, rows: Sequence[object]) -> None:
     if num_stored != len(rows):
-        raise DamagedError("a match is stored whose planned match has no result; `arena db check` tells more")
+        raise DamagedError("a match is stored whose planned match has no result; `arena db check` shows more")
 
 
 @cache
 def insert_text(dialect: str, *, with_id: bool = False) -> str:
-    """Return the statement that inserts matches unless they are there; given by their columns in order."""
+    """Return the statement that inserts matches unless they exist; values are the columns in order."""
     names = ["id", *_NAMES] if with_id else _NAMES
     return driver_text(upsert(matches, dialect).on_conflict_do_nothing(), dialect, names)
 
 
 def _mark(connection: Connection, statement: str, tournament: int, stretches: list[tuple[int, int]]) -> None:
-    """Change planned matches, given by first and last numbers."""
+    """Run a statement on ranges of planned matches, given as first and last numbers."""
     if stretches:
         connection.exec_driver_sql(statement, [(tournament, *stretch) for stretch in stretches])
 
 
 _HERE: Final = (planned.c.tournament_id == 0) & planned.c.number.between(0, 0)
-"""Of which the values are given to the driver."""
+"""Placeholder condition; the driver binds tournament and number range."""
 
 
 @cache
@@ -137,11 +139,11 @@ def _void_text(dialect: str) -> str:
     return driver_text(update(planned).where(_HERE).values(attempt=planned.c.attempt + text("1")), dialect)
 
 
-def _count(connection: Connection, batch: Batch, news: News) -> None:
+def _count(connection: Connection, batch: BatchState, news: News) -> None:
     rows = [(*kind.tally, kind.num_matches) for kind in news.kinds.values()]
     dialect = connection.dialect.name
     connection.exec_driver_sql(count_text(dialect), rows)
-    # A result of a match that was dropped meanwhile, such as one that waited beside the store, counts.
+    # A dropped match with a result counts as done, for example a result that waited beside the store.
     num_dropped = sum(number in batch.dropped for number in news.done) if batch.dropped else 0
     values = (len(news.done), num_dropped, batch.tournament)
     connection.exec_driver_sql(_num_done_text(dialect), values)
@@ -149,7 +151,7 @@ def _count(connection: Connection, batch: Batch, news: News) -> None:
 
 @cache
 def count_text(dialect: str) -> str:
-    """Return the statement that adds a number of matches to a tally, given by its key and that number."""
+    """Return the statement that adds to a tally; values are its key and the number of matches."""
     keys = [column.name for column in tallies.primary_key]
     statement = upsert(tallies, dialect)
     sums = {"num_matches": tallies.c.num_matches + statement.excluded["num_matches"]}

@@ -1,11 +1,11 @@
-"""Seals: hashes of what follows from nothing else in the store, so that damage to it can be seen.
+"""Seals: hashes of data that is derived from nothing else in the store, so that damage to it is detected.
 
-A match carries a hash of its own. The fields of a tournament, its bots, plan and batches, what was decided
-about it and its ratings over time are sealed here. Anybody can compute a seal from the other columns: it
-proves damage, not forgery.
+A match carries a hash of its own. The fields of a tournament, its bots, plan and batches, the changes made to
+it and its ratings over time are sealed here. Anybody can compute a seal from the other columns: it detects
+damage, not forgery.
 
-The plan is sealed in links of up to 1,024 matches, each over the hash of the link before it. A window of
-unplayed matches is therefore checked without reading what was played.
+The plan is sealed by a hash chain with links of up to 1,024 matches; each link includes the hash of the link
+before it. A window of unplayed matches is therefore checked without reading the played ones.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ FIELDS: Final = (
     *("uid", "name", "type", "game", "num_actions", "seed", "config", "event", "site", "created_at"),
     *("plan_version", "num_total", "is_planned", "decision"),
 )
-"""Columns of a tournament that are sealed; the others are states, and counts of rows."""
+"""Sealed columns of a tournament; the others are states, and counts of rows."""
 LINK: Final = 1024
-"""Matches of a plan under one hash, at most."""
+"""Maximum number of planned matches under one hash."""
 
 _WINDOW: Final = 20_000
-"""Matches to be played that are looked at before a run; a plan that grows has some hundreds."""
+"""Number of unplayed matches checked before a run; a plan that grows has some hundreds."""
 _PLAN: Final = ("number", "encounter", "match_no", "first_seat", "second_seat", "opening")
 _BATCH: Final = ("number", "first_number", "last_number", "basis_match", "basis_change", "note")
 _SEAT: Final = ("seat", "label", "time_limit", "state", "name", "anchor", "joined_change", "left_change")
 _POINT: Final = ("num_matches", "seat", "elo", "error", "rests_on_prior")
 _REPLAY: Final = ("num_matches", "slope", "weight", "strength", "away")
 _ROW: Final = struct.Struct("<5qI")
-"""Of a planned match the first five columns, and the bytes of its opening."""
+"""The first five columns of a planned match, and the length of its opening in bytes."""
 
 
 def seal_tournament(connection: Connection, tournament: int) -> None:
-    """Seal the fields and the bots of a new tournament, and what was decided about it: mostly nothing."""
+    """Seal the fields, bots and changes of a new tournament."""
     _keep(connection, tournament, "fields", 0, _fields_hash(connection, tournament))
     _seal_amended(connection, tournament)
 
 
 def seal_anew(connection: Connection, tournament: int) -> None:
-    """Seal all of a tournament as it is now; only for one that was sound, or came from a sound store."""
+    """Renew all seals of a tournament; only for one that was sound, or came from a sound store."""
     connection.execute(delete(seals).where(seals.c.tournament_id == tournament))
     seal_tournament(connection, tournament)
     plan = select(*_columns(planned.c, _PLAN)).where(planned.c.tournament_id == tournament)
@@ -74,7 +74,7 @@ def seal_anew(connection: Connection, tournament: int) -> None:
 
 @contextmanager
 def amending(connection: Connection, tournament: int) -> Generator[None]:
-    """Seal anew, at the end of a `with` block, who takes part and what was decided about a tournament.
+    """Renew the seals of a tournament's entrants and changes at the end of a `with` block.
 
     Raises:
         DamagedError: they were damaged before; a new seal would hide that.
@@ -83,23 +83,23 @@ def amending(connection: Connection, tournament: int) -> Generator[None]:
         yield
         return
     for fault in _wrong_amended(connection, tournament):
-        raise DamagedError(f"{fault}; `arena db check` tells more")
+        raise DamagedError(f"{fault}; `arena db check` shows more")
     yield
     _seal_amended(connection, tournament)
 
 
 def require_sound(connection: Connection, tournament: int) -> None:
-    """Return if a tournament is as its seals say.
+    """Check that a tournament agrees with its seals.
 
     Raises:
-        DamagedError: it is not.
+        DamagedError: it does not.
     """
     for fault in find_faults(connection, tournament):
-        raise DamagedError(f"{fault}; `arena db check` tells more")
+        raise DamagedError(f"{fault}; `arena db check` shows more")
 
 
 def change(connection: Connection, tournament: int, **values: Any) -> None:  # noqa: ANN401 - of its columns
-    """Change fields of a tournament, and seal them anew.
+    """Change fields of a tournament, and renew their seal.
 
     Raises:
         RefusedError: there is no such tournament.
@@ -109,30 +109,31 @@ def change(connection: Connection, tournament: int, **values: Any) -> None:  # n
     if connection.scalar(select(tournaments.c.id).where(own)) is None:
         raise RefusedError(f"there is no tournament with id {tournament}")
     for fault in _wrong_fields(connection, tournament):
-        raise DamagedError(f"{fault}; `arena db check` tells more")
+        raise DamagedError(f"{fault}; `arena db check` shows more")
     connection.execute(update(tournaments).where(own).values(values))
     _keep(connection, tournament, "fields", 0, _fields_hash(connection, tournament))
 
 
 def seal_batch(connection: Connection, tournament: int, number: int) -> None:
-    """Seal a new batch of a plan, in a chain with those before it."""
+    """Seal a new batch of a plan, chained to the batches before it."""
     before = _stored(connection, tournament, "batches", number - 1) or b""
     _keep(connection, tournament, "batches", number, _batch_hash(connection, tournament, number, before))
 
 
 def seal_plan(connection: Connection, tournament: int, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Add links over new matches of a plan.
+    """Seal new matches of a plan by appending links to its chain.
 
     Args:
         connection: holds the write lock.
         tournament: its id.
-        rows: number, encounter, number within it, both seats and opening of each, by number.
+        rows: number, encounter, number within it, both seats and opening of each match, by number.
     """
     last = select(seals.c.content_hash).where(*_part(tournament, "plan"))
     before = connection.scalar(last.order_by(seals.c.number.desc()).limit(1)) or b""
     links: list[tuple[Any, ...]] = []
     for start in range(0, len(rows), LINK):
         link = rows[start : start + LINK]
+        # Each hash includes the one before, so that links cannot be exchanged or left out unnoticed.
         before = _link_hash(before, link)
         links.append((tournament, "plan", link[-1][0], bytearray(before)))
     if links:
@@ -141,27 +142,27 @@ def seal_plan(connection: Connection, tournament: int, rows: Sequence[tuple[Any,
 
 
 def seal_point(connection: Connection, tournament: int, num_matches: int) -> None:
-    """Seal the ratings of a tournament after so many matches, which were just stored."""
+    """Seal the ratings of a tournament after `num_matches` matches, which were just stored."""
     _keep(connection, tournament, "points", num_matches, _point_hash(connection, tournament, num_matches))
 
 
 def forget_point(connection: Connection, tournament: int, num_matches: int) -> None:
-    """Remove the seal of ratings that are removed."""
+    """Remove the seal of removed ratings."""
     connection.execute(delete(seals).where(*_part(tournament, "points"), seals.c.number == num_matches))
 
 
 def seal_replay(connection: Connection, tournament: int) -> None:
-    """Seal the replayed ratings of an event, which were just stored."""
+    """Seal the replayed ratings of a tournament, which were just stored."""
     _keep(connection, tournament, "replays", 0, _replay_hash(connection, tournament))
 
 
 def forget_replay(connection: Connection, tournament: int) -> None:
-    """Remove the seal of replayed ratings that are removed."""
+    """Remove the seal of removed replayed ratings."""
     connection.execute(delete(seals).where(*_part(tournament, "replays")))
 
 
 def wrong_replays(connection: Connection) -> Iterator[int]:
-    """Yield events whose replayed ratings differ from their seal, or lack it, or whose seal has none."""
+    """Yield tournaments whose replayed ratings contradict their seal, or where one of the two is missing."""
     kept = set(connection.scalars(select(replays.c.tournament_id)))
     sealed = set(connection.scalars(select(seals.c.tournament_id).where(seals.c.part == "replays")))
     for tournament in sorted(kept | sealed):
@@ -172,12 +173,12 @@ def wrong_replays(connection: Connection) -> Iterator[int]:
 def find_faults(
     connection: Connection, tournament: int | None = None, *, whole: bool = True
 ) -> Iterator[str]:
-    """Compare tournaments with their seals; one sentence for each that differs.
+    """Compare tournaments with their seals; yield one sentence for each difference.
 
     Args:
-        connection: it only reads.
+        connection: only read from.
         tournament: id of the only tournament; None for all.
-        whole: look at whole plans; else only at links with one of the next 20,000 matches to be played.
+        whole: check whole plans; otherwise only links with one of the next 20,000 unplayed matches.
     """
     own = [] if tournament is None else [tournaments.c.id == tournament]
     for number in connection.scalars(select(tournaments.c.id).where(*own).order_by(tournaments.c.id)).all():
@@ -194,7 +195,7 @@ def find_faults(
 
 
 def wrong_points(connection: Connection) -> Iterator[tuple[int, int]]:
-    """Yield tournament and number of matches of ratings over time that differ from their seal, or lack it."""
+    """Yield tournament and number of matches of ratings over time that contradict their seal, or lack it."""
     key = (rating_points.c.tournament_id, rating_points.c.num_matches)
     points = {tuple(row) for row in connection.execute(select(*key).distinct())}
     own = select(seals.c.tournament_id, seals.c.number).where(seals.c.part == "points")
@@ -209,7 +210,7 @@ def _wrong_fields(connection: Connection, tournament: int) -> Iterator[str]:
     if _stored(connection, tournament, "fields") != _fields_hash(connection, tournament):
         yield (
             f"tournament {_name(connection, tournament)} is not as it was stored: its name, type, game, "
-            "pool, seed, configuration, event, site, time, or what is decided of its plan"
+            "pool, seed, configuration, event, site, time, or the state of its plan"
         )
 
 
@@ -232,6 +233,7 @@ def _wrong_plan(connection: Connection, tournament: int, *, whole: bool) -> Iter
     hash_before, last_before = b"", 0
     for last, content_hash in connection.execute(links.order_by(seals.c.number)).all():
         here = _range(tournament, last_before + 1, last)
+        # Links without an unplayed match are skipped.
         if whole or bisect(still_open, last) > bisect(still_open, last_before):
             rows = connection.execute(plan.where(*here)).all()
             if _link_hash(hash_before, rows) != content_hash:
@@ -243,11 +245,11 @@ def _wrong_plan(connection: Connection, tournament: int, *, whole: bool) -> Iter
     )
     found = connection.scalar(beyond.limit(1))
     if found is not None:
-        yield f"match {found} of the plan of {_name(connection, tournament)} was added by nobody"
+        yield f"match {found} of the plan of {_name(connection, tournament)} has no seal"
 
 
 def _wrong_batches(connection: Connection, tournament: int) -> Iterator[str]:
-    """Compare all batches with their seals, in one read: a ladder has a batch for a handful of matches."""
+    """Compare all batches with their seals, in one read: a ladder has a batch per handful of matches."""
     own = select(seals.c.number, seals.c.content_hash).where(*_part(tournament, "batches"))
     sealed: dict[int, bytes] = {row[0]: row[1] for row in connection.execute(own)}
     known: dict[int, list[Sequence[Any]]] = {number: [] for number in sealed}
@@ -269,7 +271,7 @@ def _range(tournament: int, first: int, last: int) -> tuple[ColumnElement[bool],
 
 
 def _next_open(connection: Connection, tournament: int) -> list[int]:
-    """Return the numbers of the next matches to be played: enough to begin with, of any plan."""
+    """Return the numbers of the next unplayed matches, at most `_WINDOW`."""
     own = (planned.c.tournament_id == tournament, planned.c.state == "planned")
     query = select(planned.c.number).where(*own).order_by(planned.c.number).limit(_WINDOW)
     return list(connection.scalars(query))
@@ -280,10 +282,11 @@ def _link_hash(before: bytes, rows: Sequence[Sequence[Any]]) -> bytes:
     parts = [before]
     try:
         for number, encounter, match_no, first_seat, second_seat, opening in rows:
+            # The length of the opening keeps rows apart: without it bytes could move from one to the next.
             parts += (pack(number, encounter, match_no, first_seat, second_seat, len(opening)), opening)
         return sha256(b"".join(parts)).digest()
     except (struct.error, TypeError):
-        # A damaged page may hold anything in the place of a number; no seal is as short as this.
+        # A damaged page may hold any value in the place of a number; the empty hash equals no stored seal.
         return b""
 
 
@@ -316,7 +319,7 @@ def _batch_hash(connection: Connection, tournament: int, number: int, before: by
 
 
 def _chained(before: bytes, rows: Sequence[Sequence[Any]]) -> bytes:
-    """Hash the rows of a batch, over the seal of the one before."""
+    """Return the hash over the rows of a batch and the seal of the batch before."""
     return sha256(before + _rows_hash(rows)).digest()
 
 
@@ -333,8 +336,11 @@ def _replay_hash(connection: Connection, tournament: int) -> bytes:
 
 
 def _rows_hash(rows: Sequence[Sequence[Any]]) -> bytes:
-    """Hash rows of texts and numbers; JSON tells `1` from `"1"` and writes every float exactly."""
-    # A damaged page may hold bytes in the place of a text, of which JSON knows nothing.
+    """Return the hash of rows of strings and numbers.
+
+    JSON separates `1` from `"1"` and is exact for floats.
+    """
+    # A damaged page may hold bytes in the place of a string, which JSON cannot encode.
     return sha256(json.dumps([list(row) for row in rows], default=repr).encode()).digest()
 
 

@@ -10,24 +10,24 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 LEAST: Final = 20
-"""Rows from which on a copy is worth its three statements."""
+"""Number of rows from which COPY is worth its three statements."""
 
 
 def is_many(rows: Sequence[object]) -> bool:
-    """Return whether rows are stored the faster by `copy_new`."""
+    """Return whether `copy_new` stores these rows faster than single inserts."""
     return len(rows) >= LEAST
 
 
 def copy_new(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Any]) -> int:
-    """Store those rows of a table that are not there yet, in their order; return how many.
+    """Insert those rows of a table that are not there yet, in their order; return how many.
 
-    They come by COPY into a table of this connection: row by row they take several times as long.
+    They are sent by COPY into a temporary table: row by row they take several times as long.
 
     Args:
         connection: holds the write lock.
-        table: has a number of its own as key, which it gives to each row.
-        names: of columns, in the order of the values.
-        rows: of values.
+        table: its key is a sequence number assigned to each row.
+        names: names of columns, in the order of the values.
+        rows: tuples of values.
     """
     raw: Any = connection.connection.driver_connection
     told, into = ", ".join(names), f"new_{table.name}"
@@ -50,9 +50,9 @@ def copy_new(connection: Connection, table: Table, names: Sequence[str], rows: S
 
 
 def go_on_after(connection: Connection, table: Table) -> None:
-    """Set the sequence of a table to continue after the numbers that were inserted."""
+    """Set the sequence of a table to continue after the highest id inserted explicitly."""
     given = f"pg_get_serial_sequence('{table.name}', 'id')"
-    # Never back: a number that was given is not given again, though its row is gone.
+    # The sequence never goes back: an id is not reused, even if its row is gone.
     connection.exec_driver_sql(
         f"SELECT setval({given}, greatest(coalesce(max(id), 1), nextval({given}))) FROM {table.name}"  # noqa: S608 - our own name
     )

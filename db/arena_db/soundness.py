@@ -1,4 +1,4 @@
-"""Checks whether a store is sound, and rebuilds what follows from the rest of it."""
+"""Checks a store for damage, and rebuilds derived data."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ class Soundness(Access):
     """The part of a store that checks and repairs it."""
 
     def check(self, *, quick: bool = False) -> list[str]:
-        """Return what is wrong with the store, one sentence each; nothing where all is well.
+        """Return the faults of the store, one sentence each; empty if it is sound.
 
         Args:
-            quick: leave out what reads every match: indexes, hashes of records, seals, recounts.
+            quick: leave out the checks that read every match: indexes, hashes of records, seals, recounts.
         """
         refused = [] if self._spool is None else self._spool.refused()
         with self._read() as connection:
             faults = find_faults(connection, quick=quick)
-        return faults + [f"{file} has results the store does not take" for file in refused]
+        return faults + [f"{file} has results that the store refuses" for file in refused]
 
     def check_run(self, tournament: int) -> None:
-        """See before a run goes on that the schema, the tournament and its unplayed matches are as stored.
+        """Check before a run continues that schema, tournament and unplayed matches are undamaged.
 
         Raises:
-            DamagedError: they are not; the text names the first fault.
+            DamagedError: they are damaged; the text names the first fault.
         """
         with self._read() as connection:
             faults = find_run_faults(connection, tournament)
         if faults:
             raise DamagedError(
-                f"{self.place} is damaged: {faults[0]}; nothing is played; `arena db check` tells more, "
+                f"{self.place} is damaged: {faults[0]}; nothing is played; `arena db check` shows more, "
                 "`arena db restore` puts a backup in its place"
             )
 
     def repair(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Rebuild what follows from plans and matches, which stay as they are, in one transaction.
+        """Rebuild what is derived from plans and matches, in one transaction; these stay unchanged.
 
-        That is indexes, marks of the plan, counts, tallies and sums. Ratings over time that contradict the
-        matches or their seals are removed.
+        Rebuilt are indexes, marks of the plan, counts, tallies and sums. Ratings over time that contradict
+        the matches or their seals are removed.
 
         Args:
-            tell: called with one sentence for each thing that was changed, once all of it is stored.
+            tell: called with one sentence for each change, after all of it is stored.
 
         Raises:
-            DamagedError: the file, the schema or the plan is damaged in a way that no rebuilding helps; then
+            DamagedError: the file, the schema or the plan has damage that rebuilding cannot repair; then
                 nothing is changed.
         """
         with self._reading(), self._write() as connection:

@@ -1,4 +1,4 @@
-"""One result as a line of text: how results wait beside a store, and how they are rescued from a lost one."""
+"""One result as a line of text: the format of results that wait beside a store and of rescue files."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _NAMES: Final = tuple(field.name for field in fields(MatchRecord))
 
 
 class SpoolLine(NamedTuple):
-    """A result, and by what right it is to be stored."""
+    """A result, and the claim under which it is to be stored."""
 
     record: MatchRecord
     epoch: int | None
-    """Of the claim by which it was played; None of a run of an older version, and of no run."""
+    """Epoch of the claim it was played under; None for a run of an older version, or outside a run."""
     uid: str
-    """Of its tournament; empty where it waits beside the store that it was played for."""
+    """`uid` of its tournament; empty in a file beside the store that it was played for."""
 
 
 def encode(record: MatchRecord, epoch: int | None = None, uid: str = "") -> bytes:
-    """Return the line of a result, its end included."""
+    """Return the line of a result, with its newline."""
     values: dict[str, Any] = {name: getattr(record, name) for name in _NAMES}
     values["remarks"] = b64encode(record.remarks).decode()
     if epoch is not None:
@@ -40,28 +40,28 @@ def encode(record: MatchRecord, epoch: int | None = None, uid: str = "") -> byte
 
 
 def decode(line: bytes) -> SpoolLine:
-    """Read what `encode` wrote.
+    """Decode a line written by `encode`.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: it is not JSON.
         LookupError, TypeError: a field is missing, has another type or is unknown.
     """
     found: Any = json.loads(line)
     if not isinstance(found, dict):
-        raise TypeError("a result is an object")
+        raise TypeError("a result must be an object")
     values = cast("dict[str, Any]", found)
     epoch, uid = values.pop("epoch", None), values.pop("uid", "")
     if not isinstance(epoch, int | None) or not isinstance(uid, str):
-        raise TypeError("an epoch is a number, a uid a text")
+        raise TypeError("epoch must be a number, uid a string")
     if not all(isinstance(values[name], int) for name in ("tournament", "number", "attempt")):
-        raise TypeError("the place of a result is given by numbers")
+        raise TypeError("tournament, number and attempt must be integers")
     lists: dict[str, Any] = {name: tuple(values[name]) for name in ("actions", "times_ms", "values")}
-    # An older version of the arena may have left the file, and knew of no remarks.
+    # The file may come from an older version of the arena, which had no remarks.
     lists["remarks"] = b64decode(values.get("remarks", ""), validate=True)
     return SpoolLine(MatchRecord(**(values | lists)), epoch, uid)
 
 
 def uid_of(connection: Connection, tournament: int) -> str:
-    """Return the digits that no other tournament of any store has; empty where there is no tournament."""
+    """Return the uid of a tournament, unique among all stores; empty if there is no such tournament."""
     own = tournaments.c.id == tournament
     return connection.execute(select(tournaments.c.uid).where(own)).scalar() or ""

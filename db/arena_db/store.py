@@ -1,4 +1,4 @@
-"""The only door to the store: records in, records out, every write one transaction."""
+"""The public interface of the store: records in, records out, every write one transaction."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
 from arena_db.backend.choice import prepare, settings_of
-from arena_db.backend.lite.engine import FileSettings
-from arena_db.backend.lite.restoring import restore
 from arena_db.backend.places import NO_COPY, find_place
+from arena_db.backend.sqlite.engine import FileSettings
+from arena_db.backend.sqlite.restoring import restore
 from arena_db.browsing import Browsing
 from arena_db.bulk import BulkReading
 from arena_db.entering import Entering
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 _ASK_MS: Final = 5000
-"""Who asks sits before a screen."""
+"""Milliseconds to wait for the write lock when a command is left: a person is waiting at a screen."""
 
 
 class Store(
@@ -88,13 +88,13 @@ class Store(
         create: bool = True,
         busy_ms: int = 30_000,
     ) -> Self:
-        """Open a store, and make or upgrade its tables unless it is opened to read only.
+        """Open a store; create or upgrade its tables unless it is opened read-only.
 
         Args:
             location: a path, `sqlite:///path` or `postgresql://USER@HOST/DB`.
             read_only: never write; an older store is then refused.
-            fast: commits survive the end of the process, but the last ones not a power cut.
-            create: make the store where there is none.
+            fast: commits survive the end of the process, but a power cut may take the last ones.
+            create: create the store if there is none.
             busy_ms: how long to wait for another writer, in milliseconds.
 
         Raises:
@@ -111,15 +111,15 @@ class Store(
 
     @staticmethod
     def restore(backup: Path, location: str | Place) -> Path | None:
-        """Put a copy of a backup in the place of a store that nobody runs a tournament in.
+        """Replace a store with a copy of a backup; no tournament may be running in it.
 
         Returns:
-            Where the old store lies now, with its log and its waiting results beside it; None where there was
-            none.
+            The new place of the old store, with its log and its waiting results beside it; None if there was
+                no old store.
 
         Raises:
             DatabaseError: the backup is missing, foreign, newer, damaged or the store itself, or the store is
-                in use, foreign or newer; then all is as before.
+                in use, foreign or newer; nothing is changed then.
         """
         place = find_place(location)
         if not isinstance(place, Path):
@@ -128,19 +128,19 @@ class Store(
             return restore(backup, FileSettings(place=place))
 
     def tournament(self, key: int | str) -> TournamentRecord | None:
-        """Return the tournament with this id (a number) or this name (a text)."""
+        """Return the tournament with this id (a number) or this name (a string); None if there is none."""
         with self._read() as connection:
             return planning.find_tournament(connection, key)
 
     def last_tournament(self, *, unfinished: bool) -> TournamentRecord | None:
-        """Return the newest tournament, or the newest that is not finished; archived ones are passed over."""
+        """Return the newest tournament, or the newest unfinished one; archived ones are skipped."""
         with self._read() as connection:
             return planning.last_tournament(connection, unfinished=unfinished)
 
     def tournaments(
         self, *, before: int | None = None, limit: int = 100, archived: bool = True
     ) -> list[TournamentRecord]:
-        """Return tournaments, newest first, those with an id below `before`; archived ones unless refused."""
+        """Return tournaments with ids below `before`, newest first; `archived=False` omits archived ones."""
         with self._read() as connection:
             return planning.list_tournaments(connection, before, limit, archived=archived)
 
@@ -155,93 +155,98 @@ class Store(
             planning.set_state(connection, tournament, state)
 
     def ask(self, tournament: int, kind: str, payload: str = "") -> int:
-        """Leave a command for whoever runs a tournament; return its id.
+        """Leave a command for the process that runs a tournament; return the command's id.
 
-        It goes through a connection of its own, so that a store opened to read only can ask, too; where the
-        file may be written.
+        It uses a connection of its own, so that a store opened read-only can send commands, too, as long as
+        the file itself is writable.
 
         Raises:
-            RefusedError: no such tournament, no such kind of command, a payload of over 4,096 characters.
+            RefusedError: no such tournament, no such kind of command, or a payload of over 4,096 characters.
             LockedError: the store stays locked for 5 s.
         """
         return self._beside(lambda raw: commands.ask(raw, self._dialect, tournament, kind, payload), _ASK_MS)
 
     def take_commands(self, tournament: int) -> list[CommandRecord]:
-        """Return the commands left for a tournament, oldest first, each of them once; `answer` is next."""
+        """Return the commands left for a tournament, oldest first, each only once; call `answer` next."""
         with self._read() as connection:
             is_waiting = commands.is_waiting(connection, tournament)
-        # Asked often and seldom with an answer: the write lock is only for the answer.
+        # This is polled often and rarely finds anything: take the write lock only when there is a command.
         if not is_waiting:
             return []
         with self._write() as connection:
             return commands.take(connection, tournament)
 
     def answer(self, command: int, text: str) -> None:
-        """Answer a command, in words for whoever asked.
+        """Answer a command with a text for its sender.
 
         Raises:
-            RefusedError: it was answered before, or is none; the answer has over 4,096 characters.
+            RefusedError: it does not exist or has an answer already; or the answer has over 4,096 characters.
         """
         with self._write() as connection:
             commands.answer(connection, command, text)
 
     def command(self, command: int) -> CommandRecord | None:
-        """Return the command with this id, with its answer where there is one."""
+        """Return the command with this id, with its answer if there is one.
+
+        None if there is no such command.
+        """
         with self._read() as connection:
             return commands.find(connection, command)
 
     def append_events(self, events: Sequence[LiveEvent]) -> dict[int, int]:
-        """Publish what happens in running matches, in one transaction.
+        """Publish events of running matches, in one transaction.
 
-        Events of a tournament are numbered from 1 in the order in which they are committed, so whoever asks
-        for later ones misses none, whoever else writes.
+        The events of a tournament are numbered from 1 in the order of their commits, so a reader that asks
+        for later events misses none, even with several writers.
 
-        A power cut may take the last events, but never a match. Old events of matches that have a result are
-        removed in passing; a new owner of the lease starts without any.
+        A power cut may take the last events, but never a match. The same call removes old events of matches
+        that have a result; a new owner of the lease starts without any events.
 
         Returns:
-            The number of the newest event of each tournament that one is of.
+            The number of the newest event of each tournament in `events`.
 
         Raises:
-            RefusedError: no such planned match or kind, a payload of over 4,096 characters.
+            RefusedError: no such planned match or kind, or a payload of over 4,096 characters.
         """
-        # What waits beside the store is not stored by the way: that would be without a sync, and take long.
-        # Of a server that is killed, viewers live on: no number may be given again that one of them has seen.
+        # Results that wait beside the store are not stored by this call: it commits without a sync and must
+        # be short. On a server the commit is synced: viewers outlive a killed server, so a number that one of
+        # them has seen must never be used again.
         fast = self._settings.fast or isinstance(self.place, Path)
         settings = replace(self._in_a_hurry(), fast=fast)
         with self._transaction(settings, alone=False) as connection:
             return live.append(connection, events)
 
     def events_after(self, seq: int, limit: int = 500, *, tournament: int) -> EventPage:
-        """Return up to `limit` events of a tournament that came after a number."""
+        """Return up to `limit` events of a tournament with a number above `seq`."""
         with self._looking() as raw, self._backend.looking(raw):
             return live.page(raw, self._dialect, tournament, seq, limit)
 
     def snapshot(self, tournament: int) -> Snapshot:
-        """Return the matches of a tournament that are being played, and where to follow from."""
+        """Return the running matches of a tournament, and the event number from which to follow them."""
         with self._read() as connection:
             return live.snapshot(connection, tournament)
 
     def newest_state(self, tournament: int) -> LiveEvent | None:
-        """Return the last event that tells of the whole run; None before the first."""
+        """Return the last event about the whole run; None before the first."""
         with self._read() as connection:
             return live.newest_state(connection, tournament)
 
     def save(self, records: Sequence[MatchRecord]) -> int:
-        """Store matches with what follows from them, all in one transaction; return how many were new.
+        """Store matches and the rows derived from them in one transaction; return how many were new.
 
-        A match that is stored already (by tournament, number and attempt) is left out, and so is a final one
-        whose planned match is done. A final one marks its planned match as done, any other one counts as a
-        void attempt. What ratings are fitted to is summed up later, by `sum_up`.
+        A match that is stored already (same tournament, number and attempt) is skipped, and so is a final one
+        whose planned match is done. A final record marks its planned match as done, any other counts as a
+        void attempt. The sums that ratings are fitted to are updated later, by `sum_up`.
 
-        Where another process keeps the store locked for too long, the matches are written to files beside it,
-        as durably, and 0 is returned; the next write of anybody stores them first. Beside a server nothing
-        can lie: it is tried again for a minute.
+        If another process keeps the store locked for too long, the matches are written just as durably to
+        files beside it, and 0 is returned; the next write by any process stores them first. A server has no
+        such files: the save is retried for a minute.
 
         Raises:
-            RefusedError: no such planned match, other bots than planned, a field breaks a rule of the tables.
-            LeaseLostError: this store is that of a run, and another process has taken over the tournament.
-            MovedError: this store is that of a run, and its file was removed, moved or replaced.
+            RefusedError: no such planned match, other bots than planned, or a field breaks a rule of the
+                tables.
+            LeaseLostError: this is the store of a run, and another process has taken over the tournament.
+            MovedError: this is the store of a run, and its file was removed, moved or replaced.
             LockedError: the server was away, or its store locked, for a minute.
         """
         self._unsaved, spool = records, self._spool
@@ -266,32 +271,32 @@ class Store(
 
     @property
     def num_waiting(self) -> int:
-        """How many saved matches wait beside the store because it is locked."""
+        """Number of saved matches that wait in files beside the store because it is locked."""
         return 0 if self._spool is None else self._spool.num_waiting()
 
     def take_warnings(self) -> list[str]:
-        """Return what whoever runs this process should know of the store, each text once."""
+        """Return warnings about the store for the operator of this process, each text only once."""
         return self._backend.take_warnings()
 
     def matches(self, where: MatchFilter, *, before: int | None = None, limit: int = 50) -> list[StoredMatch]:
-        """Return matches, newest first, those with an id below `before`."""
+        """Return matches with an id below `before`, newest first."""
         with self._read() as connection:
             return queries.list_matches(connection, where, before, limit)
 
     def match(self, number: int) -> StoredMatch | None:
-        """Return the match with this id."""
+        """Return the match with this id; None if there is none."""
         with self._read() as connection:
             return queries.find_match(connection, number)
 
     def match_of(self, tournament: int, number: int, attempt: int = 0) -> StoredMatch | None:
-        """Return what became of an attempt at a planned match; None where it has no result yet."""
+        """Return the record of an attempt at a planned match; None if it has no result yet."""
         with self._read() as connection:
             return queries.find_attempt(connection, tournament, number, attempt)
 
     def tournament_matches(self, tournament: int) -> Iterator[StoredMatch]:
-        """Yield all matches of a tournament by number and attempt, void and unrated ones too.
+        """Yield all matches of a tournament by number and attempt, void and unrated ones included.
 
-        They are read in pages, so no transaction is open between two of them.
+        They are read in pages, so no transaction stays open between two pages.
         """
         after = (0, -1)
         while True:
@@ -303,15 +308,15 @@ class Store(
             after = (page[-1].number, page[-1].attempt)
 
     def tallies(self, where: MatchFilter) -> list[Tally]:
-        """Return how often bots met with which result, by tournament, seats, outcome and termination.
+        """Return how often bots met with each result, by tournament, seats, outcome and termination.
 
-        Conditions on time, tier and termination are counted match by match, all others come from kept counts.
+        Conditions on time, tier and termination are counted match by match; all others use stored counts.
         """
         with self._read() as connection:
             return tallying.list_tallies(connection, where)
 
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
-        """Return what rated matches tell ratings, by id.
+        """Return the parts of rated matches that ratings are computed from, by id.
 
         Args:
             where: which matches.
@@ -321,22 +326,22 @@ class Store(
             return queries.list_played(connection, where, after)
 
     def remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
-        """Return what bots said beside values, per action, in those matches where any said such a thing.
+        """Return the remarks of matches, one per action; matches without any remark are absent.
 
         Args:
             numbers: ids of matches.
 
         Raises:
-            DamagedError: what is stored cannot be read.
+            DamagedError: the stored remarks cannot be decoded.
         """
         with self._read() as connection:
             return remarks.find(connection, numbers)
 
     def add_analysis(self, analysis: JudgedMatch) -> None:
-        """Store how the actions of a match were judged, in place of what the same judge said before.
+        """Store an analysis of a match; it replaces an earlier one by the same judge.
 
         Raises:
-            RefusedError: there is no such match, or it has not as many actions; a name too long.
+            RefusedError: there is no such match, it has another number of actions, or the name is too long.
         """
         with self._write() as connection:
             analyses.add(connection, analysis)
@@ -344,16 +349,23 @@ class Store(
     def analyses(
         self, numbers: Sequence[int], *, name: str | None = None
     ) -> dict[int, tuple[JudgedMatch, ...]]:
-        """Return the stored analyses of matches with these ids by name, all of them or those of one judge.
+        """Return the stored analyses of the matches with these ids, of all judges or of one.
+
+        Args:
+            numbers: ids of matches.
+            name: name of the judge; None for all judges.
 
         Raises:
-            DamagedError: what is stored cannot be read.
+            DamagedError: a stored analysis cannot be decoded.
         """
         with self._read() as connection:
             return analyses.find(connection, numbers, name)
 
     def mistakes(self, numbers: Sequence[int]) -> dict[int, int]:
-        """Return how many mistakes the last judge of each match found, by id; ungraded ones are absent."""
+        """Return the number of mistakes that the latest analysis of each match found, by id of the match.
+
+        Matches without an analysis are absent.
+        """
         with self._read() as connection:
             return analyses.count_mistakes(connection, numbers)
 
@@ -363,12 +375,12 @@ class Store(
             return planning.list_bots(connection)
 
     def labels(self) -> dict[str, str]:
-        """Return the label that each bot had in the newest tournament it was entered in, by identity."""
+        """Return the label of each bot in the newest tournament it was entered in, by identity."""
         with self._read() as connection:
             return planning.list_labels(connection)
 
     def backup(self, target: Path) -> None:
-        """Copy the store, which may be in use, to a new file.
+        """Copy the store to a new file; the store may be in use.
 
         Raises:
             TakenError: the target exists.

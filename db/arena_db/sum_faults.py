@@ -1,4 +1,4 @@
-"""Compares the kept sums of encounters with the matches they are made of."""
+"""Compares the stored sums of encounters with the matches they are computed from."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from arena_db.summing import Key
 
 _CHECKED: Final = 50_000
-"""Matches that a check adds up at once: the more, the fewer clusters are read and written twice."""
+"""Number of matches that a check adds up at once: larger blocks read and write fewer clusters twice."""
 
 
 def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
-    """Compare what is kept with what the matches say; one sentence for each contradiction.
+    """Compare the stored sums with the matches; yield one sentence for each contradiction.
 
     Args:
-        connection: it only reads.
-        reading: of all matches; where it proves the sums, they are not computed again.
+        connection: only read from.
+        reading: a pass over all matches; if it proves the sums, they are not computed again.
     """
     yield from _wrong_pools(connection)
     if reading.proves_sums(connection):
@@ -77,10 +77,10 @@ _SUSPECT: Final = "WHERE encounter_id IN (SELECT encounter_id FROM temp.suspects
 
 
 def _torn(connection: Connection) -> set[tuple[int, ...]]:
-    """Return the keys of encounters of which kept clusters or courses of play differ from those counted.
+    """Return the keys of encounters whose stored clusters or move sequences differ from those counted.
 
-    Rows of one key are compared first, which needs no sorting. They may differ without a fault: which course
-    of play came first, and stands in the row of its cluster, follows from the batches in which matches came.
+    Rows with the same key are compared first, which needs no sorting. They may differ without a fault: the
+    order of batches decides which move sequence came first and therefore stands in the row of its cluster.
     """
     _run(connection, f"CREATE TEMP TABLE suspects AS {_DIFFERING}")
     try:
@@ -89,7 +89,7 @@ def _torn(connection: Connection) -> set[tuple[int, ...]]:
                 _run(connection, f"SELECT count(*) FROM {schema}.{table.name}").scalar_one()  # noqa: S608
                 for schema in ("main", "temp")
             )
-            # Of a damaged table a search may find one row where there are two.
+            # In a damaged table an index lookup may find one row where there are two.
             if kept != counted:
                 _run(
                     connection,
@@ -104,14 +104,14 @@ def _torn(connection: Connection) -> set[tuple[int, ...]]:
 
 
 def _run(connection: Connection, query: str) -> CursorResult[*tuple[Any, ...]]:
-    """Run a query in which the kept tables are in `main` and others of the same names in `temp`."""
+    """Run a query that names the stored tables `main.NAME`, and temporary ones `temp.NAME`."""
     if connection.dialect.name == "postgresql":
         query = query.replace("main.", "public.").replace("temp.", "pg_temp.")
     return connection.exec_driver_sql(query)
 
 
 def _without_twin(table: Table, one: str, other: str) -> str:
-    """Return the query for encounters with a row of a table in one schema that the other schema has not."""
+    """Return the query for encounters with a row in one schema's table that the other schema lacks."""
     same = " AND ".join(f"twin.{column.name} = own.{column.name}" for column in table.c)
     return (
         f"SELECT encounter_id FROM {one}.{table.name} AS own "  # noqa: S608 - our own names
@@ -127,7 +127,7 @@ _DIFFERING: Final = " UNION ".join(
 
 
 def _clusters_of(schema: str) -> str:
-    """Return the query for suspect clusters with the keys of their encounters, without courses of play."""
+    """Return the query for suspect clusters with the keys of their encounters, without move sequences."""
     told = [column.name for column in clusters.c if not column.name.endswith(("_moves_hash", "_same"))]
     names = ", ".join(f"own.{name}" for name in told if name != "encounter_id")
     return (
@@ -137,7 +137,7 @@ def _clusters_of(schema: str) -> str:
 
 
 def _courses_of(schema: str) -> str:
-    """Return the query for how often each suspect course of play came, wherever it stands."""
+    """Return the query that counts each suspect move sequence, whichever table it is stored in."""
     parts = [
         f"SELECT encounter_id, opening_hash, {number} AS side, "  # noqa: S608 - our own names
         f"{side}_moves_hash AS moves, {side}_same AS times FROM {schema}.clusters {_SUSPECT}"
@@ -163,9 +163,9 @@ _OTHERS: Final = " UNION ".join(
 
 @contextmanager
 def _scratch(connection: Connection) -> Generator[None]:
-    """Replace the tables of sums by temporary ones, in which a reader may write.
+    """Create temporary tables that hide the tables of sums, so that a read-only connection can count.
 
-    The kept encounters keep their ids there, with sums of 0, so that rows can be compared by their keys.
+    The stored encounters are copied with their ids and sums of 0, so that rows can be compared by their keys.
     """
     for table in reversed(KEPT):
         made = CreateTable(table, include_foreign_key_constraints=[])
@@ -196,7 +196,7 @@ def _wrong_pools(connection: Connection) -> Iterator[str]:
 
 
 class _Names:
-    """Says which encounter a key of the sums is."""
+    """Names encounters by the keys of their sums."""
 
     def __init__(self, connection: Connection) -> None:
         seats = select(entrants.c.tournament_id, entrants.c.seat, entrants.c.label)

@@ -1,10 +1,10 @@
-"""Proves in one pass, without sorting or writing, that kept sums are those of their matches.
+"""Proves in one pass, without sorting or writing, that the stored sums are those of their matches.
 
-Matches and kept clusters are compared as multisets of courses of play: each item becomes a number in a prime
-field, and the product of all numbers of an encounter must be the same on both sides. The map from items to
-numbers is drawn anew for each check, so unequal multisets have equal products with a probability below 1e-15
-(each is a polynomial in the drawn numbers, of as many factors as there are matches). A failed proof names
-nothing: `sum_faults` then computes the sums again and compares them row by row.
+Matches and stored clusters are compared as multisets of move sequences by polynomial fingerprints: each item
+is mapped to a number in a prime field, and the product of all numbers of an encounter must be equal on both
+sides. The map is drawn at random for each check, so unequal multisets have equal products with a probability
+below 1e-15 (the difference is a polynomial in the drawn numbers, with as many factors as there are matches).
+A failed proof names no fault: `sum_faults` then recomputes the sums and compares them row by row.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
     from arena_db.summing import Key
 
-# Above all 64-bit numbers of the store, so that no two of them are alike in the field.
+# A Mersenne prime above all 64-bit numbers of the store, so that different ones stay different in the field.
 _PRIME: Final = (1 << 89) - 1
 _MOST_PENDING: Final = 100_000
-"""Matches that wait for the other one of their pair; with more the proof is given up, to bound its memory."""
+"""Number of matches that may wait for the other one of their pair; beyond it the proof is abandoned, to bound
+its memory."""
 _MOST_OPENINGS: Final = 4096
-"""Openings whose numbers are kept: matches of one round share one."""
+"""Number of openings whose field elements are cached: matches of one round share an opening."""
 _RESULTS: Final = 3
 """Loss, draw and win."""
 _NO_SUMS: Final = (0,) * len(SUMS)
@@ -46,40 +47,40 @@ _NO_SIDE: Final = (0,) * 5
 """Matches, half points, moves, same and most of a side that was not played."""
 
 _SHARED_BY: Final = itemgetter(1, 2, 4, 5, 6, 8, 9, 10, 11)
-"""Takes from a kind of clusters what its share is made of."""
+"""Extracts from a kind of cluster the arguments of `share_of`."""
 
 _Course: TypeAlias = tuple[int, int, int]
-"""Side, moves and times of a course of play that is not the first one of its side."""
+"""Side, moves and times of a move sequence that is not the first one of its side."""
 
 
 class ProvedEncounter:
-    """What the matches between two seats of a tournament come to."""
+    """The matches between two seats of a tournament: their sums and their product."""
 
     __slots__ = ("bots", "key", "product", "sums")
 
     def __init__(self, key: Key, bots: tuple[int, int]) -> None:
         self.key = key
         self.bots = bots
-        """Ids, the one of the lower seat of the key first."""
+        """Ids of the bots; first the one in the lower seat of the key."""
         self.sums = [0] * FIRST_SHARE
         self.product = 1
 
 
 class Half(NamedTuple):
-    """What matches of one kind have in common for the sums."""
+    """The shared part of matches of one kind, for the sums."""
 
     unit: ProvedEncounter
     side: int
-    """0 where the lower bot moved first."""
+    """0 if the lower bot moved first."""
     half_points: int
-    """Of the lower bot."""
+    """Half points of the lower bot."""
 
 
 class _Numbers(NamedTuple):
     """Field elements of one opening."""
 
     course: tuple[int, int]
-    """To which the moves are added, by side."""
+    """By side; the moves are added to them."""
     half_points: tuple[tuple[int, int, int], tuple[int, int, int]]
     """By side and half points of a match."""
     pair: tuple[int, ...]
@@ -87,31 +88,32 @@ class _Numbers(NamedTuple):
 
 
 class SumProof:
-    """Takes every match of a store, then says whether the kept sums are theirs."""
+    """Accepts every match of a store, then tells whether the stored sums agree with them."""
 
     def __init__(self, connection: Connection) -> None:
         """Read the mark of the sums and the pools of tournaments."""
         self.mark: int = connection.scalar(select(summing.c.next_match)) or 0
-        """The sums hold the matches with ids below."""
+        """The sums include the matches with lower ids."""
         self.is_open = 1 <= self.mark <= numbering.last_match(connection) + 1
-        """Whether nothing has been found so far that the proof does not cover."""
+        """Whether the proof is still possible: nothing was found that it does not cover."""
         self._pools = dict(map(tuple, connection.execute(select(tournaments.c.id, tournaments.c.pool_id))))
         self._units: dict[Key, ProvedEncounter] = {}
         self._pending: dict[tuple[int, int, int], tuple[int, Half, int]] = {}
         self._numbers: dict[int, _Numbers] = {}
+        # Drawn anew per check, so that no stored data can be built to defeat the proof.
         self._moves, *self._factors = (1 + randbelow(_PRIME - 1) for _ in range(6))
         self._sides = tuple(randbelow(_PRIME) for _ in range(6))
 
     def half(
         self, tournament: int, seats: tuple[int, int], bots: tuple[int, int], outcome: str
     ) -> Half | None:
-        """Return what matches of these bots with this outcome are to the sums; None where they do not count.
+        """Return the shared part of matches of these bots with this outcome; None if they do not count.
 
         Args:
             tournament: its id.
-            seats: of the bot that moved first and of the other.
+            seats: seats of the bot that moved first and of the other.
             bots: their ids.
-            outcome: of the match.
+            outcome: outcome of the match.
         """
         half_points = HALF_POINTS.get(outcome)
         if half_points is None:
@@ -137,12 +139,13 @@ class SumProof:
         Args:
             half: what `half` returned.
             place: tournament, encounter of the plan, number within it.
-            opening: its hash.
-            moves: their hash.
+            opening: hash of its opening.
+            moves: hash of its moves.
         """
         unit, side, points = half
         sums = unit.sums
         numbers = self._numbers.get(opening) or self._number(opening)
+        # A random linear form of the item; factors of side, points and opening are drawn independently.
         product = (numbers.course[side] + moves * self._moves) % _PRIME * numbers.half_points[side][points]
         sums[_RESULTS * side + points] += 1
         tournament, encounter, match_no = place
@@ -151,13 +154,14 @@ class SumProof:
         if other is None:
             self._pending[pair] = match_no, half, opening
             sums[FIRST_SINGLE + _RESULTS * side + points] += 1
+            # Matches of a pair lie close together in a sound store.
             if len(self._pending) > _MOST_PENDING:
                 self.is_open = False
         else:
             other_no, (other_unit, other_side, other_points), other_opening = other
             if other_no == match_no:
                 self.is_open = False
-            # Two of one pair count together where each bot had each side.
+            # Two matches form a pair only if the bots swapped sides.
             if other_unit is unit and other_side != side:
                 sums[FIRST_SINGLE + _RESULTS * other_side + other_points] -= 1
                 sums[FIRST_PAIR + points + other_points] += 1
@@ -166,12 +170,13 @@ class SumProof:
                 product = product % _PRIME * numbers.pair[points + other_points]
             else:
                 sums[FIRST_SINGLE + _RESULTS * side + points] += 1
+        # Multiplication commutes, so the order of matches does not matter.
         unit.product = unit.product * (product % _PRIME) % _PRIME
 
     def holds(self, connection: Connection) -> bool:
-        """Return whether the kept sums are those of the matches that were added.
+        """Return whether the stored sums are those of the added matches.
 
-        False proves nothing: what is damaged in a way that is not foreseen here is for the slow comparison.
+        False proves nothing: damage that is not foreseen here is left to the slow comparison.
         """
         if not self.is_open:
             return False
@@ -205,10 +210,10 @@ class SumProof:
         )
 
     def _by_encounter(self) -> dict[Key, ProvedEncounter]:
-        """Return what was added for each encounter, in its tournament and in the pool."""
+        """Return the added matches by encounter, in the tournament and in the pool."""
         found: dict[Key, ProvedEncounter] = dict(self._units)
         for unit in self._units.values():
-            # A bot against itself tells nothing of bots, only of seats.
+            # A bot against itself counts for its two seats, but not in the pool.
             if unit.bots[0] != unit.bots[1]:
                 key = (unit.key[0], 0, *unit.bots)
                 whole = found.get(key)
@@ -221,10 +226,10 @@ class SumProof:
     def read_clusters(
         self, connection: Connection, products: dict[int, int], kinds: dict[tuple[int, ...], int]
     ) -> bool:
-        """Multiply the numbers of kept clusters by encounter, and count clusters that have the same share.
+        """Multiply the numbers of stored clusters by encounter, and count clusters with equal shares.
 
         Returns:
-            Whether each row follows from the courses of play of its cluster.
+            Whether each row agrees with the move sequences of its cluster.
         """
         others = _grouped(_rows(connection, strays))
         place, courses = next(others, _END)
@@ -239,7 +244,7 @@ class SumProof:
                 place, courses = next(others, _END)
             kind = (number, *one[:2], *one[3:], *other[:2], *other[3:], *row[12:], bool(own))
             times = kinds.get(kind, 0)
-            # What follows in a cluster without other courses of play follows in all of its kind.
+            # Clusters of one kind without other move sequences are all consistent if one of them is.
             is_known = times and not own and (one[0] or not one[2]) and (other[0] or not other[2])
             if here <= last or not (is_known or follows(one, other, row[12], own)):
                 return False
@@ -293,13 +298,13 @@ def _power_of_pairs(numbers: _Numbers, pairs: int, half_points: int) -> int:
 
 
 def follows(one: tuple[int, ...], other: tuple[int, ...], different: int, courses: list[_Course]) -> bool:
-    """Return whether the counts of a cluster are those of its courses of play.
+    """Return whether the counts of a cluster agree with its move sequences.
 
     Args:
-        one: matches, half points, moves, same and most of one side: the first course of play is in it.
-        other: of the other side.
-        different: how many courses of play it should have.
-        courses: all but the first of each side.
+        one: matches, half points, moves, same and most of one side, with its first move sequence.
+        other: those of the other side.
+        different: stored number of move sequences.
+        courses: all move sequences but the first of each side.
     """
     num = 0
     for side, (matches, _, moves, same, most) in enumerate((one, other)):
@@ -317,7 +322,7 @@ def follows(one: tuple[int, ...], other: tuple[int, ...], different: int, course
 
 
 def _rows(connection: Connection, table: Table) -> Iterator[tuple[int, ...]]:
-    """Yield the rows of a table in the order of its key, as the driver gives them."""
+    """Yield the rows of a table in key order, as tuples of the driver."""
     raw: Any = connection.connection.driver_connection
     names = ", ".join(column.name for column in table.c)
     key = ", ".join(column.name for column in table.primary_key)
@@ -327,10 +332,10 @@ def _rows(connection: Connection, table: Table) -> Iterator[tuple[int, ...]]:
 
 
 def _grouped(rows: Iterator[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], list[_Course]]]:
-    """Yield the other courses of play of each cluster.
+    """Yield the further move sequences of each cluster.
 
     Raises:
-        ValueError: the rows are not in the order of their keys, as in a damaged table.
+        ValueError: the rows are not in key order, as in a damaged table.
     """
     last: tuple[int, ...] = ()
     place: tuple[int, int] | None = None

@@ -1,4 +1,4 @@
-"""Reads the sums of encounters: those that are kept, and what was saved since."""
+"""Reads the sums of encounters: the stored ones plus the matches saved since."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class SumsReading(Access):
     """The part of a store that reads sums, and keeps them up to date."""
 
     _has_saved = False
-    """Whether this store saved matches that `sum_up` has not seen."""
+    """Whether this store saved matches that `sum_up` has not added yet."""
 
     def tournament_sums(self, tournament: int) -> list[EncounterSums]:
-        """Return the sums of a tournament by its id; the lower and the higher are seats."""
+        """Return the sums of a tournament by its id; low and high are seats."""
         with self._read() as connection:
             return _of_tournament(connection, tournament)
 
     def moment(self, tournament: int) -> Moment | None:
-        """Return what the rated matches of a tournament add up to now; None before the first one."""
+        """Return the sums of a tournament's rated matches now; None before the first match."""
         newest = select(matches.c.id).where(matches.c.tournament_id == tournament, text(COUNTS))
         with self._read() as connection:
             last = connection.scalar(newest.order_by(matches.c.id.desc()).limit(1))
@@ -48,10 +48,10 @@ class SumsReading(Access):
         return Moment(sum(sum(each.sums[:FIRST_PAIR]) for each in sums), last, sums)
 
     def pool_sums(self, game: str | None = None, pool: str | None = None) -> list[EncounterSums]:
-        """Return the sums of pools over all their tournaments; the lower and the higher are identities.
+        """Return the sums of pools over all their tournaments; low and high are identities.
 
         Args:
-            game: of which game alone; None for all.
+            game: spec of the only game; None for all.
             pool: name of the only pool; None for all.
         """
         own = select(pools)
@@ -69,20 +69,21 @@ class SumsReading(Access):
         ]
 
     def sum_up(self, *, batches: int | None = None) -> None:
-        """Add the matches that were saved since to the kept sums.
+        """Add the matches saved since the last call to the stored sums.
 
-        A save leaves that to its caller, because many matches at once cost less than each by itself, and a
-        run has time for it between two saves. Sums are exact before it, too, but a reader then has to look at
-        every match that was saved since. Where another process keeps the store locked for a second, the next
-        call does it.
+        A save leaves this to its caller, because many matches at once cost less than each by itself, and a
+        run has time for it between two saves. Sums are exact before it, too, but a reader then has to read
+        every match saved since. If another process keeps the store locked for a second, the next call does
+        it.
 
         Args:
-            batches: at most so many transactions of 10,000 matches; None for all that is needed.
+            batches: maximum number of transactions of 10,000 matches each; None for all that is needed.
         """
         with self._read() as connection:
             start = resumming.first_unsummed(connection)
             is_done = resumming.last_match(connection) < start
-        # A power cut may take the newest sums together with their mark; a sync would cost more than they do.
+        # A power cut may take the newest sums together with their mark; a sync would cost more than
+        # recomputing them.
         settings = replace(self._in_a_hurry(), fast=True)
         num = 0
         with suppress(LockedError):
@@ -93,9 +94,9 @@ class SumsReading(Access):
         self._has_saved = self._has_saved and not is_done
 
     def close(self) -> None:
-        """Sum up what this store saved, and end all connections."""
+        """Add the matches that this store saved to the sums, and close all connections."""
         if self._has_saved:
-            # Nothing is lost by it: the next one sums up.
+            # Nothing is lost: the next `sum_up` of any process adds them.
             with suppress(DatabaseError):
                 self.sum_up()
         super().close()
@@ -133,5 +134,5 @@ def _sums(connection: Connection, pool_ids: Collection[int], tournament: int) ->
 
 
 def _played(sums: dict[Key, tuple[int, ...]]) -> dict[Key, tuple[int, ...]]:
-    """Leave out the encounters of which all matches are void, as if they had never been played."""
+    """Leave out the encounters whose matches are all void, as if they had never been played."""
     return {key: row for key, row in sums.items() if any(row[:FIRST_PAIR])}

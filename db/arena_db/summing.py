@@ -1,7 +1,7 @@
-"""Adds matches to the kept sums of their encounters, in the pool and in the tournament.
+"""Adds matches to the sums of their encounters, in the pool and in the tournament.
 
-One computation serves the writer, which keeps the new sums, and readers, which add to the kept sums what has
-been saved since and keep nothing.
+One computation serves the writer, which stores the new sums, and readers, which add the matches saved since
+to the stored sums without storing anything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Table
 
-    from arena_db.counted import Counted
+    from arena_db.counted import CountedMatch
 
 _RESULTS: Final = 3
 """Loss, draw and win."""
@@ -42,18 +42,18 @@ _Stray: TypeAlias = tuple[int, int, int, int]
 
 
 class Totals(NamedTuple):
-    """What matches change in the kept sums."""
+    """The changes that matches make to the stored sums."""
 
     sums: dict[Key, tuple[int, ...]]
-    """To be added to those of each encounter, in the order of `SUMS`."""
+    """Amounts to add to the sums of each encounter, in the order of `SUMS`."""
     clusters: list[tuple[int, ...]]
-    """Whole new rows."""
+    """Complete new rows of clusters."""
     strays: list[tuple[int, ...]]
-    """Whole new rows."""
+    """Complete new rows of strays."""
 
 
 class _Change:
-    """What a batch adds to one encounter."""
+    """The changes of one encounter by a batch."""
 
     __slots__ = ("openings", "sums")
 
@@ -62,14 +62,14 @@ class _Change:
         self.openings: dict[int, _New] = {}
 
     def opening(self, opening_hash: int) -> _New:
-        """Return what is new of an opening."""
+        """Return the new matches and pairs of an opening; created empty if needed."""
         found = self.openings.get(opening_hash)
         if found is None:
             found = self.openings[opening_hash] = ([], [])
         return found
 
     def merged(self, other: _Change) -> _Change:
-        """Return both: of one bot in two seats, or in several tournaments."""
+        """Return the union of two changes, of one bot in two seats or in several tournaments."""
         both = _Change()
         both.sums = list(map(add, self.sums, other.sums))
         for change in (self, other):
@@ -81,21 +81,21 @@ class _Change:
 
 
 class Summing:
-    """Collects matches of a batch in the order they are stored; `apply` adds them to the sums."""
+    """Collects the matches of a batch in the order they are stored; `apply` adds them to the sums."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Initialise an empty batch."""
         self._changes: dict[_Unit, _Change] = {}
         self._merged: dict[Key, _Change] = {}
-        """Of `_changes` those of each encounter, once all are added."""
+        """The changes grouped by encounter, computed once all matches are added."""
 
-    def add(self, pool: int, match: Counted, partner: Counted | None) -> None:
+    def add(self, pool: int, match: CountedMatch, partner: CountedMatch | None) -> None:
         """Add a match.
 
         Args:
             pool: id of its pool.
             match: the match.
-            partner: the other match of its pair, if that was added before, in this batch or an earlier one.
+            partner: the other match of its pair, if it was added before, in this batch or an earlier one.
         """
         tournament, first_seat, second_seat, first_bot, second_bot, outcome, opening_hash = match[:7]
         half, moves_hash = HALF_POINTS[outcome], hash_moves(match[7])
@@ -110,7 +110,7 @@ class Summing:
         sums = change.sums
         sums[_RESULTS * side + half] += 1
         change.opening(opening_hash)[0].append((side, half, moves_hash))
-        # Two of one pair count together where each bot had each side.
+        # Two matches form a pair only if the bots swapped sides.
         if partner is None or partner[1] != second_seat or partner[2] != first_seat:
             sums[FIRST_SINGLE + _RESULTS * side + half] += 1
             return
@@ -118,19 +118,20 @@ class Summing:
         counterpart = counterpart if side else 2 - counterpart
         sums[FIRST_SINGLE + _RESULTS * (1 - side) + counterpart] -= 1
         sums[FIRST_PAIR + half + counterpart] += 1
-        # Both began from one opening; should they not, the choice may not depend on who is lower.
+        # Both should begin from one opening. If they do not, the choice must not depend on which bot is
+        # lower.
         change.opening(min(opening_hash, partner[6]))[1].append(half + counterpart)
 
     def totals(self, connection: Connection, ids: Mapping[Key, int], wanted: Collection[Key]) -> Totals:
-        """Return what the added matches change; nothing is written.
+        """Return the changes that the added matches make; nothing is written.
 
         Args:
-            connection: sees all earlier matches in the kept sums, and none of the added ones.
-            ids: of the encounters that are kept; others have no match yet.
+            connection: its stored sums include all earlier matches, and none of the added ones.
+            ids: ids of the encounters that are stored; the others have no match yet.
             wanted: the encounters to compute, some of `encounters`.
         """
         by_key = self._by_encounter()
-        # An id below 0 is nobody's, so no cluster is found for it.
+        # No stored cluster has an id below 0, so none is found for a new encounter.
         changes = {ids.get(key, -1 - place): (key, by_key[key]) for place, key in enumerate(wanted)}
         places = [(opening, number) for number, (_, change) in changes.items() for opening in change.openings]
         places.sort()
@@ -138,7 +139,7 @@ class Summing:
         rows: list[tuple[int, ...]] = []
         all_sums: dict[Key, tuple[int, ...]] = {}
         stray_rows, repeated = _count_strays(connection, changes, known)
-        # What is new in the tournament is mostly new in the pool, too, and then the same.
+        # Most new clusters of a tournament are new in the pool, too, and equal there, so they are reused.
         fresh: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
         for number, (key, change) in changes.items():
             shares: list[tuple[int, ...]] = []
@@ -172,12 +173,12 @@ class Summing:
     def apply(
         self, connection: Connection, known_ids: dict[Key, int], *, only: Collection[Key] | None = None
     ) -> None:
-        """Add all of it to the store.
+        """Add all matches to the stored sums.
 
         Args:
             connection: holds the write lock.
-            known_ids: ids of encounters that earlier transactions found; it is added to.
-            only: these encounters alone; None for all.
+            known_ids: cache of ids of encounters that earlier transactions found; updated.
+            only: only these encounters; None for all.
         """
         changed = [key for key in self.encounters() if only is None or key in only]
         if not changed:
@@ -192,13 +193,13 @@ class Summing:
         connection.exec_driver_sql(_add_text(dialect), sums)
 
     def _by_encounter(self) -> dict[Key, _Change]:
-        """Return the changes of each encounter, in its tournament and in the pool."""
+        """Return the changes by encounter, in the tournament and in the pool."""
         found = self._merged
         if found:
             return found
         for (pool, tournament, low_seat, high_seat, low_bot, high_bot), change in self._changes.items():
             found[pool, tournament, low_seat, high_seat] = change
-            # A bot against itself tells nothing of bots, only of seats.
+            # A bot against itself counts for its two seats, but not in the pool.
             if low_bot != high_bot:
                 key = (pool, 0, low_bot, high_bot)
                 other = found.get(key)
@@ -207,26 +208,24 @@ class Summing:
 
 
 def is_low_first(first_seat: int, second_seat: int, first_bot: int, second_bot: int) -> bool:
-    """Return whether the first mover's side is that of the sums; by bots, so that all tables see the same."""
+    """Return whether the first mover is the lower side; compared by bots, so that all tables agree."""
     return first_bot < second_bot or (first_bot == second_bot and first_seat < second_seat)
 
 
 def hash_opening(actions: bytes | bytearray) -> int:
-    """Return 60 bits that tell an opening from others, made of its packed actions."""
-    # Python's hash of up to 60 bits is the number itself, so ratings order openings as the store does.
+    """Return a 60-bit hash of an opening, computed from its packed actions."""
+    # Python's hash of an integer up to 60 bits is the integer itself, so ratings order openings as the store
+    # does.
     return int.from_bytes(sha256(actions).digest()[:8]) >> 4
 
 
 def hash_moves(match_hash: bytes) -> int:
-    """Return 63 bits of the hash of a match, which alike matches share."""
+    """Return 63 bits of the hash of a match, equal for equal matches."""
     return int.from_bytes(match_hash[:8]) >> 1
 
 
 def _begin(new: _New) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return what `_extend` does of a new cluster with at most one match on each side; None of any other.
-
-    Nearly all clusters are such, and this takes a third of the time.
-    """
+    """Return what `_extend` returns for a new cluster with at most one match per side, faster; else None."""
     played, pairs = new
     sides = [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]
     for side, half_points, moves_hash in played:
@@ -244,9 +243,10 @@ def _extend(
     """Add matches to a cluster; return the columns of its row after the key, and its share.
 
     Args:
-        cluster: is changed.
-        new: what is new of its opening.
-        repeated: side, number of matches and how many of them are new, for each course of play but the first.
+        cluster: updated.
+        new: the new matches and pairs of its opening.
+        repeated: side, number of matches and number of new ones among them, for each move sequence but the
+            first.
     """
     played, pairs = new
     for side, half_points, moves_hash in played:
@@ -276,10 +276,10 @@ def _extend(
 def _count_strays(
     connection: Connection, changes: Mapping[int, tuple[Key, _Change]], known: Mapping[_Place, Cluster]
 ) -> tuple[list[tuple[int, ...]], dict[_Place, list[tuple[int, int, int]]]]:
-    """Count moves that are not those of the first match of their cluster and side.
+    """Count the matches whose moves differ from the first match of their cluster and side.
 
     Returns:
-        The new rows, and the same by place as `_extend` takes them.
+        The new rows, and the same by place in the format of `_extend`.
     """
     counts = _new_strays(changes, known)
     keys = sorted(counts)
@@ -328,7 +328,7 @@ def _strays_text(dialect: str, num: int) -> str:
 
 
 def encounter_ids(connection: Connection, keys: Iterable[Key], known: dict[Key, int]) -> dict[Key, int]:
-    """Return the ids of encounters; those that are missing are made with sums of 0."""
+    """Return the ids of encounters; missing ones are inserted with sums of 0."""
     ids: dict[Key, int] = {}
     dialect = connection.dialect.name
     for key in keys:
@@ -336,7 +336,7 @@ def encounter_ids(connection: Connection, keys: Iterable[Key], known: dict[Key, 
         if found is None:
             found = connection.exec_driver_sql(_id_text(dialect), key).scalar()
             if found is None:
-                # It may yet be taken back: it is known when another transaction finds it.
+                # The insert may be rolled back, so the id is cached only when a later transaction finds it.
                 found = connection.exec_driver_sql(_new_text(dialect), key + (0,) * len(SUMS)).scalar_one()
             else:
                 known[key] = found
@@ -361,7 +361,7 @@ def _new_text(dialect: str) -> str:
 
 
 def _load(connection: Connection, places: Sequence[_Place]) -> dict[_Place, Cluster]:
-    """Return the stored ones of these clusters."""
+    """Return those of these clusters that are stored."""
     found: dict[_Place, Cluster] = {}
     dialect = connection.dialect.name
     for chunk in parts(places):
@@ -385,7 +385,7 @@ def _load_text(dialect: str, num: int) -> str:
 
 @cache
 def _store_text(table: Table, dialect: str) -> str:
-    """Return the statement that puts rows in the place of those with the same key."""
+    """Return the statement that inserts rows or replaces those with the same key."""
     keys = [column.name for column in table.primary_key]
     statement = upsert(table, dialect)
     names = [column.name for column in table.c]

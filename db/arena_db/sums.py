@@ -1,7 +1,7 @@
-"""What matches from one opening add to the sums of their encounter: arithmetic alone, no table.
+"""The share of one opening's matches in the sums of their encounter: arithmetic only, no table.
 
 The sums are those of `arena.rating.sums.Encounters`. All are whole numbers, so they do not depend on the
-order of matches, and taking a share out leaves no rounding behind.
+order of matches, and subtracting a share leaves no rounding error.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 SCALE_BITS: Final = 36
-"""Sums of mean scores are kept in units of 2^-36 of a point: wrong by 1e-11 at most for each opening, and
-good for 30 million openings of an encounter."""
+"""Sums of mean scores are kept in units of 2^-36 of a point: the error is at most 1e-11 per opening, and 30
+million openings of an encounter fit into 64 bits."""
 SCALE: Final = 1 << SCALE_BITS
 
 _SIDES: Final = ("first", "second")
-"""The lower of two bots moved first, or second."""
+"""The side of the lower of two bots: it moved first, or second."""
 RESULTS: Final = tuple(f"{side}_{result}" for side in _SIDES for result in ("losses", "draws", "wins"))
 PAIRS: Final = tuple(f"pairs_{half}" for half in range(5))
-"""Complete pairs by half points of the lower bot."""
+"""Number of complete pairs by half points of the lower bot."""
 SINGLES: Final = tuple(f"single_{name}" for name in RESULTS)
-"""Matches without counterpart, as results."""
+"""Number of matches without counterpart, as results."""
 SHARES: Final = (
     "num_openings",
-    # Openings with complete pairs: how many, matches, half points, and sums of their products.
+    # Openings with complete pairs: their number, matches m, half points s, and sums of the products.
     *(f"paired_{name}" for name in ("num", "m", "s", "mm", "ms", "ss")),
-    # Openings played from both sides, each as a pair with its mean score: how many, points, squares.
+    # Openings played from both sides, each as a pair with its mean score: number, points, squares.
     *("both_num", "both_s", "both_ss"),
     # Openings played from one side only, each as a match with its mean score.
     *(f"only_{side}_{name}" for side in _SIDES for name in ("num", "s", "ss")),
     *("num_different", "replays", "alike"),
 )
-"""What clusters add."""
+"""The sums over clusters."""
 SUMS: Final = (*RESULTS, *PAIRS, *SINGLES, *SHARES)
-"""The sums of an encounter in the order of their columns."""
+"""Names of the sums of an encounter in column order."""
 FIRST_PAIR: Final = len(RESULTS)
 FIRST_SINGLE: Final = FIRST_PAIR + len(PAIRS)
 FIRST_SHARE: Final = FIRST_SINGLE + len(SINGLES)
@@ -42,40 +42,40 @@ _NOTHING: Final = (0, 0, 0)
 
 
 class EncounterSums(NamedTuple):
-    """The kept sums of two bots in a pool, or of two seats in a tournament."""
+    """The stored sums of two bots in a pool, or of two seats in a tournament."""
 
     game: str
     pool: str
-    """Its name."""
+    """Name of the pool."""
     low: int | str
-    """Identity of one bot, or its seat where it is a tournament."""
+    """Identity of one bot, or its seat in a tournament."""
     high: int | str
     sums: tuple[int, ...]
-    """As `SUMS` names them, seen by `low`."""
+    """Values in the order of `SUMS`, from the view of `low`."""
 
 
 class Moment(NamedTuple):
-    """What the rated matches of a tournament added up to when somebody looked."""
+    """The sums of a tournament's rated matches at one moment."""
 
     num_matches: int
     last_match: int
-    """Id of the last one."""
+    """Id of the last of these matches."""
     sums: list[EncounterSums]
 
 
 @dataclass(slots=True)
 class SideSums:
-    """Matches of a cluster in which the lower bot had one side."""
+    """The matches of a cluster in which the lower bot had one side."""
 
     matches: int = 0
     half_points: int = 0
-    """Of the lower bot."""
+    """Half points of the lower bot."""
     moves_hash: int = 0
-    """Of the first one that was stored."""
+    """Hash of the moves of the first stored match."""
     same: int = 0
-    """Matches with these moves."""
+    """Number of matches with these moves."""
     most: int = 0
-    """Matches with the moves that most of them have."""
+    """Number of matches with the most frequent move sequence."""
 
 
 @dataclass(slots=True)
@@ -84,14 +84,14 @@ class Cluster:
 
     sides: tuple[SideSums, SideSums] = field(default_factory=lambda: (SideSums(), SideSums()))
     num_different: int = 0
-    """Matches that differ in side or moves."""
+    """Number of matches that differ in side or moves."""
     num_pairs: int = 0
-    """Complete pairs."""
+    """Number of complete pairs."""
     pair_half_points: int = 0
-    """Of the lower bot in them."""
+    """Half points of the lower bot in complete pairs."""
 
     def share(self) -> tuple[int, ...]:
-        """Return what it adds to the sums of its encounter: see `share_of`."""
+        """Return the cluster's share in the sums of its encounter: see `share_of`."""
         one, other = self.sides
         return share_of(
             *(one.matches, one.half_points, one.most, other.matches, other.half_points, other.most),
@@ -99,7 +99,7 @@ class Cluster:
         )
 
 
-# Most clusters are one pair or one match, of which there are few kinds.
+# Cached: most clusters are one pair or one match, with few distinct values.
 @lru_cache(maxsize=4096)
 def share_of(  # noqa: PLR0913, PLR0917 - the fields of a cluster
     one: int,
@@ -117,10 +117,10 @@ def share_of(  # noqa: PLR0913, PLR0917 - the fields of a cluster
     Args:
         one: matches in which the lower bot moved first.
         half_one: its half points in them.
-        most_one: how many of them have the same moves, of the moves that most have.
+        most_one: how many of them have the most frequent move sequence.
         other: matches in which it moved second.
-        half_other: as `half_one`.
-        most_other: as `most_one`.
+        half_other: like `half_one`.
+        most_other: like `most_one`.
         different: matches that differ in side or moves.
         pairs: complete pairs.
         half: half points of the lower bot in them.
@@ -140,7 +140,7 @@ def share_of(  # noqa: PLR0913, PLR0917 - the fields of a cluster
 
 
 def _mean(num: int, half_points: int) -> int:
-    """Return the points a match, in units of 1 / SCALE."""
+    """Return the points per match, in units of 1 / SCALE, rounded to the nearest."""
     return (half_points * SCALE + num) // (2 * num)
 
 

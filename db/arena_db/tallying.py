@@ -1,4 +1,4 @@
-"""Counts matches by who met whom with which result: from the kept counts, or match by match."""
+"""Counts matches by seats and result: from the stored counts, or match by match."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from arena_db.records import MatchFilter
 
 KEYS = tuple(column.name for column in tallies.primary_key)
-"""What matches are counted by."""
+"""The columns by which matches are counted."""
 
 
 def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
-    """Return the counts of the matches a filter is about."""
+    """Return the counts of the matches that fit a filter."""
     if needs_matches(where):
         query = recount(match_conditions(where))
     else:
@@ -38,7 +38,7 @@ def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
     seats = select(entrants.c.tournament_id, entrants.c.seat, bots.c.identity)
     seats = seats.join_from(entrants, bots, bots.c.id == entrants.c.bot_id)
     identities = {(tournament, seat): bot for tournament, seat, bot in connection.execute(seats).all()}
-    # All rows at once, and names looked up here: a join and an object for each row cost five times as much.
+    # All rows at once, with names looked up here: a join and an object per row would cost five times as much.
     return [
         Tally(
             tournament,
@@ -65,7 +65,7 @@ def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
 
 
 def recount(conditions: Sequence[ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
-    """Return the query that counts matches one by one, but for void ones."""
+    """Return the query that counts matches one by one, without void ones."""
     keys = [matches.c[name] for name in KEYS]
     counted = select(*keys, func.count().label("num_matches")).where(*conditions, text(f"NOT {IS_VOID}"))
     return counted.group_by(*keys)

@@ -1,4 +1,4 @@
-"""Tokens of those who may ask a server: kept as hashes, sealed, revoked and never deleted."""
+"""Tokens for access to a server: stored as hashes, sealed, revoked and never deleted."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 _SEALED: Final = ("sha256", "role", "bot", "created_at", "expires_at", "revoked_at")
 _USE_MS: Final = 200
-"""Milliseconds to wait for the lock before the day of a use is left out: a page waits for it."""
+"""Milliseconds to wait for the lock before a use goes unrecorded: a page waits for it."""
 
 
 class TokenRecord(NamedTuple):
-    """What is known of a token; the token itself is known to its owner alone."""
+    """The stored facts of a token; the token itself is known to its owner alone."""
 
     id: int
     account: str
@@ -35,15 +35,16 @@ class TokenRecord(NamedTuple):
     role: str
     """viewer, bot, author or host."""
     bot: str
-    """Name of the one bot that it connects; empty for other roles."""
+    """Name of the one bot that may connect with it; empty for other roles."""
     created_at: float
-    """UTC seconds, as the other times."""
+    """UTC seconds, like the other times."""
     expires_at: float | None
-    """None for never."""
+    """None if it never expires."""
     revoked_at: float | None
-    """None where it was not revoked."""
+    """None if it is not revoked."""
     used_on: int | None
-    """Days since 1970 (UTC) of its last use; None where it was never used, or nobody could write it down."""
+    """Day of its last use, in days since 1970 (UTC); None if it was never used, or its use went
+    unrecorded."""
 
     def counts_at(self, time: float) -> bool:
         """Return whether the token was neither revoked nor expired at a time, in UTC seconds."""
@@ -51,19 +52,19 @@ class TokenRecord(NamedTuple):
 
 
 class TokensKeeping(Access):
-    """The part of a store that knows who may ask a server."""
+    """The part of a store that keeps access tokens."""
 
     def add_token(
         self, account: str, digest: bytes, role: str, *, expires_at: float | None = None, bot: str = ""
     ) -> TokenRecord:
-        """Store a new token of an account, which is made where there is none.
+        """Store a new token of an account; create the account if there is none.
 
         Args:
             account: its name, 1 to 64 characters.
             digest: SHA-256 of the token, 32 bytes.
             role: viewer, bot, author or host.
             expires_at: UTC seconds; None for never.
-            bot: name of the one bot that it connects, for the role bot.
+            bot: name of the one bot that may connect with it, for the role bot.
 
         Raises:
             RefusedError: a value breaks a rule of the tables.
@@ -83,15 +84,15 @@ class TokensKeeping(Access):
             return _record(_row(connection, tokens.c.id == found))
 
     def tokens(self) -> list[TokenRecord]:
-        """Return all tokens, oldest first, revoked and expired ones too."""
+        """Return all tokens, oldest first, revoked and expired ones included."""
         with self._read() as connection:
             return [_record(row) for row in connection.execute(_select().order_by(tokens.c.id))]
 
     def find_token(self, digest: bytes) -> TokenRecord | None:
-        """Return the token with a SHA-256, whether it still counts or not; None where there is none.
+        """Return the token with a SHA-256, valid or not; None if there is none.
 
         Raises:
-            DamagedError: it is not as it was stored, so nobody knows what it allows.
+            DamagedError: it contradicts its seal, so what it permits is unknown.
         """
         with self._read() as connection:
             row = _row(connection, tokens.c.sha256 == digest)
@@ -120,25 +121,25 @@ class TokensKeeping(Access):
             return numbers
 
     def note_use(self, token: int, day: int) -> None:
-        """Write down that a token was used, once a day; also beside a store that is open to read only.
+        """Record that a token was used, once a day; this works with a store that is open read-only, too.
 
-        It goes through a connection of its own, like a command, and waits 0.2 s for the lock.
+        It uses a connection of its own, like a command, and waits at most 0.2 s for the lock.
 
         Args:
             token: its id.
             day: days since 1970 (UTC).
 
         Raises:
-            DatabaseError: the store is locked, or not to be written; the use is not written down then.
+            DatabaseError: the store is locked or not writable; the use goes unrecorded.
         """
         self._beside(lambda raw: _note_use(raw, self._dialect, token, day), _USE_MS)
 
 
 def find_faults(connection: Connection) -> Iterator[str]:
-    """Yield a sentence for each token that is not as it was stored."""
+    """Yield a sentence for each token that contradicts its seal."""
     for row in connection.execute(_select().order_by(tokens.c.id)):
         if bytes(row.content_hash) != _content_hash(row):
-            yield f"{_fault(row)}; `arena token revoke {row.account}` ends it"
+            yield f"{_fault(row)}; `arena token revoke {row.account}` revokes it"
 
 
 @cache
@@ -170,7 +171,7 @@ def _seal(connection: Connection, token: int) -> None:
 
 def _content_hash(row: Row[*tuple[Any, ...]]) -> bytes:
     values = [row.id, row.account, row.began_at, *(getattr(row, name) for name in _SEALED)]
-    # A damaged page may hold anything in the place of a text.
+    # A damaged page may hold any value in the place of a string.
     return sha256(json.dumps(values, default=lambda each: bytes(each).hex()).encode()).digest()
 
 

@@ -14,7 +14,7 @@ from arena_db.backend.places import find_place
 from arena_db.checking import find_faults
 from arena_db.clock import now
 from arena_db.corrections import origins, removals, voids
-from arena_db.counted import COUNTS, Counted
+from arena_db.counted import COUNTS, CountedMatch
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import translated
 from arena_db.files import part_of, sync_file, sync_folder
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 _COUNTED: Final = [
     getattr(matches.c, "tournament_id" if name == "tournament" else name)
-    for name in Counted._fields
+    for name in CountedMatch._fields
     if name not in {"id", "encounter", "match_no"}
 ]
 
 
 class Origin(NamedTuple):
-    """Where a tournament came from that was merged into a store: only there it can go on."""
+    """The store that a merged tournament came from; it can go on only there."""
 
     source: str
-    """The file of that store, as it was named then."""
+    """The file of that store, as named at the time of the merge."""
     merged_at: float
     """UTC seconds."""
 
@@ -57,7 +57,7 @@ class Removal(NamedTuple):
     file: str
     """The store it was moved to."""
     who: str
-    """user@host."""
+    """Author of the removal, user@host."""
     removed_at: float
     """UTC seconds."""
 
@@ -66,14 +66,15 @@ class Transferring(SumsReading):
     """The part of a store that exchanges tournaments with other stores."""
 
     def merge_rescue(self, path: Path) -> RescueMerge:
-        """Store the results of a rescue file that are missing here; return how many.
+        """Store the results of a rescue file that are missing here; return what was done.
 
-        A run writes such a file when its store was moved away from it. Merging it twice changes nothing.
+        A run writes such a file when its store was moved away during the run. Merging it twice changes
+        nothing.
 
         Raises:
-            ForeignError: a line of the file is no result.
-            RefusedError: the tournament is not here, is a copy or is being run; a match is here with another
-                content.
+            ForeignError: a line of the file is not a result.
+            RefusedError: the tournament is not in this store, is a copy or is being run, or a match is stored
+                here with other moves.
             AccessError: the file cannot be read.
         """
         try:
@@ -88,17 +89,17 @@ class Transferring(SumsReading):
         return found
 
     def merge(self, other: str | Place) -> list[MergedTournament]:
-        """Copy the tournaments of another store, all in one transaction; return what was done to each.
+        """Copy the tournaments of another store in one transaction; return what was done to each.
 
-        The other store is opened to read only, and checked in full before anything is taken from it. What is
-        here already (by uid of the tournament, number and attempt of the match) stays as it is. A tournament
-        that is new here is a copy: it cannot be resumed here, and follows the other store when that is merged
+        The other store is opened read-only, and checked in full before anything is copied. Rows that are here
+        already (by uid of the tournament, number and attempt of the match) stay unchanged. A tournament that
+        is new here is a copy: it cannot be resumed here, and follows the other store when that is merged
         again.
 
         Raises:
             TakenError: it is this store.
-            DamagedError: the check of the other store finds something.
-            RefusedError: a tournament, a plan or a match is here with another content, or is being run here.
+            DamagedError: the check of the other store found a fault.
+            RefusedError: a tournament, plan or match is stored here with other content, or is being run here.
             DatabaseError: the other store cannot be read.
         """
         place = find_place(other)
@@ -118,12 +119,12 @@ class Transferring(SumsReading):
 
     def _merge(self, opened: SumsReading, where: str) -> list[MergedTournament]:
         with opened._read() as source:  # noqa: SLF001 - of this class
-            # In one snapshot with what is merged.
+            # In the snapshot that is merged.
             faults = find_faults(source, quick=False)
             if faults:
                 raise DamagedError(
                     f"{where} is damaged ({faults[0]}); nothing was merged; arena db check --db {where} "
-                    "tells more"
+                    "shows more"
                 )
             with self._write() as target:
                 merged = merge(source, target, where)
@@ -133,20 +134,20 @@ class Transferring(SumsReading):
         return merged
 
     def remove(self, tournament: int, target: Path, *, who: str) -> None:
-        """Move a tournament to a store of its own, which `merge` takes back.
+        """Move a tournament to a store of its own, which `merge` can merge back.
 
-        The file is whole, checked and synced before anything is removed here. After a crash in between the
-        tournament is in both.
+        The file is complete, checked and synced before anything is removed here. After a crash in between,
+        the tournament is in both.
 
         Args:
             tournament: its id.
-            target: the file, which is new.
-            who: user@host.
+            target: the new file.
+            who: author of the removal, user@host.
 
         Raises:
             TakenError: the target exists.
             RefusedError: no such tournament, or it is being run.
-            DamagedError: what was moved is not as it was stored.
+            DamagedError: the moved data contradicts its seals or hashes.
         """
         target = target.absolute()
         if target.exists():
@@ -165,7 +166,7 @@ class Transferring(SumsReading):
                 part.with_name(part.name + suffix).unlink(missing_ok=True)
 
     def _move_out(self, source: Connection, tournament: int, part: Path) -> None:
-        """Make a store of one tournament, and check it."""
+        """Create a store of one tournament, and check it."""
         settings = settings_of(part)
         prepare(settings, create=True)
         num = source.scalar(select(func.count()).where(matches.c.tournament_id == tournament))
@@ -180,7 +181,7 @@ class Transferring(SumsReading):
             raise DamagedError(f"{self.place} is damaged: {what}; nothing was removed")
 
     def origin(self, tournament: int) -> Origin | None:
-        """Return where a tournament came from; None where it was planned here."""
+        """Return the store that a tournament came from; None if it was planned here."""
         own = select(origins.c.source, origins.c.merged_at).where(origins.c.tournament_id == tournament)
         with self._read() as connection:
             row = connection.execute(own).first()
@@ -195,7 +196,7 @@ class Transferring(SumsReading):
 
 
 def _put_in_place(part: Path, target: Path) -> None:
-    """Rename a whole file to its name, unless somebody took that meanwhile."""
+    """Give a complete file its name, unless another file has got that name meanwhile."""
     try:
         sync_file(part)
         os.link(part, target)
@@ -221,7 +222,7 @@ def _note_removal(connection: Connection, tournament: int, target: Path, who: st
 
 
 def _delete(connection: Connection, tournament: int) -> None:
-    """Remove all rows of a tournament; the sums of its bots are those of their other matches then."""
+    """Delete all rows of a tournament; afterwards the sums of its bots are those of their other matches."""
     counted = list(_one_of_each_encounter(connection, tournament))
     own = select(matches.c.id).where(matches.c.tournament_id == tournament)
     for table in (analyses, voids):
@@ -234,13 +235,13 @@ def _delete(connection: Connection, tournament: int) -> None:
     connection.execute(delete(tournaments).where(tournaments.c.id == tournament))
 
 
-def _one_of_each_encounter(connection: Connection, tournament: int) -> Iterator[Counted]:
-    """Yield the first match that counts of all that met: they say which sums change."""
+def _one_of_each_encounter(connection: Connection, tournament: int) -> Iterator[CountedMatch]:
+    """Yield one counted match per encounter; they identify the sums that change."""
     first = func.min(matches.c.id).label("id")
     own = matches.c.tournament_id == tournament
     seats = (matches.c.first_seat, matches.c.second_seat)
     query = select(*_COUNTED, first).where(own, text(COUNTS)).group_by(*seats)
     for row in connection.execute(query):
         *values, number = row
-        # Which encounter of the plan it belongs to matters only to a pair.
-        yield Counted(*values, encounter=0, match_no=0, id=number)
+        # The encounter within the plan matters only to pairs.
+        yield CountedMatch(*values, encounter=0, match_no=0, id=number)

@@ -1,7 +1,7 @@
-"""Takes matches out of all tables, and gives them back; keeps who decided what, and why.
+"""Excludes matches from all tables, and includes them again; records the author and reason of each change.
 
-A void match stays stored. It counts in no tally, no kept sum and no rating, from the transaction on in which
-it becomes void until the one in which that is undone.
+A void match stays stored. It counts in no tally, no stored sum and no rating, from the transaction that
+declares it void until the one that undoes this.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arena_db import coordination, points, replays, seals
 from arena_db.access import Access
 from arena_db.clock import now
 from arena_db.corrections import MOST_REASON, changes, voids
-from arena_db.counted import HALF_POINTS, Counted, parts
+from arena_db.counted import HALF_POINTS, CountedMatch, parts
 from arena_db.errors import RefusedError
 from arena_db.models import matches, tallies, tournaments
 from arena_db.partial_sums import recompute
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from arena_db.records import MatchFilter
 
 _MOST_NAMED: Final = 50
-"""Matches that the subject of a change names."""
+"""Maximum number of matches named in the subject of a change."""
 
 
 class ChangeRecord(NamedTuple):
-    """What somebody decided about a tournament after its plan."""
+    """A change that was made to a tournament after it was planned."""
 
     id: int
     tournament: int
-    """Its id."""
+    """Id of the tournament."""
     kind: str
     """void, unvoid, join, leave, disqualify, archive or unarchive."""
     subject: str
-    """Which matches, or which bot."""
+    """Which matches, or which bot, as text."""
     reason: str
     who: str
     """user@host."""
@@ -53,18 +53,18 @@ class ChangeRecord(NamedTuple):
 
 
 class Correcting(Access):
-    """The part of a store that takes matches out of the tables, and tells what was decided."""
+    """The part of a store that voids matches and archives tournaments, and lists these changes."""
 
     def void(self, numbers: Collection[int], *, reason: str, who: str) -> int:
         """Declare matches void, so that no table counts them; return how many were not void before.
 
-        Tallies, kept sums and ratings over time change in the same transaction. The plan does not: a void
+        Tallies, stored sums and ratings over time change in the same transaction. The plan does not: a void
         match is not played again.
 
         Args:
             numbers: ids of matches.
-            reason: why, for everybody who looks at them.
-            who: user@host.
+            reason: the reason, shown to everybody.
+            who: author of the change, user@host.
 
         Raises:
             RefusedError: no such match; no reason, or one of over 4,096 characters.
@@ -73,7 +73,7 @@ class Correcting(Access):
             return judge(connection, numbers, reason, who, make_void=True)
 
     def unvoid(self, numbers: Collection[int], *, reason: str, who: str) -> int:
-        """Count void matches again; return how many were void. As `void` in all else."""
+        """Count void matches again; return how many were void. Otherwise like `void`."""
         with self._write() as connection:
             return judge(connection, numbers, reason, who, make_void=False)
 
@@ -89,20 +89,20 @@ class Correcting(Access):
             return _archive(connection, tournament, who, undo=undo)
 
     def num_archived(self) -> int:
-        """Return how many tournaments are archived."""
+        """Return the number of archived tournaments."""
         own = tournaments.c.archived_at.is_not(None)
         with self._read() as connection:
             return connection.scalar(select(func.count()).select_from(tournaments).where(own)) or 0
 
     def changes(self, tournament: int, *, after: int = 0) -> list[ChangeRecord]:
-        """Return what was decided about a tournament, oldest first; only changes with ids above `after`."""
+        """Return the changes made to a tournament, oldest first; only those with ids above `after`."""
         own = select(changes).where(changes.c.tournament_id == tournament, changes.c.id > after)
         own = own.order_by(changes.c.id)
         with self._read() as connection:
             return [ChangeRecord._make(row) for row in connection.execute(own)]
 
     def void_change(self, match: int) -> ChangeRecord | None:
-        """Return the decision by which a match is void; None where it counts."""
+        """Return the change that made a match void; None if it is not void."""
         own = select(changes).join_from(voids, changes, changes.c.id == voids.c.change_id)
         own = own.where(voids.c.match_id == match, voids.c.undone_change.is_(None))
         with self._read() as connection:
@@ -110,9 +110,9 @@ class Correcting(Access):
         return None if row is None else ChangeRecord._make(row)
 
     def last_change(self, tournament: int | None = None) -> int:
-        """Return the number of the newest decision about a tournament, or any; 0 before the first.
+        """Return the id of the newest change of a tournament, or of any; 0 before the first.
 
-        What somebody read match by match may be outdated once this number differs.
+        Data that was read match by match may be outdated once this id differs.
         """
         found = select(func.max(changes.c.id))
         if tournament is not None:
@@ -121,7 +121,7 @@ class Correcting(Access):
             return connection.scalar(found) or 0
 
     def num_matches(self, where: MatchFilter) -> int:
-        """Return how many matches a filter is about, void ones among them; `tallies` has those that count."""
+        """Return how many matches fit a filter, void ones included; `tallies` has those that count."""
         with self._read() as connection:
             return count_matches(connection, where)
 
@@ -138,26 +138,26 @@ class Correcting(Access):
 def add_change(  # noqa: PLR0913 - the columns of the table
     connection: Connection, tournament: int, kind: str, *, subject: str, reason: str, who: str
 ) -> int:
-    """Write down a decision; return its number.
+    """Record a change; return its id.
 
     Raises:
-        RefusedError: a longer reason than the table takes.
+        RefusedError: the reason is longer than the table permits.
     """
     if len(reason) > MOST_REASON:
-        raise RefusedError(f"the reason has {len(reason)} characters; say it in at most {MOST_REASON}")
+        raise RefusedError(f"the reason has {len(reason)} characters; shorten it to at most {MOST_REASON}")
     values = {"tournament_id": tournament, "kind": kind, "subject": subject, "reason": reason, "who": who}
     added = insert(changes).values(values | {"made_at": now()}).returning(changes.c.id)
     return connection.execute(added).scalar_one()
 
 
 def judge(connection: Connection, numbers: Collection[int], reason: str, who: str, *, make_void: bool) -> int:
-    """Make matches void, or let them count again, with all that follows from them; return how many changed.
+    """Make matches void or count them again, with all derived data; return how many changed.
 
     Raises:
         RefusedError: there is no such match, or no reason.
     """
     if not reason.strip():
-        raise RefusedError("there is no reason; say why, for everybody who looks at it later")
+        raise RefusedError("a reason is missing; it is shown to everybody who looks at the match later")
     found = find_judged(connection, sorted(set(numbers)))
     changed = [row for row in found if row.is_void != make_void]
     kind = "void" if make_void else "unvoid"
@@ -171,7 +171,7 @@ def judge(connection: Connection, numbers: Collection[int], reason: str, who: st
 
 
 def _note(connection: Connection, ids: Sequence[int], change: int, *, make_void: bool) -> None:
-    """Write down by which change matches become void, or count again."""
+    """Record the change by which matches become void or count again."""
     if make_void:
         connection.execute(insert(voids), [{"match_id": number, "change_id": change} for number in ids])
         return
@@ -181,11 +181,11 @@ def _note(connection: Connection, ids: Sequence[int], change: int, *, make_void:
 
 
 def settle(connection: Connection, changed: Sequence[Row[*tuple[Any, ...]]], *, make_void: bool) -> None:
-    """Bring tallies, sums and ratings over time up to date with matches that became void, or count again.
+    """Update tallies, sums and ratings over time after matches became void or count again.
 
     Args:
-        connection: holds the write lock; the voids are as they are to be.
-        changed: what `find_judged` returned of these matches.
+        connection: holds the write lock; the table `voids` is updated already.
+        changed: the rows of these matches that `find_judged` returned.
         make_void: whether they became void.
     """
     for tournament, own in _by_tournament(changed):
@@ -203,10 +203,10 @@ def _by_tournament(
 
 
 def refuse_running(connection: Connection, tournament: int) -> None:
-    """Refuse to change a tournament as a whole while somebody runs it.
+    """Refuse to change a whole tournament while it is being run.
 
     Raises:
-        RefusedError: says who to stop; or there is no such tournament.
+        RefusedError: it is being run; the text says how to stop it. Or there is no such tournament.
     """
     name = connection.scalar(select(tournaments.c.name).where(tournaments.c.id == tournament))
     if name is None:
@@ -234,7 +234,7 @@ def _place(row: Row[*tuple[Any, ...]]) -> tuple[int, int]:
 
 
 def find_judged(connection: Connection, numbers: Sequence[int]) -> list[Row[*tuple[Any, ...]]]:
-    """Return what is to be known of matches that may become void or are void, by id.
+    """Return the rows of matches that may become void or are void, by id.
 
     Raises:
         RefusedError: there is no such match.
@@ -254,25 +254,25 @@ def find_judged(connection: Connection, numbers: Sequence[int]) -> list[Row[*tup
 
 _COUNTED: Final = tuple(
     "tournament_id" if name == "tournament" else name
-    for name in Counted._fields
+    for name in CountedMatch._fields
     if name not in {"encounter", "match_no"}
 )
 """The columns of a counted match."""
 
 
 def _counts(row: Row[*tuple[Any, ...]]) -> bool:
-    """Return whether ratings count a match that is not void."""
+    """Return whether ratings count a match if it is not void."""
     return row.rated == 1 and row.is_final == 1 and row.outcome in HALF_POINTS
 
 
-def _counted(row: Row[*tuple[Any, ...]]) -> Counted:
-    # Which encounter of the plan it belongs to matters only to its pair, which is read with all others.
+def _counted(row: Row[*tuple[Any, ...]]) -> CountedMatch:
+    # The encounter within the plan matters only to the pair of the match, which is read with all others.
     values: dict[str, Any] = {"encounter": 0, "match_no": 0} | {name: getattr(row, name) for name in _COUNTED}
-    return Counted(tournament=values.pop("tournament_id"), **values)
+    return CountedMatch(tournament=values.pop("tournament_id"), **values)
 
 
 def _count(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, ...]]], sign: int) -> None:
-    """Add matches to the tallies, or take them out."""
+    """Add matches to the tallies, or subtract them."""
     counts = Counter(tuple(getattr(row, name) for name in KEYS) for row in rows)
     values = [(*key, sign * num) for key, num in counts.items()]
     connection.exec_driver_sql(count_text(connection.dialect.name), values)
@@ -281,7 +281,7 @@ def _count(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, .
 
 
 def _drop_ratings(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, ...]]]) -> None:
-    """Remove the kept ratings that were computed with these matches, or without them."""
+    """Remove the stored ratings that depend on these matches."""
     first = min((row.id for row in rows if _counts(row)), default=None)
     if first is not None:
         points.remove_since(connection, tournament, first)
@@ -289,7 +289,7 @@ def _drop_ratings(connection: Connection, tournament: int, rows: list[Row[*tuple
 
 
 def _subject(numbers: list[int]) -> str:
-    """Name matches by their numbers in the plan, the first ones of many."""
+    """Return a text that names matches by their numbers in the plan, the first ones of many."""
     if len(numbers) == 1:
         return f"match {numbers[0]}"
     named = ", ".join(map(str, numbers[:_MOST_NAMED]))

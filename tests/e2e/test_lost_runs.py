@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from children import arena_environment, run_child
@@ -110,7 +110,7 @@ def test_a_stopped_run_is_replaced_and_tells_of_nothing_more(run: Run) -> None:
     run.process.send_signal(signal.SIGCONT)
     assert run.process.wait(DEADLINE) == 3
     assert re.match(
-        r"arena: cup was taken over by .*, which goes on with it; this process stores", run.last_words
+        r"arena: cup was taken over by .*, which continues it; this process stores", run.last_words
     )
     assert "Traceback" not in (run.folder / "err.txt").read_text()
     stored = numbers(run.db)

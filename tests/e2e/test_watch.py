@@ -76,5 +76,5 @@ def test_plain_watch_without_a_tournament_says_how_to_begin(tmp_path: Path) -> N
     arena = CommandLine(tmp_path)
     assert arena.lines("watch", "--plain")[0].startswith("no tournament has been played yet")
     assert not arena.db.exists()
-    assert "hold a tournament first" in arena("watch", "--plain", "spring", status=2).stderr
+    assert "run a tournament first" in arena("watch", "--plain", "spring", status=2).stderr
     assert "there is no folder" in arena("watch", "--plain", "--db", tmp_path / "x" / "y.db", status=2).stderr

@@ -19,7 +19,7 @@ from arena.coordinator.planner import Planner
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot
 from arena.pairing.openings import OpeningPlan, make_openings
-from arena.schedules.sprt import SprtSchedule, SprtTest
+from arena.schedules.sprt_schedule import SprtSchedule, SprtTest
 from arena_db.store import Store
 from arena_plugins import load_game
 from stores import seal_anew

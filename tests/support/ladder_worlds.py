@@ -10,9 +10,9 @@ import numpy as np
 from arena.rating.fit import fit
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
-from arena.schedules.counts import SeatCounts
 from arena.schedules.ladder import LadderSchedule
 from arena.schedules.protocol import Participant, View
+from arena.schedules.seat_counts import SeatCounts
 from rating_worlds import World, chances
 from schedules import SimulatedEvent, play_all
 

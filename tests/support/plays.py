@@ -123,7 +123,7 @@ class Played:
 
     def close(self) -> None:
         """End it; what went wrong in the thread goes wrong here."""
-        self.signals.wish = "abort"
+        self.signals.request = "abort"
         self._thread.join(DEADLINE_S)
         assert not self._thread.is_alive()
         if self.error is not None:

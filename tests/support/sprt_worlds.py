@@ -11,14 +11,14 @@ import numpy as np
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.pairs import NUM_PAIR_CELLS, expected_elo, moments, normalized_elo
 from arena.rating.sprt import bounds, log_likelihood_ratios
-from arena.schedules.sprt import SprtState, looks
+from arena.schedules.sprt_schedule import SprtState, looks
 from rating_worlds import World, chances
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.rating.sums import FloatArray, IntArray
-    from arena.schedules.sprt import SprtDecision, SprtTest
+    from arena.schedules.sprt_schedule import SprtDecision, SprtTest
 
     Rng = np.random.Generator
 

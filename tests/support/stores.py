@@ -144,7 +144,7 @@ def tamper(place: Place, *statements: str) -> None:
     """Change a store behind its back: in a file without its rules, on a server without its references."""
     raw: Any
     if isinstance(place, Path):
-        from arena_db.backend.lite.engine import FileSettings, open_raw
+        from arena_db.backend.sqlite.engine import FileSettings, open_raw
 
         raw = open_raw(FileSettings(place=place), foreign_keys=False)
         raw.execute("PRAGMA ignore_check_constraints=1")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from arena.coordinator.config import TournamentConfig
+from arena.coordinator.event_publisher import EventPublisher
 from arena.coordinator.events import MatchFinished, MatchStarted, Notice
-from arena.coordinator.herald import Herald
 from arena.coordinator.hold import hold
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.lease import Lease
-from arena.coordinator.ledger import Ledger
 from arena.coordinator.orders import Orders
 from arena.coordinator.plan import make_plan, restore_plan, store_plan
 from arena.coordinator.planner import Planner
-from arena.coordinator.run import Rules, Run
+from arena.coordinator.result_recorder import ResultRecorder
+from arena.coordinator.run import Run, StopRules
 from arena.coordinator.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -87,12 +87,12 @@ class Sitting:
         plan = restore_plan(store, tournament)
         return Planner(store, tournament, plan, num_workers=num_workers)
 
-    def herald(self, lease: Lease, **changes: Any) -> Herald:  # noqa: ANN401 - values of any argument
+    def publisher(self, lease: Lease, **changes: Any) -> EventPublisher:  # noqa: ANN401 - values of any argument
         """Give what tells viewers of it."""
         usual: dict[str, Any] = {"num_workers": 1, "warn": self.said.append}
-        herald = Herald(lease.store, self.tournament, **(usual | changes))
-        herald.expect(self.jobs(), self.tournament.num_total)
-        return herald
+        publisher = EventPublisher(lease.store, self.tournament, **(usual | changes))
+        publisher.expect(self.jobs(), self.tournament.num_total)
+        return publisher
 
     def told(self) -> list[LiveEvent]:
         """Give what viewers were told."""
@@ -145,9 +145,9 @@ class Sitting:
         tournament = self.store.tournament(self.tournament.id) or self.tournament
         with Lease(self.store, tournament, current_owner()) as lease:
             planner = planner or self.planner(pool.num_workers, lease.store)
-            ledger = Ledger(lease.store, tournament, tell)
+            recorder = ResultRecorder(lease.store, tournament, tell)
             orders = Orders(lease.store, tournament, lease, StopSignals(), say=self.said.append)
-            return Run(planner, pool, ledger, orders, Rules(), herald=self.herald(lease)).run()
+            return Run(planner, pool, recorder, orders, StopRules(), publisher=self.publisher(lease)).run()
 
     def state(self) -> str:
         """Give the state of the tournament in the store."""

@@ -88,8 +88,8 @@ def enter(store: Store, event: TournamentRecord, bot: str, reason: str) -> None:
     from arena.cli.failures import print_failure
     from arena.cli.output import say
     from arena.coordinator import joining
+    from arena.coordinator.ladder_answers import answer_to_join
     from arena.coordinator.prepare import check_bots
-    from arena.coordinator.taken import answer_to_join
 
     plan = joining.plan_join(store, event, bot)
     check_bots(plan, show=print_failure)
@@ -105,7 +105,7 @@ def let_go(store: Store, event: TournamentRecord, bot: str, reason: str) -> None
     """Withdraw a bot from an event and say so."""
     from arena.cli.output import say
     from arena.coordinator import joining
-    from arena.coordinator.taken import answer_to_leave
+    from arena.coordinator.ladder_answers import answer_to_leave
 
     gone = joining.leave(store, event, bot, reason=reason)
     for entrant in gone:

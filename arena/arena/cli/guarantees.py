@@ -90,7 +90,7 @@ def collect_facts(grades: Sequence[Grade]) -> MachineFacts:
     from arena.sandbox.grade import default_tier
     from arena.sandbox.limits.exact import describe_limits
     from arena.sandbox.tier import weaknesses
-    from arena_db.backend.lite.engine import find_driver
+    from arena_db.backend.sqlite.engine import find_driver
 
     driver = find_driver()
     causes = {grade.tier.value: cause for grade in grades if (cause := _cause(grade))}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arena.cli.options import RunOptions
     from arena.cli.reporter import Reporter
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.prepare import Again, Prepared
+    from arena.coordinator.prepare import Again, PreparedTournament
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -96,7 +96,9 @@ def _check_place(options: RunOptions) -> None:
         check_replaceable(options.pgnout)
 
 
-def _play(store: Store, prepared: Prepared, options: RunOptions, *, take_over: bool = False) -> Exit:
+def _play(
+    store: Store, prepared: PreparedTournament, options: RunOptions, *, take_over: bool = False
+) -> Exit:
     """Play what is left of a stored tournament and print what came of it."""
     tournament, plan = prepared.record, prepared.plan
     labels = [competitor.label for competitor in plan.competitors]

@@ -1,6 +1,6 @@
-"""Compares a store with what lies outside of it: the rules of games, the plans of configurations, kept bots.
+"""Compares a store with sources outside of it: rules of games, configurations, kept bots.
 
-`Store.check` proves that a store agrees with itself. This proves that what it holds could have been played.
+`Store.check` proves that a store is consistent. This proves that its content could have been played.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from arena.content.store import read_entered
 from arena.coordinator.config import parse_toml
 from arena.coordinator.kinds import schedule_of
 from arena.coordinator.replan import replan
-from arena.coordinator.rules import contradictions, replay
+from arena.coordinator.rule_checks import contradictions, replay
 from arena.entrants import Competitor
 from arena.errors import ArenaError, PluginError
 from arena.match import match_seed
@@ -38,26 +38,27 @@ _PAGE: Final = 256
 _PLANNED: Final = 4_096
 """Planned matches that are read at once."""
 _MANY: Final = 5_000
-"""Matches of a store from which on kernels replay them: fewer take less time than to load those."""
+"""Number of matches of a store from which kernels replay them: loading kernels takes longer than replaying
+fewer."""
 _TRAINING: Final = "training"
 """Pool of matches that a trainer played by itself: without a plan, seeds or referee."""
 _IDENTIFIED: Final = ("name", "spec", "content")
-"""Fields of a bot that its identity is made of."""
+"""Fields of a bot that are part of its identity."""
 
 
 class AuditFinding(NamedTuple):
-    """What an audit found."""
+    """One finding of an audit."""
 
     text: str
     is_fault: bool = True
-    """Whether the store is wrong; else something could not be looked at."""
+    """Whether the store is wrong; otherwise something could not be checked."""
 
 
 def audit(store: Store) -> Iterator[AuditFinding]:
-    """Yield what contradicts the rules, the configurations or the kept bots, tournament by tournament.
+    """Yield contradictions to the rules, the configurations or the kept bots, by tournament.
 
     Args:
-        store: one in which `Store.check` finds nothing.
+        store: one in which `Store.check` finds no fault.
     """
     records = list(_tournaments(store))
     in_bulk = sum(record.num_done for record in records) >= _MANY
@@ -93,9 +94,9 @@ def _tournaments(store: Store) -> Iterator[TournamentRecord]:
 
 
 def _bot(bot: BotRecord) -> Iterator[AuditFinding]:
-    """Compare a bot with its kept content, or with its identity where that is made of its fields alone."""
+    """Compare a bot with its kept content, or with its identity if that depends on its fields alone."""
     if not bot.content:
-        # Files were named by other paths in the identities of the first version.
+        # The first version named files by other paths in identities.
         fields = json.dumps([bot.spec, bot.distribution, bot.version, {}], sort_keys=True)
         if bot.files == "{}" and hashlib.sha256(fields.encode()).hexdigest() != bot.identity:
             yield AuditFinding(f"the bot {bot.spec} is not the one that its identity was made of")
@@ -106,7 +107,7 @@ def _bot(bot: BotRecord) -> Iterator[AuditFinding]:
     try:
         kept = msgspec.json.decode(data, type=Competitor).record
     except (msgspec.DecodeError, msgspec.ValidationError):
-        # What is kept beside the store may be of a later version, or damaged; the store is not.
+        # The kept file may be of a later version, or damaged; that is not a fault of the store.
         return
     for field in _IDENTIFIED:
         if getattr(bot, field) != getattr(kept, field):
@@ -117,19 +118,19 @@ def _bot(bot: BotRecord) -> Iterator[AuditFinding]:
 
 
 class _Comparison(NamedTuple):
-    """What a plan is compared with."""
+    """What a stored plan is compared with."""
 
     wanted: Callable[[PlannedMatch], PlannedMatch | None] | None
-    """Returns what is to be planned in the place of a match; None where nobody knows."""
+    """Returns the match that should be planned in the place of another; None if that is unknown."""
     rest: Iterator[PlannedMatch]
-    """What `wanted` has not returned yet."""
+    """The matches that `wanted` has not returned yet."""
     findings: list[AuditFinding]
 
 
 def _compared(store: Store, record: TournamentRecord, game: Game | None) -> _Comparison:
-    """Return what follows from the configuration of a tournament, and what contradicts that at once."""
+    """Return the plan that a tournament's configuration yields, and the first contradictions to it."""
     findings: list[AuditFinding] = []
-    # What was prepared and never begun has no plan.
+    # A tournament that never began has no plan.
     if game is None or record.type == "play" or record.pool.label == _TRAINING or not record.has_begun:
         return _Comparison(None, iter(()), findings)
     try:
@@ -140,13 +141,13 @@ def _compared(store: Store, record: TournamentRecord, game: Game | None) -> _Com
         findings += [AuditFinding(*found) for found in replan(store, record, source)]
         return _Comparison(wanted, rest, findings)
     except (ArenaError, ValueError) as error:
-        # A file of openings may be gone; the seals say whether the configuration is as it was.
+        # A file of openings may be gone; seals detect changes of the configuration itself.
         text = f"the plan of {record.name} was not compared with its configuration: {error}"
         return _Comparison(None, iter(()), [*findings, AuditFinding(text, is_fault=False)])
 
 
 def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator[AuditFinding]:
-    """Compare a plan with its configuration where it follows from that, and its openings with the rules."""
+    """Compare a plan with its configuration as far as that determines it, and its openings with the rules."""
     wanted, expected, findings = _compared(store, record, game)
     yield from findings
     openings: dict[int, tuple[int, ...]] = {}
@@ -159,12 +160,12 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
                 found = wanted(match)
                 if found is None or _place(found) != _place(match):
                     yield AuditFinding(
-                        f"match {match.number} of {record.name} is not planned by its configuration"
+                        f"match {match.number} of {record.name} is not the one that its configuration plans"
                     )
                     wanted, expected = None, iter(())
                 elif openings.setdefault(match.match_no // 2, match.opening) != match.opening:
                     yield AuditFinding(
-                        f"match {match.number} of {record.name} has not the opening of its pair"
+                        f"match {match.number} of {record.name} does not have the opening of its pair"
                     )
             if game is not None and match.opening not in known:
                 known.add(match.opening)
@@ -176,9 +177,9 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
 def _wanted(
     fixed: FixedPlan | None, entrants: Sequence[Entrant]
 ) -> tuple[Callable[[PlannedMatch], PlannedMatch | None] | None, Iterator[PlannedMatch]]:
-    """Return what is to be planned in the place of a match, and the rest of the plan, where that is known.
+    """Return the function of `_Comparison.wanted`, and the rest of the plan, as far as that is known.
 
-    What is planned after bots came or went depends on when they did: then only each match is compared.
+    Matches planned after bots joined or left depend on when they did: then only each match is compared.
     """
     if fixed is None:
         return None, iter(())
@@ -204,7 +205,7 @@ def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[Au
 
 
 def _place(match: PlannedMatch) -> tuple[int, ...]:
-    """Return all of a planned match but its opening, which files and later versions may list otherwise."""
+    """Return all of a planned match but its opening, which files and later versions may list differently."""
     return match.number, match.encounter, match.match_no, match.first, match.second
 
 
@@ -220,7 +221,7 @@ def _opening(record: TournamentRecord, match: PlannedMatch, game: Game) -> Itera
 def _matches(
     record: TournamentRecord, game: Game | None, page: list[SeededMatch], *, in_bulk: bool
 ) -> Iterator[AuditFinding]:
-    """Look at the seeds, openings and actions of some matches."""
+    """Check the seeds, openings and actions of some matches."""
     width = 1 if record.num_actions <= BYTE else 2
     has_seeds = record.pool.label != _TRAINING
     for match in page:
@@ -233,7 +234,7 @@ def _matches(
     if game is None:
         return
     played = [
-        # Of one byte each they are numbers as they stand.
+        # Actions of one byte each need no decoding: `bytes` is a sequence of integers.
         (
             match.actions if width == 1 else unpack_actions(match.actions, record.num_actions),
             match.outcome,

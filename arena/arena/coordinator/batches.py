@@ -1,4 +1,4 @@
-"""How many matches a batch has: about two seconds of play, few at first, and fewer again near the end."""
+"""Sizes of batches: about two seconds of play, few matches at first, and fewer again near the end."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 MAX_BATCH = 1000
-"""Matches of one batch, however quick they are."""
+"""Maximum number of matches of one batch, however short they are."""
 _NUM_RECENT = 32
-"""Matches of an encounter whose mean says how long its next one takes."""
+"""Number of recent matches of an encounter whose mean predicts the duration of the next."""
 
 
 class Mean:
@@ -27,7 +27,7 @@ class Mean:
         self._sum = 0.0
 
     def add(self, value: float) -> None:
-        """Add a value; the oldest goes once there are enough."""
+        """Add a value; beyond `_NUM_RECENT` values the oldest is removed."""
         self._values.append(value)
         self._sum += value
         if len(self._values) > _NUM_RECENT:
@@ -35,38 +35,42 @@ class Mean:
 
     @property
     def value(self) -> float:
-        """The mean; 0 while there is nothing."""
+        """The mean; 0 without values."""
         return max(0.0, self._sum / len(self._values)) if self._values else 0.0
 
 
 class Lengths:
-    """How long matches take, by encounter, from those that were played last."""
+    """Durations of recent matches, by encounter."""
 
     def __init__(self) -> None:
         self._encounters: dict[tuple[str, str], Mean] = {}
         self._all = Mean()
 
     def note(self, records: Sequence[MatchRecord]) -> None:
-        """Learn from matches that one slot played one after the other.
+        """Record matches that one slot played one after the other.
 
-        From one start to the next it is more than the match: starting bots and writing logs count too.
+        The time from one start to the next is longer than the match: it includes starting bots and writing
+        logs.
         """
         for record, after in zip_longest(records, records[1:]):
             seconds = record.duration_ms / 1000
             if after is not None:
-                # Never less than the match itself: somebody may have set the clock.
+                # Never less than the match itself: the clock may have been set.
                 seconds = max(seconds, after.started_at - record.started_at)
             key = _key(record.first, record.second)
             self._encounters.setdefault(key, Mean()).add(seconds)
             self._all.add(seconds)
 
     def expected(self, job: Job) -> float:
-        """Return the seconds that a match will take; those of others before the first of its encounter."""
+        """Return the expected seconds of a match.
+
+        Before the first of its encounter, the mean of all others.
+        """
         known = self._encounters.get(_key(job.first.record.identity, job.second.record.identity), self._all)
         return known.value
 
     def num_in(self, seconds: float) -> int:
-        """Return how many matches as they were lately fit into this time, at most `MAX_BATCH`."""
+        """Return how many matches of recent length fit into this time, at most `MAX_BATCH`."""
         return min(MAX_BATCH, math.ceil(seconds / max(self._all.value, seconds / MAX_BATCH)))
 
 
@@ -75,7 +79,7 @@ def _key(first: str, second: str) -> tuple[str, str]:
 
 
 def are_pair(first: Job, second: Job) -> bool:
-    """Return whether a match is that of the other one with sides swapped, from the same opening."""
+    """Return whether the second match is the first with sides swapped, from the same opening."""
     return (
         second.number == first.number + 1
         and first.opening == second.opening
@@ -87,13 +91,13 @@ def are_pair(first: Job, second: Job) -> bool:
 def batch_size(expected: Iterable[tuple[float, bool]], most: int, batch_s: float) -> int:
     """Return how many of the next matches make a batch; at least 1 if there is one.
 
-    A pair is not split only because of the number of matches, unless `most` is 1: near the end two slots
-    rather play one match of it each.
+    A pair is kept together even if that exceeds the number of matches, unless `most` is 1: near the end two
+    slots should play one match of it each.
 
     Args:
-        expected: of each match in turn the seconds it will take, and whether it is the second of its pair.
-        most: as many as there should be at most.
-        batch_s: seconds that the batch should last.
+        expected: for each match in turn its expected seconds, and whether it is the second of its pair.
+        most: maximum number of matches.
+        batch_s: intended duration of the batch in seconds.
     """
     size, total = 0, 0.0
     for seconds, is_second in expected:
@@ -106,10 +110,10 @@ def batch_size(expected: Iterable[tuple[float, bool]], most: int, batch_s: float
 
 
 def share(num_left: int, num_slots: int) -> int:
-    """Return the most matches of the next batch of those that are left, so that all slots end together."""
+    """Return the maximum size of the next batch of the remaining matches, so that all slots end together."""
     return min(MAX_BATCH, math.ceil(num_left / (2 * num_slots)))
 
 
 def first_size(num_batches: int, num_slots: int) -> int:
-    """Return the most matches of the batch after `num_batches` others: few at first, so as to see results."""
+    """Return the maximum size of the batch after `num_batches` others: small at first, for early results."""
     return min(MAX_BATCH, 4 ** min(5, num_batches // (2 * num_slots)))

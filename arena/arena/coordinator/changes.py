@@ -1,4 +1,4 @@
-"""What a store knows of bots whose code, weights or files have changed since they played."""
+"""Finds bots in a store whose code, weights or files have changed since they played."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _TRAINING = "training"
-"""The event of tournaments that trainers keep; bots in the making are no earlier versions."""
+"""The `event` of tournaments that trainers store; bots in training are not earlier versions."""
 _PAGE = 100
 
 
 class BotChange(NamedTuple):
-    """A bot that is entered as a new competitor, and where it last played as another one."""
+    """A bot that is entered as a new competitor, and the last tournament it played in as another one."""
 
     bot: str
     """Its label."""
     tournament: str
     """The newest tournament it played in before."""
     was: str
-    """The hash of its content then; empty where code was not hashed."""
+    """Hash of its content then; empty if its code was not hashed."""
     now: str
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return the change as one line."""
         if self.was:
             return (
                 f"{self.bot} changed since it played in {self.tournament}: it is entered as a new competitor"
@@ -43,16 +43,16 @@ class BotChange(NamedTuple):
 
 
 class Played(NamedTuple):
-    """How many matches of a store a bot played with one content."""
+    """Number of matches in a store that a bot played with one content."""
 
     record: BotRecord
     num_matches: int
 
 
 def changes(store: Store, competitors: Sequence[Competitor]) -> list[BotChange]:
-    """Return which bots the store knows by name and options, but with another content.
+    """Return the bots that the store knows by name and options, but with other content.
 
-    A bot of which an earlier version is entered in its own right is left out.
+    Bots whose earlier version is entered as well are left out.
     """
     known = store.bots()
     entered = {bot.record.identity for bot in competitors}
@@ -75,7 +75,7 @@ def changes(store: Store, competitors: Sequence[Competitor]) -> list[BotChange]:
 
 
 def played_before(store: Store, bot: BotRecord) -> list[Played]:
-    """Return what a bot of this name and these options played, its own content first, then by number."""
+    """Return the matches of bots with this name and options by content: its own first, then by number."""
     alike = {identity: record for identity, record in store.bots().items() if _is_alike(record, bot)}
     counts = count_matches(store.tallies(MatchFilter(rated_only=False)))
     found = [Played(alike[identity], counts[identity]) for identity in counts if identity in alike]
@@ -83,7 +83,7 @@ def played_before(store: Store, bot: BotRecord) -> list[Played]:
 
 
 def needed_contents(store: Store) -> set[str]:
-    """Return the contents of bots in tournaments that are not finished."""
+    """Return the contents of bots in unfinished tournaments."""
     return {
         entrant.bot.content
         for tournament in _tournaments(store)
@@ -97,7 +97,7 @@ def _is_alike(one: BotRecord, other: BotRecord) -> bool:
 
 
 def _tournaments(store: Store) -> list[TournamentRecord]:
-    """Return all tournaments but those of trainers, newest first."""
+    """Return all tournaments except those of trainers, newest first."""
     found: list[TournamentRecord] = []
     while page := store.tournaments(before=found[-1].id if found else None, limit=_PAGE):
         found += page

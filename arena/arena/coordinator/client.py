@@ -1,4 +1,4 @@
-"""How screens and commands reach a coordinator: start one, follow it until it plays, ask it for something."""
+"""Client of a coordinator: starts one, waits until it plays, sends it commands."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 WITH_FORMAT = frozenset({"tournament", "match", "test", "resume", "ladder"})
-"""Commands that tell their events as objects when they are asked to."""
+"""Commands that print their events as JSON objects with `--format ndjson`."""
 ANSWER_S: Final = 5.0
 """Seconds that a command waits for its answer."""
 HINT_S: Final = 60.0
-"""The same for a hint, which a bot may think about."""
+"""Seconds that a hint waits for its answer; the bot has to think about it."""
 _LOOK_S: Final = 0.05
-"""Seconds between two looks at the store."""
+"""Seconds between two polls of the store."""
 _HOLDER_S: Final = 1.0
-"""Seconds between two looks whether the holder of a lease still runs."""
+"""Seconds between two checks whether the holder of a lease still runs."""
 _MAX_TAIL = 1 << 13
 _MAX_LINE = 500
 _running: list[subprocess.Popen[bytes]] = []
-"""Processes that may outlive whoever started them: one that nobody holds is a warning of Python's."""
+"""Started processes that may outlive their caller; Python warns when a running Popen is deleted."""
 
 
 class NotStartedError(ArenaError):
-    """A coordinator ended before its event began; `status` is the exit status of its process."""
+    """A coordinator ended before its tournament began; `status` is its exit status."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class _Line(msgspec.Struct):
 
 
 class Launched:
-    """A process that was started, and what it leaves: an event that it holds, and a log."""
+    """A started process with its tournament and its log."""
 
     def __init__(
         self,
@@ -74,10 +74,10 @@ class Launched:
         self.command = command
         """Program and arguments, as they were run."""
         self.log = log
-        """Takes all that it prints."""
+        """File with all its output."""
         self.pid = process.pid
         self.db = db
-        """Path of the store; None for the usual place."""
+        """Path of the store; None for the default."""
         self._process = process
         self._owner = owner
         self._event = 0
@@ -87,13 +87,13 @@ class Launched:
         return self._process.poll()
 
     def end(self) -> None:
-        """End it at once; what is stored stays, and can be resumed."""
+        """Terminate it; what is stored stays, and can be resumed."""
         with suppress(ProcessLookupError):
             self._process.terminate()
 
     def event(self) -> TournamentRecord | None:
-        """Return the event that it holds, or held last; None until it has claimed one."""
-        # The process may still have to make or to upgrade the store.
+        """Return the tournament that it holds, or held last; None until it has claimed one."""
+        # The process may still have to create or upgrade the store.
         with suppress(ArenaError):
             if has_store(self.db):
                 with open_store(self.db, read_only=True, create=False) as store:
@@ -101,7 +101,7 @@ class Launched:
         return None
 
     def news(self) -> tuple[str, ...]:
-        """Return what it said about its bots before it began, a sentence each."""
+        """Return what it reported about its bots before it began, a sentence each."""
         for line in self._read(0, _MAX_TAIL).splitlines():
             with suppress(msgspec.DecodeError):
                 found = msgspec.json.decode(line, type=_Line)
@@ -110,7 +110,10 @@ class Launched:
         return ()
 
     def complaint(self) -> str:
-        """Return its last line that is no event, the reason if it failed; empty where there is none."""
+        """Return its last line of output that is not an event, the reason if it failed.
+
+        Empty if there is none.
+        """
         size = self.log.stat().st_size if self.log.exists() else 0
         lines = self._read(max(0, size - _MAX_TAIL), _MAX_TAIL).decode("utf-8", "replace").splitlines()
         said = [line for line in lines if line.strip() and not line.startswith("{")]
@@ -126,24 +129,24 @@ class Launched:
             with self.log.open("rb") as file:
                 file.seek(start)
                 return file.read(length)
-        except OSError:  # somebody cleared the logs away
+        except OSError:  # the logs were deleted
             return b""
 
 
 def start(words: Sequence[str], *, db: str | None = None) -> Launched:
     """Run a command of the arena that plays, in the background and in a session of its own.
 
-    It has no terminal, so neither Ctrl-C nor the end of the one who started it reaches it; a command
-    stops it, from any process. `follow` waits until it plays.
+    It has no terminal, so neither Ctrl-C nor the end of its parent process reaches it; a command stops it,
+    from any process. `follow` waits until it plays.
 
     Args:
-        words: what would stand behind `arena` on a command line, as `["tournament", "mcts", "minimax"]`.
-        db: path of the store; None for the usual place.
+        words: what would follow `arena` on a command line, such as `["tournament", "mcts", "minimax"]`.
+        db: path of the store; None for the default.
 
     Raises:
         ArenaError: the log cannot be written, or the process cannot be started.
     """
-    # Only who starts something needs control groups; a viewer looks.
+    # Imported here: viewers start nothing and do not need control groups.
     from arena.sandbox.limits.exact import own_subtree
 
     extra = ["--db", store_argument(db)] if db is not None else []
@@ -153,7 +156,7 @@ def start(words: Sequence[str], *, db: str | None = None) -> Launched:
     num = num_command(words)
     command = own_python("-m", "arena", *words[:num], *extra, *words[num:])
     log = _new_log(words[0] if words else "arena")
-    # It shares the cgroup of this process, which it could not divide by itself.
+    # It inherits the cgroup of this process, which it could not divide by itself.
     own_subtree()
     try:
         with log.open("ab") as output:
@@ -171,17 +174,17 @@ def start(words: Sequence[str], *, db: str | None = None) -> Launched:
 
 
 def follow(launched: Launched, is_wanted: Callable[[], bool] = lambda: True) -> TournamentRecord:
-    """Wait until a started process has stored the plan of its event, and return the event.
+    """Wait until a started process has stored the plan of its tournament; return the tournament.
 
     Args:
         launched: as `start` returned it; it may have ended since.
-        is_wanted: whether somebody still waits; the process goes on without.
+        is_wanted: whether the caller still waits; the process is not stopped otherwise.
 
     Raises:
-        NotStartedError: it ended before that, or nobody waits any more; says why.
+        NotStartedError: it ended before that, or the caller no longer waits; the text says why.
     """
     while True:
-        # In this order, so that its last words are read.
+        # In this order, so that a status written just before the exit is read.
         status = launched.poll()
         record = launched.event()
         if record is not None and record.has_begun:
@@ -189,19 +192,19 @@ def follow(launched: Launched, is_wanted: Callable[[], bool] = lambda: True) -> 
         if status is not None:
             refused = "" if record is None else refusal_of(record)
             said = refused or launched.complaint().removeprefix("arena: ")
-            why = said or f"it ended with {status} and without a word; {launched.log} may tell more"
+            why = said or f"it ended with exit status {status} and no message; see {launched.log}"
             raise NotStartedError(why, status)
         if not is_wanted():
-            raise NotStartedError("nobody waits for it any more", 1)
+            raise NotStartedError("the wait was cancelled", 1)
         time.sleep(_LOOK_S)
 
 
 def attach(db: str | None, name: int | str) -> TournamentRecord | None:
-    """Return the event of an id or name if a process holds it that lives, else None.
+    """Return the tournament with an id or name if a living process holds it, otherwise None.
 
     Args:
-        db: path of the store; None for the usual place.
-        name: id or name of the event.
+        db: path of the store; None for the default.
+        name: id or name of the tournament.
     """
     with suppress(ArenaError), open_store(db, read_only=True, create=False) as store:
         record = store.tournament(name)
@@ -218,21 +221,21 @@ def ask(
     is_wanted: Callable[[], bool] = lambda: True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Leave a command for the process that holds an event, and return its answer.
+    """Send a command to the process that runs a tournament, and return its answer.
 
-    It waits 5 s for the answer, 60 s for a hint. Without one it returns who was asked and when that process
-    was last heard of.
+    It waits 5 s for the answer, 60 s for a hint. Without one it returns a text that names the process and
+    when it last wrote.
 
     Args:
-        db: path of the store; None for the usual place.
-        event: id or name of the event.
-        command: what is asked.
-        is_wanted: whether somebody still waits for the answer.
-        tell: hears that the command was left.
+        db: path of the store; None for the default.
+        event: id or name of the tournament.
+        command: the command.
+        is_wanted: whether the caller still waits for the answer.
+        tell: called when the command was sent.
 
     Raises:
-        ArenaError: nobody holds the event, or its holder has been silent for 30 s: says who that is and what
-            can be done; or the store cannot be read or written.
+        ArenaError: the tournament is not being run, or its holder has been silent for 30 s: the text names it
+            and says what to do. Or the store cannot be read or written.
     """
     with open_store(db, read_only=True, create=False) as store:
         record = store.tournament(event)
@@ -257,7 +260,7 @@ def ask(
 
 
 def _unanswered(store: Store, record: TournamentRecord) -> str:
-    """Return that there is no answer yet, and from whom.
+    """Return the text that says that there is no answer yet, and from which process.
 
     Raises:
         ArenaError: there will be none.
@@ -276,21 +279,24 @@ def _is_held(store: Store, record: TournamentRecord) -> bool:
 
 
 class Link:
-    """The way of a person's screen to the coordinator of their matches, for threads that may wait."""
+    """Connects the screen of a person to the coordinator of their matches.
+
+    Its callers are threads that may block.
+    """
 
     def __init__(self, db: str | None, words: Sequence[str]) -> None:
         """Keep what is to be played; nothing is started yet.
 
         Args:
-            db: path of the store; None for the usual place.
-            words: the command of the coordinator, or `again` of a stored event.
+            db: path of the store; None for the default.
+            words: the command of the coordinator, or `again` of a stored play.
         """
         self.db = db
-        """Path of the store; None for the usual place."""
+        """Path of the store; None for the default."""
         self.record: TournamentRecord | None = None
-        """The event, once it has begun."""
+        """The play, once it has begun."""
         self.news: tuple[str, ...] = ()
-        """What the coordinator said about the bot when the event began, a sentence each."""
+        """What the coordinator reported about the bot when the play began, a sentence each."""
         self._words = list(words)
         self._launched: Launched | None = None
         self._is_held = False
@@ -298,12 +304,12 @@ class Link:
 
     @staticmethod
     def again(name: str) -> list[str]:
-        """Return the command that goes on with a stored event of a person."""
+        """Return the command that continues a stored play."""
         return ["play", "--headless", "--attach", name]
 
     @property
     def is_alive(self) -> bool:
-        """Whether the coordinator runs that was started, or found."""
+        """Whether the coordinator that was started or found still runs."""
         if self._launched is not None:
             return self._launched.poll() is None
         if self.record is None:
@@ -315,12 +321,12 @@ class Link:
         return self._is_held
 
     def begin(self, is_wanted: Callable[[], bool] = lambda: True) -> TournamentRecord:
-        """Start a coordinator and wait until the event is stored; go on with one that has begun before.
+        """Start a coordinator and wait until the play is stored; continue one that has begun before.
 
-        An event that is stored may have a coordinator that lives: its screen was killed.
+        A stored play may have a living coordinator if only its screen was killed.
 
         Raises:
-            NotStartedError: the coordinator ended instead; says why.
+            NotStartedError: the coordinator ended; the text says why.
             ArenaError: it cannot be started.
         """
         words = self._words if self.record is None else self.again(self.record.name)
@@ -333,17 +339,17 @@ class Link:
         return self.record
 
     def ask(self, command: Command, is_wanted: Callable[[], bool] = lambda: True) -> str:
-        """Leave a command and return its answer, or what is said without one; see `ask`.
+        """Send a command and return its answer, or the text without one; see `ask`.
 
         Raises:
-            ArenaError: the command cannot be left, or nobody will answer.
+            ArenaError: the command cannot be sent, or will not be answered.
         """
         if self.record is None:
             return "the play has not begun"
         return ask(self.db, self.record.id, command, is_wanted=is_wanted)
 
     def leave(self, *, number: int, is_rated: bool) -> None:
-        """End the event without waiting for it: a rated match is resigned, any other one does not count."""
+        """End the play without waiting for it: a rated match is resigned, any other one does not count."""
         if self.record is None or not self.is_alive:
             return
         with suppress(ArenaError), open_store(self.db, read_only=True, create=False) as store:
@@ -353,10 +359,10 @@ class Link:
 
 
 def _new_log(name: str) -> Path:
-    """Make an empty log with a name of its own.
+    """Create an empty log with a name of its own.
 
     Raises:
-        ArenaError: it cannot be made.
+        ArenaError: it cannot be created.
     """
     folder = home() / "logs" / "started"
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())

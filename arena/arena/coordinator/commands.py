@@ -1,10 +1,10 @@
-"""The commands of a coordinator: one type, for those who leave them in the store and for those who obey.
+"""The commands of a coordinator, with their encoding in the store.
 
 A command is a row with a kind and a payload, a JSON object of the other fields. Earlier versions wrote the
-same kinds and payloads, so their rows are read, and their coordinators understand what is left today.
+same kinds and payloads, so their rows can be read, and their coordinators understand today's commands.
 
-Joining, leaving and voiding are no commands: they are changes, true in the store once they are written,
-whether or not anybody runs the event. A take-over is none either: the process it replaces does not answer.
+Joining, leaving and voiding are not commands but changes, in force once they are stored, whether or not the
+tournament is being run. Neither is a take-over: the process it replaces does not answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KIND: Final = "kind"
 
 
 class PauseRun(msgspec.Struct, frozen=True, tag_field=_KIND, tag="pause"):
-    """Begin no new match until the run is resumed; running ones end and are stored."""
+    """Begin no new match until the run is resumed; running ones are finished and stored."""
 
 
 class ResumeRun(msgspec.Struct, frozen=True, tag_field=_KIND, tag="resume"):
@@ -36,12 +36,12 @@ class AbortRun(msgspec.Struct, frozen=True, tag_field=_KIND, tag="abort"):
 
 
 class _AtBoard(msgspec.Struct, frozen=True, kw_only=True, tag_field=_KIND):
-    """A person's command, with the position that the person saw; a position that is past is refused."""
+    """A person's command, with the position that the person saw; refused if the match has moved on."""
 
     number: int
-    """Of the match within its tournament."""
+    """Number of the match within its tournament."""
     ply: int
-    """How many actions the match had."""
+    """Number of actions of the match."""
 
 
 class MakeMove(_AtBoard, frozen=True, kw_only=True, tag="move"):
@@ -67,9 +67,9 @@ class NextMatch(_AtBoard, frozen=True, kw_only=True, tag="new"):
 
 
 RunCommand = PauseRun | ResumeRun | StopRun | AbortRun
-"""What everybody may ask of a run."""
+"""The commands for every run."""
 BoardCommand = MakeMove | TakeBack | AskHint | ResignMatch | NextMatch
-"""What the person at the board may ask."""
+"""The commands of a person at the board."""
 Command = RunCommand | BoardCommand
 BOARD_COMMANDS: Final[dict[str, type[TakeBack | AskHint | ResignMatch | NextMatch]]] = {
     "undo": TakeBack,
@@ -77,23 +77,23 @@ BOARD_COMMANDS: Final[dict[str, type[TakeBack | AskHint | ResignMatch | NextMatc
     "resign": ResignMatch,
     "new": NextMatch,
 }
-"""Commands that need no action, by kind."""
+"""Commands without an action, by kind."""
 
 
 def kind_of(command: Command) -> str:
-    """Return the kind of a command, a word for people, too."""
+    """Return the kind of a command, which is also shown to people."""
     return str(command.__struct_config__.tag)
 
 
 def to_row(command: Command) -> tuple[str, str]:
-    """Return kind and payload of a command as the store keeps them; the payload is empty without fields."""
+    """Return kind and payload of a command as stored; the payload of a command without fields is empty."""
     values: dict[str, object] = msgspec.to_builtins(command)
     del values[_KIND]
     return kind_of(command), msgspec.json.encode(values).decode() if values else ""
 
 
 def read_command(row: CommandRecord) -> Command | None:
-    """Return the command that a row holds; None where its kind or its payload cannot be read."""
+    """Return the command stored in a row; None if its kind is unknown or its payload is not valid."""
     try:
         values = msgspec.json.decode(row.payload or "{}", type=dict[str, object])
         return msgspec.convert({**values, _KIND: row.kind}, Command)

@@ -1,4 +1,4 @@
-"""What defines a tournament, as options and as TOML; the keys are the long option names."""
+"""The configuration of a tournament, as options and as TOML; the keys are the long option names."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 _MAX_ELO = 100_000.0
 THEN_RATE = 32
-"""Rated pairs after a test of `arena test`, unless it is said otherwise."""
+"""Rated pairs after a test of `arena test`, unless an option sets it."""
 
 
 class Refusal(NamedTuple):
-    """A bot that was to take part in a tournament and was left out."""
+    """A bot that was refused and left out of a tournament."""
 
     bot: str
-    """Its label or, where it had none yet, its spec as it was written."""
+    """Its label or, if it had none yet, its spec as written."""
     why: str
-    """The whole cause."""
+    """The complete reason."""
 
 
 class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
@@ -41,18 +41,18 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """Spec of the game."""
     type: Literal["round-robin", "gauntlet", "match", "swiss", "knockout", "ladder"] = "round-robin"
     rounds: int = 10
-    """Pairs (or single matches, see `games`) per encounter; of a Swiss tournament its rounds."""
+    """Pairs (or single matches, see `games`) per encounter; in a Swiss tournament the number of rounds."""
     pairs: int | None = None
-    """Of a Swiss tournament or a knockout: pairs of each encounter, None for one. Of a test: the most pairs,
-    None for as many as there are openings."""
+    """In a Swiss tournament or a knockout: pairs per encounter, None for one. In a test: maximum number of
+    pairs, None for one per opening."""
     tie_pairs: int = 2
-    """More pairs of an encounter of a knockout that is level."""
+    """In a knockout: further pairs of an encounter that is level."""
     double: bool = False
-    """Whether it takes two defeats to be out of a knockout."""
+    """In a knockout: whether a bot is out only after two defeats."""
     third_place: bool = False
-    """Whether those who lose in the semifinals of a knockout meet."""
+    """In a knockout: whether the losers of the semifinals meet."""
     seeding: Literal["given", "leaderboard"] = "given"
-    """Whether the bots of a Swiss tournament or a knockout are seated as they are named, or by rating."""
+    """In a Swiss tournament or a knockout: whether seats follow the order given, or the ratings."""
     games: Literal[1, 2] = 2
     """Matches per encounter and round."""
     seeds: int = 1
@@ -65,15 +65,15 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     tc: str | None = None
     """Game clock, `moves/time+inc`."""
     st: float | None = None
-    """Seconds a move; 5 where neither `tc` nor `nodes` is given."""
+    """Seconds per move; 5 if neither `tc` nor `nodes` is given."""
     nodes: int | None = None
-    """Search nodes a move."""
+    """Search nodes per move."""
     timemargin: int = 50
-    """Milliseconds by which a late answer is forgiven."""
+    """Milliseconds by which an answer may be late."""
     bank: float | None = None
-    """Seconds a match beyond `st`."""
+    """Seconds per match in addition to `st`."""
     init_time: float = 60.0
-    """Seconds a bot may take to start."""
+    """Seconds that a bot may take to start."""
     on_preflight: Literal["stop", "skip"] = "stop"
     """Whether a bot that cannot be entered, or fails before the tournament, stops it or is left out."""
     isolation: Literal["auto", "none", "T1", "T2", "T3"] = "auto"
@@ -83,50 +83,50 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     executor: str = "local"
     """`local`, `inline`, or `dask:` and the address of the scheduler of worker machines."""
     keys: str | None = None
-    """The key file of this machine for that scheduler. It is not stored: it belongs to a machine."""
+    """The key file of this machine for that scheduler. It is not stored, because it belongs to a machine."""
     cluster: str | None = None
-    """`local:N`: a scheduler and N slots of this run alone, on this machine."""
+    """`local:N`: a scheduler and N slots for this run only, on this machine."""
     speed: Literal["pin", "ignore"] | None = None
-    """Whether only worker machines of about the same speed take part; None: where a limit is time."""
+    """Whether only worker machines of about the same speed are used; None: only if a limit is a time."""
     concurrency: int = 0
-    """Matches at once; 0 = cores - 1, -k = k fewer than that."""
+    """Number of concurrent matches; 0 = cores - 1, -k = k fewer than that."""
     force_concurrency: bool = False
     max_time: float | None = None
     """Seconds after which no new match begins."""
     stop_when: str | None = None
-    """`error=E`: stop when every rating is within E Elo; of a ladder the option is called `until`."""
+    """`error=E`: stop when every rating is within E Elo; for a ladder the option is called `until`."""
     sprt: str | None = None
-    """The hypotheses, as `arena.schedules.sprt_words` writes them, that make a match a sequential test."""
+    """The hypotheses that make a match a sequential test, in the format of `arena.schedules.sprt_words`."""
     then_rate: int = 0
-    """Of a test: pairs that are played after the decision, which are rated."""
+    """In a test: number of rated pairs that are played after the decision."""
     rated: bool = False
-    """Of a test: whether its matches count for ratings, though they ended when somebody was ahead."""
+    """In a test: whether its matches count for ratings, although it stops when one bot is ahead."""
     anchors: tuple[str, ...] = ()
-    """`BOT=ELO`: bots of known strength; a table of a ladder hangs on the first one it has."""
+    """`BOT=ELO`: bots of known strength; a ladder's table is anchored at the first one that takes part."""
     no_recover: bool = False
-    """The first fault of a bot stops the run."""
+    """Whether the first fault of a bot stops the run."""
     score_interval: int = 1
     """Matches between score lines; 0 = at the end."""
     rating_interval: int = 10
     """Matches between tables; 0 = at the end."""
     log: bool = False
-    """Whether what is said in every match is written to a file."""
+    """Whether the messages of every match are written to a file."""
     bot_output: Literal["all", "faults", "none"] | None = None
-    """Of which matches it is kept what the bots print; None: of all of up to 50, else of faults."""
+    """Matches whose bot output is kept; None: all matches of up to 50, otherwise those with faults."""
     event: str = ""
     site: str = ""
     name: str = ""
     looks: int = 1
-    """How often the verdict of a match is read, of results that grow. No option: enlarging one counts it."""
+    """How often the verdict of a growing match is read. Not an option: each enlargement counts it up."""
     refused: tuple[Refusal, ...] = ()
-    """Whom `on_preflight` left out. No option: written when the plan is stored, and ignored where the
+    """Bots left out by `on_preflight`. Not an option: written when the plan is stored, and ignored if the
     configuration of a stored tournament begins a new one."""
 
     def check(self) -> None:
-        """Refuse numbers that no tournament can be held with.
+        """Refuse option values that no tournament can be played with.
 
         Raises:
-            ConfigError: names the option and what it may be.
+            ConfigError: the text names the option and its valid values.
         """
         for key, low in (
             ("rounds", 1),
@@ -165,19 +165,19 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
 
     @property
     def encounter_pairs(self) -> int:
-        """Pairs of each encounter of a Swiss tournament or a knockout."""
+        """Pairs per encounter of a Swiss tournament or a knockout."""
         return 1 if self.pairs is None else self.pairs
 
     @property
     def is_rated_by_itself(self) -> bool:
-        """Whether its matches count for ratings; those of a test do not, unless that is asked for."""
+        """Whether its matches count for ratings; those of a test do not, unless that is requested."""
         return self.sprt is None or self.rated
 
     def _check_test(self) -> None:
-        """Refuse what is no sequential test, and what only a test has.
+        """Refuse an invalid sequential test, and options that only a test has.
 
         Raises:
-            ConfigError: names the option and the way out.
+            ConfigError: the text names the option and the way out.
         """
         if self.sprt is None:
             own = ("pairs", "then_rate", "rated") if self.type == "match" else ("then_rate", "rated")
@@ -186,27 +186,27 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
                 raise ConfigError(f"{given[0]} belongs to a sequential test; add --sprt gain")
             return
         if self.type != "match":
-            raise ConfigError("--sprt tests one bot against one other; write arena match A B --sprt gain")
+            raise ConfigError("--sprt tests one bot against another; write arena match A B --sprt gain")
         for key in ("no_swap", "stop_when"):
             if getattr(self, key):
                 raise ConfigError(
-                    f"--{key.replace('_', '-')} does not go with a sequential test, which plays pairs with "
-                    "sides swapped until it is decided; leave it out"
+                    f"--{key.replace('_', '-')} cannot be combined with a sequential test, which plays "
+                    "pairs with sides swapped until it is decided; omit it"
                 )
         if self.games == 1:
             raise ConfigError(
-                "--games 1 does not go with a sequential test, which counts pairs; leave it out"
+                "--games 1 cannot be combined with a sequential test, which counts pairs; omit it"
             )
-        # It loads NumPy, which other tournaments need not wait for.
+        # Imported here, because it imports NumPy, which would delay other tournaments.
         from arena.schedules.sprt_words import parse_sprt
 
         parse_sprt(self.sprt)
 
     def _check_type(self) -> None:
-        """Refuse options that mean nothing in this type of event.
+        """Refuse options that have no meaning for this type of tournament.
 
         Raises:
-            ConfigError: names the option and the type that it belongs to.
+            ConfigError: the text names the option and the type that it belongs to.
         """
         default = TournamentConfig()
         is_paired = self.type in {"swiss", "knockout"}
@@ -233,11 +233,15 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
                 raise ConfigError(f"--{key.replace('_', '-')} {why}")
         if self.double and self.third_place:
             raise ConfigError(
-                "--third-place is not for --double, where who loses last in the losers' bracket is third"
+                "--third-place is not for --double, where the loser of the losers' final is third"
             )
 
     def error_goal(self) -> float | None:
-        """Give E of `--stop-when error=E`, in Elo."""
+        """Return E of `--stop-when error=E`, in Elo; None without a goal.
+
+        Raises:
+            ConfigError: it cannot be parsed.
+        """
         if self.stop_when is None:
             return None
         key, _, text = self.stop_when.partition("=")
@@ -247,23 +251,23 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             goal = 0.0
         if key != "error" or not 0 < goal < float("inf"):
             raise ConfigError(
-                f"--stop-when {self.stop_when} cannot be read; write error=E with E in Elo, as error=20"
+                f"--stop-when {self.stop_when} is not valid; write error=E with E in Elo, such as error=20"
             )
         return goal
 
     def anchor_elos(self) -> list[tuple[str, float]]:
-        """Return bots and Elo of `anchors`, as they are written.
+        """Return bots and Elo of `anchors`, in the order given.
 
         Raises:
-            ConfigError: one cannot be read.
+            ConfigError: one cannot be parsed.
         """
         return [parse_anchor(text) for text in self.anchors]
 
     def to_toml(self) -> str:
-        """Write every key that is not at its default."""
+        """Return the TOML of every key that differs from its default."""
         values = msgspec.to_builtins(self)
         default = msgspec.to_builtins(TournamentConfig())
-        # A JSON scalar or list is TOML as it stands, once DEL is escaped.
+        # A JSON scalar or list is valid TOML, once DEL is escaped.
         return "".join(
             f"{key} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
             for key, value in values.items()
@@ -272,10 +276,10 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
 
 
 def parse_anchor(text: str) -> tuple[str, float]:
-    """Read `BOT=ELO`; a bot's spec may hold `=` itself, so the last one splits.
+    """Parse `BOT=ELO`; a bot's spec may contain `=` itself, so the last one splits.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: it cannot be parsed.
     """
     bot, _, elo = text.rpartition("=")
     try:
@@ -283,15 +287,15 @@ def parse_anchor(text: str) -> tuple[str, float]:
     except ValueError:
         value = float("nan")
     if not bot or not -_MAX_ELO <= value <= _MAX_ELO:
-        raise ConfigError(f"--anchor {text} cannot be read; write BOT=ELO, as random=1000")
+        raise ConfigError(f"--anchor {text} is not valid; write BOT=ELO, such as random=1000")
     return bot, value
 
 
 def config_from(values: Mapping[str, Any], source: str) -> TournamentConfig:
-    """Make a configuration of values by their long option names.
+    """Return the configuration of values by their long option names.
 
     Raises:
-        ConfigError: an unknown key (with the nearest known one) or a wrong value; names `source`.
+        ConfigError: an unknown key (with the nearest known one) or a wrong value; the text names `source`.
     """
     known = [field.encode_name for field in msgspec.structs.fields(TournamentConfig)]
     for key in values:
@@ -307,7 +311,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read a tournament file.
 
     Raises:
-        ConfigError: the file is missing or is not TOML; names the line.
+        ConfigError: the file is missing or is not TOML; the text names the line.
     """
     try:
         return tomllib.loads(read_regular(path).decode())
@@ -318,14 +322,14 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def refusals(config: str) -> tuple[Refusal, ...]:
-    """Return the bots that a stored tournament left out, given its configuration; of a play nobody.
+    """Return the bots that a stored tournament left out; empty for a play.
 
     Args:
-        config: the TOML of a tournament or of a play.
+        config: the stored TOML of a tournament or of a play.
     """
     return msgspec.convert(tomllib.loads(config).get("refused", []), tuple[Refusal, ...])
 
 
 def parse_toml(text: str, source: str) -> TournamentConfig:
-    """Read the TOML that `to_toml` wrote."""
+    """Parse the TOML that `to_toml` wrote."""
     return config_from(tomllib.loads(text), source)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int) -> Plan:
-    """Add rounds to a stored tournament; the matches planned so far stay as they are.
+    """Add rounds to a stored tournament; the matches planned so far stay unchanged.
 
     Returns:
-        The plan with the new number of rounds; its matches are planned when they are needed.
+        The plan with the new number of rounds; further matches are planned when they are needed.
 
     Raises:
-        ConfigError: it has as many already, or the matches planned so far would now be others.
+        ConfigError: it has as many rounds already, or the matches planned so far would be others now.
     """
-    # Whoever enlarges a match that is over has read its verdict; other events have none.
+    # Enlarging a finished match means that its verdict was read once more; other types have no verdict.
     looks = plan.config.looks + (tournament.is_complete and plan.config.type == "match")
     config = msgspec.structs.replace(plan.config, rounds=rounds, looks=looks)
     if rounds <= plan.config.rounds:
@@ -34,7 +34,7 @@ def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int)
         )
     source = schedule_of(config, plan.game, len(config.bots), tournament.plan_version)
     if source.fixed is None or source.is_adaptive:
-        raise ConfigError(f"{tournament.name} has no rounds that could be added; hold a new tournament")
+        raise ConfigError(f"{tournament.name} cannot get more rounds; start a new tournament")
     check_fixed(store, tournament, source)
     store.reopen_plan(tournament.id, source.fixed.total, config.to_toml())
     return plan._replace(config=config, source=source)

@@ -1,4 +1,4 @@
-"""What an event that is paired by results has beside ratings: a table by place, and a bracket."""
+"""Tables of tournaments that are paired by results, in addition to ratings: by place, and a bracket."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.results.place_table import PlaceRow
-    from arena.schedules.bracket import Bracket
+    from arena.schedules.bracket_state import Bracket
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
 
 def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
-    """Return the tables by place as results have made them so far; None of other events, and before it began.
+    """Return the tables by place from the results so far; None for other types, and before it began.
 
     Raises:
-        ConfigError: the stored configuration cannot be read.
+        ConfigError: the stored configuration cannot be parsed.
     """
     if record.type not in {"swiss", "knockout"} or not record.has_begun:
         return None
-    # A viewer of any other event holds no schedules.
+    # Imported here: viewers of other tournaments need no schedules.
     from arena.coordinator.config import parse_toml
     from arena.coordinator.kinds import knockout_of, swiss_of
     from arena.coordinator.plan_view import EventView
@@ -44,29 +44,29 @@ def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
     found = [
         BracketPlace(place, label) for place, label in zip(bracket.places(len(labels)), labels, strict=True)
     ]
-    # Who is still in stands on top.
+    # Bots that are still in have no place yet and come first.
     places = sorted(found, key=lambda row: row.place or 0)
     return EventTables([], places, bracket_rows(bracket, labels), _stage_text(bracket, labels))
 
 
 def _stage_text(bracket: Bracket, labels: Sequence[str]) -> str:
-    """Return which encounters a knockout waits for, or who has won it."""
+    """Return the encounters that a knockout waits for, or its winner."""
     stage = bracket.stage
     if not stage:
         last = bracket.decisive
         winner = None if last is None else last.winner
         return "nobody wins the knockout" if winner is None else f"{labels[winner]} wins the knockout"
     names = " and ".join(dict.fromkeys(tie.shape.round_name for tie in stage))
-    # A bye is no encounter.
+    # A bye is not an encounter.
     played = [tie for tie in stage if tie.why != "bye"]
     num_decided = sum(tie.state == "decided" for tie in played)
     return f"{names}: {num_decided} of {len(played)} encounters decided" if len(played) > 1 else names
 
 
 def place_rows_of(store: Store, record: TournamentRecord) -> list[PlaceRow]:
-    """Return the table by place of any event; of a Swiss tournament with its rounds and byes.
+    """Return the table by place of any tournament; for a Swiss tournament with its rounds and byes.
 
-    Of other events all rated matches of two bots are one encounter.
+    In other tournaments all rated matches of two bots are one encounter.
     """
     from arena.results.place_table import place_table
 

@@ -1,4 +1,4 @@
-"""What a running tournament tells whoever shows it."""
+"""The events of a running tournament that are reported to its displays."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ class MatchStarted(msgspec.Struct, frozen=True, tag=True):
 
     number: int
     total: int | None
-    """Matches that are to be played in all; None where nobody can know yet."""
+    """Number of matches of the whole tournament; None while it cannot be known."""
     first: str
     """Label of the bot that moves first."""
     second: str
 
 
 class MatchFinished(msgspec.Struct, frozen=True, tag=True):
-    """A match is over, and its record is stored."""
+    """A match has ended, and its record is stored."""
 
     record: MatchRecord
     first: str
     second: str
     num_done: int
-    """Matches of the tournament that need no more play."""
+    """Number of matches of the tournament that need no more play."""
     total: int | None
     """As in `MatchStarted`."""
 
 
 class Notice(msgspec.Struct, frozen=True, tag=True):
-    """Something the host should know, in words."""
+    """Information for the operator, as text."""
 
     text: str
     is_warning: bool = True
@@ -39,19 +39,19 @@ class Notice(msgspec.Struct, frozen=True, tag=True):
 
 
 class DecisionFell(msgspec.Struct, frozen=True, tag=True):
-    """The event has decided what it is held for; it may go on after that."""
+    """The tournament has made its decision; it may go on after that."""
 
     decision: str
-    """As it was stored."""
+    """The decision as stored."""
 
 
 class Ended(msgspec.Struct, frozen=True, tag=True):
-    """The run is over; the tournament is finished, or can be resumed."""
+    """The run has ended; the tournament is finished, or can be resumed."""
 
     state: str
     """finished or stopped."""
     reason: str
-    """Why it stopped, in words; empty when it is finished."""
+    """Why it stopped, as text; empty if it is finished."""
     num_done: int
     total: int | None
     """As in `MatchStarted`."""

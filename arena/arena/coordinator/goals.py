@@ -1,4 +1,4 @@
-"""How far an event is on the way to what it is held for, in one line: the same for every viewer and run."""
+"""The progress of a tournament towards its goal in one line, the same for every viewer and run."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def goal_line(
     tables: Sequence[Table] | None = None,
     event: EventTables | None = None,
 ) -> str:
-    """Return how far an event is: the LLR of a test, the round of a Swiss, the widest error of a ladder.
+    """Return the progress: the LLR of a test, the round of a Swiss tournament, the widest error of a ladder.
 
-    It is empty for events that are played to the end of their plan and nothing else.
+    It is empty for tournaments without a goal besides playing their whole plan.
 
     Args:
-        store: where the event is.
-        record: the event as it is now.
-        tables: its standings, if they were computed before.
-        event: its tables by place, if they were computed before.
+        store: contains the tournament.
+        record: its present record.
+        tables: its standings, if they are known already.
+        event: its tables by place, if they are known already.
 
     Raises:
-        ArenaError: the stored configuration or decision cannot be read.
+        ArenaError: the stored configuration or decision cannot be parsed.
     """
     if record.state in {"preparing", "refused"}:
         return ""
     if is_test(record):
-        # It loads NumPy, which no other tournament needs before the first paint.
+        # Imported here, because it imports NumPy, which would delay the first screen of other tournaments.
         from arena.results.sequential import SprtBook
 
         return SprtBook(store, record).report().line()
     if record.type == "ladder":
-        # Likewise.
+        # Imported here for the same reason.
         from arena.coordinator.joining import ladder_status
 
         return ladder_status(store, record, tables).goal_line()

@@ -1,19 +1,19 @@
-"""Holds a stored event: takes its lease, starts workers, runs it, and leaves nothing behind."""
+"""Runs a stored tournament: claims its lease, starts workers, plays, and cleans up."""
 
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from arena.coordinator.event_publisher import EventPublisher
 from arena.coordinator.events import Notice
-from arena.coordinator.herald import Herald
 from arena.coordinator.lease import Lease
-from arena.coordinator.ledger import Ledger
 from arena.coordinator.machines import open_pool
 from arena.coordinator.orders import Orders
 from arena.coordinator.planner import Planner
 from arena.coordinator.rescue import rescuing
-from arena.coordinator.run import Rules, Run
+from arena.coordinator.result_recorder import ResultRecorder
+from arena.coordinator.run import Run, StopRules
 from arena.coordinator.stop import StopSignals
 from arena.executor.workspace import workspace
 from arena_db.owner import current_owner
@@ -41,25 +41,25 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
     goal_reached: Callable[[], bool] | None = None,
     take_over: bool = False,
 ) -> Ended:
-    """Play what is left of a stored tournament.
+    """Play the rest of a stored tournament.
 
     Args:
-        store: where its plan lies and its results go.
+        store: contains its plan and receives its results.
         tournament: its record.
-        plan: what `make_plan` or `restore_plan` gave.
-        num_workers: matches at once.
-        tell: hears every event.
-        say: tells people what their signals do.
-        goal: says how far it is on the way to what it is held for.
-        goal_reached: whether the ratings are good enough to stop.
-        take_over: whether a process that holds it and has been silent for 30 s is replaced, though it lives.
+        plan: result of `make_plan` or `restore_plan`.
+        num_workers: number of concurrent matches.
+        tell: called with every event.
+        say: called with a text about what signals do.
+        goal: returns the progress towards its goal.
+        goal_reached: returns whether the ratings are precise enough to stop.
+        take_over: whether to replace a living holder that has been silent for 30 s.
 
     Raises:
-        ConfigError: another process runs it, or its openings are no longer those it began with.
-        LeaseLostError: another process has taken it over; what was told of is stored.
-        MovedError: its store was removed, moved or replaced; names the file that its results are in now.
-        ArenaError: worker processes do not start, or the schedule plans what cannot be played.
-        DatabaseError: the store cannot be written; what was told of is stored.
+        ConfigError: another process runs it, or its openings have changed since it began.
+        LeaseLostError: another process has taken it over; all reported results are stored.
+        MovedError: its store was removed, moved or replaced; the text names the file that has its results.
+        ArenaError: worker processes do not start, or the schedule plans invalid matches.
+        DatabaseError: the store cannot be written; all reported results are stored.
     """
     with (
         workspace() as folder,
@@ -68,28 +68,28 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         StopSignals() as signals,
     ):
         store = lease.store
-        # Only the holder of the lease knows what is left.
+        # Read again, because only the holder of the lease sees the final number of remaining matches.
         tournament = store.tournament(tournament.id) or tournament
         if tournament.num_total is not None:
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
         planner = Planner(store, tournament, plan, num_workers=num_workers)
         orders = Orders(store, tournament, lease, signals, say=say, max_time=plan.config.max_time)
-        rules = Rules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
+        rules = StopRules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
         with closing(open_pool(plan, num_workers, folder)) as pool:
             return play_out(store, tournament, RunParts(planner, pool, orders, rules), tell=tell, goal=goal)
 
 
 class RunParts(NamedTuple):
-    """What a run is made of."""
+    """The parts of a run."""
 
     source: JobSource
-    """Of its matches."""
+    """Supplies its matches."""
     pool: Pool
-    """Where they are played."""
+    """Plays them."""
     orders: Orders
-    """What stops it."""
-    rules: Rules = Rules()
-    """What in its results ends it early."""
+    """Requests its end."""
+    rules: StopRules = StopRules()
+    """Which results end it early."""
 
 
 def play_out(
@@ -100,45 +100,45 @@ def play_out(
     tell: Callable[[Event], None],
     goal: Callable[[], str] | None = None,
 ) -> Ended:
-    """Play the matches of a source to the end or to a stop, store them and let viewers see them.
+    """Play the matches of a source until it is finished or stopped; store and publish them.
 
     Args:
-        store: as the holder of the lease writes it.
-        tournament: as it stands in the store.
+        store: holds the lease of the tournament.
+        tournament: its stored record.
         parts: the parts of the run; its pool stays open.
-        tell: hears every event.
+        tell: called with every event.
         goal: as for `hold`.
 
     Raises:
-        LeaseLostError: another process has taken it over; what was told of is stored.
+        LeaseLostError: another process has taken it over; all reported results are stored.
         MovedError: the store was removed, moved or replaced.
-        ArenaError: worker processes do not start, or the source plans what cannot be played.
-        DatabaseError: the store cannot be written; what was told of is stored.
+        ArenaError: worker processes do not start, or the source plans invalid matches.
+        DatabaseError: the store cannot be written; all reported results are stored.
     """
 
     def warn(text: str) -> None:
         tell(Notice(text))
 
     source, pool, orders, rules = parts
-    herald = Herald(store, tournament, num_workers=pool.num_workers, warn=warn, goal=goal)
+    publisher = EventPublisher(store, tournament, num_workers=pool.num_workers, warn=warn, goal=goal)
 
     def tell_all(event: Event) -> None:
-        herald.tell(event)
+        publisher.tell(event)
         tell(event)
 
-    ledger = Ledger(store, tournament, tell_all)
-    with _telling_how_it_ends(pool, herald):
-        return Run(source, pool, ledger, orders, rules, herald=herald).run()
+    recorder = ResultRecorder(store, tournament, tell_all)
+    with _telling_how_it_ends(pool, publisher):
+        return Run(source, pool, recorder, orders, rules, publisher=publisher).run()
 
 
 @contextmanager
-def _telling_how_it_ends(pool: Pool, herald: Herald) -> Generator[None]:
-    """Write the last events at the end of a `with` block; where it fails, end what is being played."""
+def _telling_how_it_ends(pool: Pool, publisher: EventPublisher) -> Generator[None]:
+    """Publish the last events at the end of a `with` block; after an error, abort the running matches."""
     try:
         yield
     except BaseException:
         pool.abort()
-        herald.change("ended", "the run failed")
+        publisher.change("ended", "the run failed")
         raise
     finally:
-        herald.tick(at_once=True)
+        publisher.tick(at_once=True)

@@ -1,4 +1,4 @@
-"""The process that holds a tournament: who it is, when it was last heard of, and the way to replace it."""
+"""Texts about the process that holds a tournament: which it is, when it last wrote, how to replace it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def heard_of(lease: LeaseRecord) -> str:
-    """Return who holds a lease, and its last sign: `pid 4711 on lab3, silent for 12 min`."""
+    """Return the holder of a lease and its last sign: `pid 4711 on lab3, silent for 12 min`."""
     silence = duration_text(lease.silent_s)
     return f"{lease.owner.called}, {f'silent for {silence}' if lease.is_silent else f'heard {silence} ago'}"
 
 
 def held_by(record: TournamentRecord, lease: LeaseRecord) -> str:
-    """Return who keeps others from a tournament, and the command that changes it.
+    """Return which process holds a tournament, and the command that changes that.
 
     Examples:
         `cup is held by pid 4711 on lab3, silent for 12 min; arena resume cup --take-over goes on without it`
@@ -34,10 +34,10 @@ def held_by(record: TournamentRecord, lease: LeaseRecord) -> str:
 
 
 def check_free(store: Store, record: TournamentRecord, *, take_over: bool) -> None:
-    """Return if this process could claim a tournament now.
+    """Check that this process could claim a tournament now.
 
     Raises:
-        ConfigError: another process has it; says which, and what can be done.
+        ConfigError: another process holds it; the text says which, and what to do.
     """
     lease = store.lease(record.id)
     if lease is None or not lease.is_alive or (take_over and lease.is_silent):
@@ -49,6 +49,6 @@ def check_free(store: Store, record: TournamentRecord, *, take_over: bool) -> No
 
 
 def nobody_runs(record: TournamentRecord) -> str:
-    """Return that a tournament has no process, and the command that gives it one."""
+    """Return a text that says that a tournament is not being run, and the command that runs it."""
     again = "play --attach" if record.type == "play" else "resume"
-    return f"nobody runs {record.name}; arena {again} {record.name} goes on with it"
+    return f"{record.name} is not being run; arena {again} {record.name} continues it"

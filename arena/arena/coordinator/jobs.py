@@ -1,4 +1,4 @@
-"""From planned matches to the jobs of workers."""
+"""Turns planned matches into jobs for workers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from arena_db.records import PlannedMatch, TournamentRecord
 
 MAX_LOGGED = 50
-"""Planned matches up to which the prints of bots are kept of every match, unless it is said otherwise."""
+"""Number of planned matches up to which the output of bots is kept for every match by default."""
 
 
 class JobSettings(TypedDict, total=False):
-    """What the matches of an event have in common; see `Job`, which has a default for what is left out."""
+    """The common settings of a tournament's matches; see `Job`, which has defaults for omitted ones."""
 
     limit: Required[TimeControl]
     init_s: Required[float]
@@ -41,7 +41,7 @@ class JobSettings(TypedDict, total=False):
 
 
 def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[PlannedMatch]) -> list[Job]:
-    """Turn planned matches into jobs for workers; all that is known of the whole plan is in `tournament`."""
+    """Return the jobs of planned matches; facts about the whole plan come from `tournament`."""
     config = plan.config
     is_short = tournament.num_total is not None and tournament.num_total <= MAX_LOGGED
     settings = JobSettings(
@@ -73,14 +73,14 @@ def make_job(
     rated: bool,
     **settings: Unpack[JobSettings],
 ) -> Job:
-    """Turn a planned match into a job; its seeds follow from the event and its place in the plan alone.
+    """Return the job of a planned match; its seeds depend only on the tournament and its place in the plan.
 
     Args:
-        tournament: the event.
+        tournament: the tournament.
         match: the planned match.
-        bots: by seat.
+        bots: competitors by seat.
         rated: whether it counts for ratings.
-        **settings: the same for all matches of the event.
+        **settings: the common settings of all its matches.
     """
     return Job(
         tournament=tournament.id,

@@ -1,4 +1,4 @@
-"""Bots that join an event, leave it or are disqualified; a run of it hears of that from the store."""
+"""Bots that join a tournament, leave it or are disqualified; a run of it notices that through the store."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
 
 
 _FIXED: Final = frozenset({"round-robin", "gauntlet"})
-"""Types of events whose plan follows from who takes part."""
+"""Types whose plan depends only on the entrants."""
 _BY_PLACE: Final = 1
-"""The version of plans whose encounters are numbered by their place in a round, not by seats."""
+"""The version of plans that number encounters by their place in a round, not by seats."""
 
 
 class LadderStatus(NamedTuple):
-    """Where a ladder stands."""
+    """The state of a ladder."""
 
     name: str
     state: str
-    """running, paused, stopped, finished, or left where its coordinator is gone."""
+    """running, paused, stopped, finished, or left if its coordinator is gone."""
     playing: tuple[str, ...]
     """Labels of the bots that are paired."""
     newcomers: tuple[str, ...]
-    """Labels of those among them that joined and are not settled yet: they play first."""
+    """Labels of those among them that joined and whose rating is not settled yet: they play first."""
     left: tuple[str, ...]
-    """Labels of those that are not any more."""
+    """Labels of the bots that no longer take part."""
     num_matches: int
-    """Matches with a result."""
+    """Number of matches with a result."""
     widest: float
-    """Widest error of a bot that plays, Elo; infinite where one has no matches."""
+    """Largest rating error of a playing bot, Elo; infinite if one has no matches."""
     goal: float | None
-    """What it is to come down to; None plays without an end."""
+    """Goal for the largest error, Elo; None for a ladder without an end."""
 
     def __str__(self) -> str:
-        """Say it in a line or two."""
-        state = "stopped, as its coordinator is gone" if self.state == "left" else self.state
+        """Return a summary in two lines."""
+        state = "stopped, because its coordinator is gone" if self.state == "left" else self.state
         left = f"; left: {', '.join(self.left)}" if self.left else ""
         new = f"; new: {', '.join(self.newcomers)}" if self.newcomers else ""
         return (
@@ -66,7 +66,7 @@ class LadderStatus(NamedTuple):
         )
 
     def goal_line(self) -> str:
-        """Return how far it is: `12 play, 1 new, 2 left; widest error 84 Elo, goal 60 Elo`."""
+        """Return the progress: `12 play, 1 new, 2 left; widest error 84 Elo, goal 60 Elo`."""
         counts = ((len(self.newcomers), "new"), (len(self.left), "left"))
         parts = [f"{len(self.playing)} play", *(f"{num} {what}" for num, what in counts if num)]
         return f"{', '.join(parts)}; {self._aim()}"
@@ -79,12 +79,12 @@ class LadderStatus(NamedTuple):
 def ladder_status(
     store: Store, ladder: TournamentRecord, tables: Sequence[Table] | None = None
 ) -> LadderStatus:
-    """Return where a ladder stands by all matches that are stored now.
+    """Return the state of a ladder, computed from all matches stored now.
 
     Args:
-        store: where it is.
+        store: contains the ladder.
         ladder: its record.
-        tables: its standings, if they were computed before.
+        tables: its standings, if they are known already.
 
     Raises:
         ArenaError: no ratings fit its results.
@@ -113,43 +113,41 @@ def ladder_status(
 
 
 def find_ladder(store: Store, name: str) -> TournamentRecord:
-    """Return the ladder of this name.
+    """Return the ladder with this name.
 
     Raises:
         NotFoundError: there is no such tournament.
-        ConfigError: it is no ladder.
+        ConfigError: it is not a ladder.
     """
     record = find_tournament(store, name, unfinished=False)
     if record.type != "ladder":
-        raise ConfigError(
-            f"{record.name} is a {record.type} and no ladder; arena entrants changes who takes part in it"
-        )
+        raise ConfigError(f"{record.name} is a {record.type}, not a ladder; arena entrants changes its bots")
     return record
 
 
 def find_open_ladder(store: Store, name: str) -> TournamentRecord:
-    """Return the ladder of this name, which bots may join or leave.
+    """Return the ladder with this name if bots may join or leave it.
 
     Raises:
         NotFoundError: there is no such tournament.
-        ConfigError: it is no ladder, has not begun, or came from another store by a merge.
+        ConfigError: it is not a ladder, has not begun, or came from another store by a merge.
     """
     record = find_ladder(store, name)
     refuse_copy(store, record)
     if not record.has_begun:
         raise ConfigError(
-            f"{name} is {record.state} and has not begun; arena ladder run {name} BOT BOT begins it"
+            f"{name} is {record.state} and has not begun; arena ladder run {name} BOT BOT starts it"
         )
     return record
 
 
 def find_open_event(store: Store, name: str) -> TournamentRecord:
-    """Return the event of this name, whose bots may be changed.
+    """Return the tournament with this name if its bots may be changed.
 
     Raises:
         NotFoundError: there is no such tournament.
-        ConfigError: it was played by a person, is a sequential test, has not begun, or came from another
-            store by a merge.
+        ConfigError: a person played in it, it is a sequential test, has not begun, or came from another store
+            by a merge.
     """
     record = find_tournament(store, name, unfinished=False)
     refuse_change(store, record)
@@ -157,18 +155,18 @@ def find_open_event(store: Store, name: str) -> TournamentRecord:
 
 
 def plan_join(store: Store, event: TournamentRecord, text: str) -> Plan:
-    """Return a bot that is to join an event, as a plan of it alone; its content is kept from here on.
+    """Return a plan of the one bot that is to join a tournament; its content is kept from now on.
 
     Args:
-        store: where the event is.
+        store: contains the tournament.
         event: its record.
         text: the spec of the bot.
 
     Raises:
-        ConfigError: nobody joins this event, the bot takes part already or may not come back, or another bot
-            has its name there.
+        ConfigError: no bot can join this tournament, the bot takes part already or may not rejoin, or another
+            bot has its name there.
         PluginError: there is no such bot.
-        ArenaError: the tier or the limits that the event requires are not available.
+        ArenaError: the tier or the limits that the tournament requires are not available.
     """
     _refuse_closed(event)
     config = parse_toml(event.config, f"the stored configuration of {event.name}")
@@ -186,8 +184,8 @@ def join(store: Store, event: TournamentRecord, plan: Plan, *, reason: str) -> E
         StoreError: it was entered meanwhile.
     """
     (bot,) = plan.competitors
-    # A ladder pairs a bot that is back anew; of a fixed plan it plays what it missed, and of a Swiss
-    # tournament only what comes, as its opponents have the points of the rest.
+    # In a ladder a returning bot is paired anew. In a fixed plan it plays what it missed. In a Swiss
+    # tournament it plays only future rounds, because its opponents got points for the missed ones.
     rest: Rest = "again" if event.type in _FIXED else "never" if event.type == "swiss" else "as planned"
     entered = store.join(event.id, entrant_of(bot), reason=reason, who=author(), rest=rest)
     tell_entrant(store, event.id, entered.label, "join", reason)
@@ -195,15 +193,15 @@ def join(store: Store, event: TournamentRecord, plan: Plan, *, reason: str) -> E
 
 
 def leave(store: Store, event: TournamentRecord, name: str, *, reason: str) -> list[Entrant]:
-    """Withdraw the bots of a name from an event, and return them; they keep their matches.
+    """Withdraw the bots with a name from a tournament, and return them; they keep their matches.
 
     Raises:
-        NotFoundError: no bot of the event is called so.
-        ConfigError: those that are have left before.
+        NotFoundError: no bot of the tournament has this name.
+        ConfigError: those with the name have left already.
     """
     found = [entrant for entrant in find_entrants(store, event, name) if entrant.state == "playing"]
     if not found:
-        raise ConfigError(f"{name} has left {event.name} before")
+        raise ConfigError(f"{name} has already left {event.name}")
     for entrant in found:
         store.leave(event.id, entrant.seat, reason=reason, who=author())
         tell_entrant(store, event.id, entrant.label, "leave", reason)
@@ -212,17 +210,17 @@ def leave(store: Store, event: TournamentRecord, name: str, *, reason: str) -> l
 
 
 def disqualify(store: Store, event: TournamentRecord, name: str, *, reason: str) -> list[tuple[Entrant, int]]:
-    """Disqualify the bots of a name; return each with the number of its matches that became void.
+    """Disqualify the bots with a name; return each with the number of its matches that became void.
 
     Raises:
-        NotFoundError: no bot of the event is called so.
-        ConfigError: those that are were disqualified before, or there is no reason.
+        NotFoundError: no bot of the tournament has this name.
+        ConfigError: those with the name were disqualified already, or there is no reason.
     """
     if not reason.strip():
-        raise ConfigError("--reason is empty; say why, for everybody who looks at it later")
+        raise ConfigError("--reason is empty; give a reason, which is shown to everybody")
     found = [entrant for entrant in find_entrants(store, event, name) if entrant.state != "out"]
     if not found:
-        raise ConfigError(f"{name} was disqualified from {event.name} before")
+        raise ConfigError(f"{name} was already disqualified from {event.name}")
     done: list[tuple[Entrant, int]] = []
     for entrant in found:
         num = store.disqualify(event.id, entrant.seat, reason=reason, who=author())
@@ -233,26 +231,26 @@ def disqualify(store: Store, event: TournamentRecord, name: str, *, reason: str)
 
 
 def _ended(store: Store, event: TournamentRecord) -> None:
-    """Bring the ratings of an event up to date, unless a run does that."""
+    """Update the ratings of a tournament, unless a run of it does."""
     rate_after_change(store, event.id)
     keep_replays(store, event.id)
 
 
 def _refuse_closed(event: TournamentRecord) -> None:
-    """Refuse a bot for an event that nobody joins.
+    """Refuse a bot for a tournament that no bot can join.
 
     Raises:
-        ConfigError: says which events bots join.
+        ConfigError: the text names the types that bots can join.
     """
     others = "bots join a ladder, a round robin, a gauntlet or a Swiss tournament"
     if event.type == "knockout":
-        raise ConfigError(f"{event.name} is a knockout, which nobody joins after the draw; {others}")
+        raise ConfigError(f"{event.name} is a knockout, which no bot can join after the draw; {others}")
     if event.type == "match":
-        raise ConfigError(f"{event.name} is a match of two bots, which no third one joins; {others}")
+        raise ConfigError(f"{event.name} is a match of two bots, which no third bot can join; {others}")
     if event.type in _FIXED and event.plan_version == _BY_PLACE:
         raise ConfigError(
-            f"the plan of {event.name} was made by an older version of arena, which no bot can be added to; "
-            "hold a new tournament"
+            f"the plan of {event.name} was made by an older version of arena, so no bot can be added; "
+            "start a new tournament"
         )
 
 
@@ -272,10 +270,10 @@ def _refuse_known(store: Store, ladder: TournamentRecord, bot: Competitor, text:
 
 
 def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> None:
-    """Refuse a bot that takes part already, or may not come back.
+    """Refuse a bot that takes part already, or may not rejoin.
 
     Raises:
-        ConfigError: says why.
+        ConfigError: the text says why.
     """
     if known.state == "playing":
         raise ConfigError(f"{known.label} takes part in {event.name} already")
@@ -288,7 +286,7 @@ def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> Non
     if event.type in _FIXED and lease is not None and lease.is_alive:
         raise ConfigError(
             f"{known.label} has left {event.name}, which is being run; arena stop {event.name}, then it can "
-            "come back"
+            "rejoin"
         )
 
 

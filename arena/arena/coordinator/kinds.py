@@ -1,4 +1,4 @@
-"""Which schedule plans an event: one entry for each kind."""
+"""The schedules of tournaments: one entry per type."""
 
 from __future__ import annotations
 
@@ -25,51 +25,51 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 NEWEST_PLAN: Final[PlanVersion] = 2
-"""How plans of new events are built."""
+"""Version of the plans of new tournaments."""
 _VERSIONS: Final[Mapping[int, PlanVersion]] = {1: 1, 2: 2}
 _FIRST: Final = 256
-"""Matches of a new plan that are stored with it; fewer where the schedule depends on results."""
+"""Number of matches of a new plan that are stored with it; fewer if the schedule depends on results."""
 _FIRST_ADAPTIVE: Final = 16
 NO_OPENINGS: Final[Sequence[tuple[int, ...]]] = ((),)
 """The initial state alone."""
 _LADDER_OPENINGS: Final = 500
-"""Pairs of two bots after which an opening comes again."""
+"""Number of pairs of two bots after which an opening is repeated."""
 _BEFOREHAND: Final = 1000
-"""Matches of a plan that are computed at once when nothing of it is played."""
+"""Number of matches computed at once for a plan without any results."""
 
 
 class Decides(NamedTuple):
-    """What an event is held for, where it goes on after that is known."""
+    """What a tournament decides, if it goes on after the decision."""
 
     encounter: int
-    """Whose matches decide it; those that have not begun by then are not needed."""
+    """Encounter whose matches decide it; those that have not begun by then are dropped."""
     num_more: int
-    """Matches that are played after the decision."""
+    """Number of matches that are played after the decision."""
 
 
 class PlanSource(NamedTuple):
-    """Where the matches of an event come from."""
+    """The source of a tournament's matches."""
 
     schedule: Schedule
     fixed: FixedPlan | None = None
-    """The plan its matches are taken from, one after the other, where that is known beforehand."""
+    """The plan from which its matches are taken in order, if it is known beforehand."""
     is_adaptive: bool = False
-    """Whether it depends on results what is planned, and how much of it; then little is planned at a time."""
+    """Whether planning depends on results; then few matches are planned at a time."""
     is_open: bool = False
-    """Whether bots join and leave while it is played; then it pairs by ratings, and waits for them."""
+    """Whether bots join and leave while it is played; then it pairs by ratings, and waits for bots."""
     plays_pairs: bool = True
     """Whether both matches of a MatchPair are planned together."""
     warnings: tuple[str, ...] = ()
-    """What the user should know of the plan."""
+    """Warnings about the plan for the user."""
     decides: Decides | None = None
 
     def is_last(self, batch: PlannedBatch) -> bool:
-        """Return whether a plan is complete with a batch, whatever is played; else the schedule says so."""
+        """Return whether a batch completes the plan regardless of results; otherwise the schedule decides."""
         return not self.is_adaptive and batch.matches[-1].number == batch.total
 
 
 class EventFacts(NamedTuple):
-    """What the schedule of an event follows from."""
+    """The inputs of a tournament's schedule."""
 
     config: TournamentConfig
     game: Game
@@ -78,17 +78,17 @@ class EventFacts(NamedTuple):
 
 
 def schedule_of(config: TournamentConfig, game: Game, num_bots: int, version: int) -> PlanSource:
-    """Return the schedule of an event; the same one for the same arguments.
+    """Return the schedule of a tournament, a pure function of the arguments.
 
     Args:
-        config: of the event, with its seed.
+        config: its configuration, with the seed.
         game: its game.
-        num_bots: how many bots are entered.
-        version: of its plan, as it was stored.
+        num_bots: number of entered bots.
+        version: stored version of its plan.
 
     Raises:
-        ConfigError: no event can be made of these, its openings cannot be read, or a newer version of the
-            arena planned it.
+        ConfigError: the arguments are not valid, its openings cannot be read, or a newer version of the arena
+            planned it.
     """
     known = _VERSIONS.get(version)
     if known is None:
@@ -100,9 +100,9 @@ def schedule_of(config: TournamentConfig, game: Game, num_bots: int, version: in
 
 
 def planned_beforehand(source: PlanSource, num_bots: int) -> Iterator[PlannedMatch]:
-    """Yield the matches that are planned without any result, in the order of the plan.
+    """Yield the matches that are planned without any result, in plan order.
 
-    All matches of a fixed plan are; it is computed piece by piece.
+    For a fixed plan these are all matches; it is computed lazily.
     """
     if source.fixed is not None:
         yield from source.fixed.matches()
@@ -115,11 +115,11 @@ def planned_beforehand(source: PlanSource, num_bots: int) -> Iterator[PlannedMat
 
 
 def first_batch(source: PlanSource, labels: Sequence[str]) -> NewBatch | OpenPlan:
-    """Return the first batch of a new event; no matches where the schedule waits for something.
+    """Return the first batch of a new tournament; an open plan if the schedule waits for something.
 
     Args:
         source: its schedule.
-        labels: of its bots, by seat.
+        labels: labels of its bots, by seat.
     """
     seats = tuple(Participant(label) for label in labels)
     found = source.schedule.next(
@@ -159,7 +159,7 @@ def _match(event: EventFacts) -> PlanSource:
     config = event.config
     if config.sprt is None:
         return _fixed("match", event)
-    # It loads NumPy, which the first matches of other events need not wait for.
+    # Imported here, because it imports NumPy, which would delay the first match of other tournaments.
     from arena.coordinator.sprt_plan import sprt_schedule
 
     schedule = sprt_schedule(config, event.game)
@@ -175,7 +175,7 @@ def _swiss(event: EventFacts) -> PlanSource:
 
 def _knockout(event: EventFacts) -> PlanSource:
     config = event.config
-    # With two defeats two bots can meet three times: on the way, in the final and in the second final.
+    # With two defeats two bots can meet three times: before the final, in the final and in the second final.
     num_meetings = 3 if config.double else 1
     openings = _openings(event, (config.encounter_pairs + config.tie_pairs) * num_meetings)
     schedule = knockout_of(config, event.num_bots, openings.openings)
@@ -183,7 +183,7 @@ def _knockout(event: EventFacts) -> PlanSource:
 
 
 def swiss_of(config: TournamentConfig, openings: Sequence[tuple[int, ...]] = NO_OPENINGS) -> SwissSchedule:
-    """Return the schedule of a Swiss tournament; who only reads its rounds needs no openings."""
+    """Return the schedule of a Swiss tournament; reading its rounds needs no openings."""
     return SwissSchedule(
         rounds=config.rounds, pairs=config.encounter_pairs, seed=config.srand or 0, openings=openings
     )
@@ -192,7 +192,7 @@ def swiss_of(config: TournamentConfig, openings: Sequence[tuple[int, ...]] = NO_
 def knockout_of(
     config: TournamentConfig, num_bots: int, openings: Sequence[tuple[int, ...]] = NO_OPENINGS
 ) -> KnockoutSchedule:
-    """Return the schedule of a knockout; who only reads its bracket needs no openings."""
+    """Return the schedule of a knockout; reading its bracket needs no openings."""
     return KnockoutSchedule(
         num_bots=num_bots,
         pairs=config.encounter_pairs,
@@ -209,7 +209,7 @@ def _openings(event: EventFacts, num_pairs: int) -> Openings:
 
 
 def _ladder(event: EventFacts) -> PlanSource:
-    # It loads NumPy, which events of other kinds need not wait for.
+    # Imported here, because it imports NumPy, which would delay other types of tournaments.
     from arena.schedules.ladder import LadderSchedule
 
     config = event.config

@@ -1,4 +1,4 @@
-"""The lease of a tournament: held while it is run, so that no other process runs it, too."""
+"""The lease of a tournament: held during a run, so that no other process runs it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _BEAT_S = 10.0
-"""Seconds between two renewals; the lease expires after 60."""
+"""Seconds between two renewals; the lease expires after 60 s, so five renewals may fail."""
 
 
 class Lease:
-    """Holds the lease within a `with` block; a thread renews it, whatever the process is busy with."""
+    """Holds the lease within a `with` block; a thread renews it, however busy the process is."""
 
     def __init__(
         self,
@@ -33,13 +33,13 @@ class Lease:
         take_over: bool = False,
         beat_s: float = _BEAT_S,
     ) -> None:
-        """Prepare it; `with` takes it.
+        """Prepare the lease; `with` claims it.
 
         Args:
-            store: that the tournament is in.
-            tournament: the one that is to be run.
+            store: the store that contains the tournament.
+            tournament: the tournament to run.
             owner: this process.
-            take_over: whether a holder that has been silent for 30 s is replaced, though it lives.
+            take_over: whether to replace a living holder that has been silent for 30 s.
             beat_s: seconds between two renewals.
         """
         self._base = store
@@ -56,7 +56,7 @@ class Lease:
         """Claim the lease.
 
         Raises:
-            ConfigError: another process runs the tournament; says which, and what can be done.
+            ConfigError: another process runs the tournament; the text says which, and what to do.
             LockedError: another process keeps the store locked.
         """
         name = self._tournament.name
@@ -66,9 +66,9 @@ class Lease:
             lease = self._base.lease(self._tournament.id)
             if lease is None or not lease.is_silent:
                 raise
-            # A process that is stopped in the middle of a write keeps SQLite's lock, which nobody can take.
+            # A process suspended in the middle of a write keeps SQLite's lock, which cannot be taken from it.
             raise LockedError(
-                f"{error}; {lease.owner.called}, which holds {name}, may have been stopped in the middle of "
+                f"{error}; {lease.owner.called}, which holds {name}, may have been suspended during "
                 f"a write: end it (kill -9 {lease.owner.pid}), nothing that was stored is lost"
             ) from error
         if self._fenced is None:
@@ -81,25 +81,25 @@ class Lease:
         """Release the lease."""
         self._ended.set()
         self._thread.join()
-        # Where the store cannot be written now, the end of this process frees it as well.
+        # If the store is not writable now, the end of this process releases the lease as well.
         with suppress(DatabaseError):
             self.store.close()
             self.store.release()
 
     @property
     def store(self) -> Store:
-        """The store as the holder writes it: every write fails once another process has taken over."""
+        """The fenced store: every write fails once another process has taken over."""
         if self._fenced is None:
-            raise ValueError("the lease has not been taken yet")
+            raise ValueError("the lease has not been claimed yet")
         return self._fenced
 
     @property
     def is_lost(self) -> bool:
-        """Whether this process must end its run: the tournament is another's, or the store is gone."""
+        """Whether this process must end its run: it has lost the tournament, or the store is gone."""
         return self._trouble is not None
 
     def check(self) -> None:
-        """Return if the run may go on; cheap enough for every look at orders.
+        """Check that the run may go on; cheap enough for every poll of orders.
 
         Raises:
             LeaseLostError: another process has taken over the tournament.
@@ -111,7 +111,7 @@ class Lease:
 
     def _beat(self) -> None:
         while self._trouble is None and not self._ended.wait(self._beat_s):
-            # A store that is locked now may do at the next beat; five may fail before the lease expires.
+            # A store that is locked now may be free at the next beat; five may fail before the lease expires.
             with suppress(DatabaseError):
                 try:
                     self.store.beat()

@@ -1,4 +1,4 @@
-"""Where the matches of an event are played: on this machine, or on worker machines."""
+"""Chooses where the matches of a tournament are played: on this machine, or on worker machines."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from arena.executor.pools import Pool
 
 DASK: Final = "dask:"
-"""How an executor begins that is a scheduler of worker machines."""
+"""Prefix of an executor that is a scheduler of worker machines."""
 _LOCAL: Final = "local:"
 _NEEDED: Final = ("distributed", "cryptography")
 
 
 class Machines(NamedTuple):
-    """Worker machines, or processes of this one that stand for them."""
+    """Worker machines, or local processes that act as such."""
 
     place: SchedulerPlace | None
-    """Where their scheduler is; None for one that this run starts."""
+    """Address of their scheduler; None for a scheduler that this run starts."""
     num_slots: int
-    """Slots that this run starts; 0 where the machines have their own."""
+    """Number of slots that this run starts; 0 if the machines have their own."""
 
 
 def has_machines(config: TournamentConfig) -> bool:
-    """Return whether matches are played by worker machines, whether or not these are this one."""
+    """Return whether matches are played through a scheduler, on other machines or on this one."""
     return config.cluster is not None or config.executor.startswith(DASK)
 
 
@@ -39,19 +39,19 @@ def find_machines(config: TournamentConfig) -> Machines:
     """Return the worker machines that a configuration names; nothing is connected.
 
     Raises:
-        ConfigError: they are not named as they must be, the extra is missing, or the key cannot be used.
+        ConfigError: the option is not valid, the extra is missing, or the key is not usable.
     """
     if config.cluster is not None and config.executor.startswith(DASK):
-        raise ConfigError("--cluster local:N and --executor dask:… name two clusters; leave one of them out")
+        raise ConfigError("--cluster local:N and --executor dask:… name two clusters; omit one of them")
     check_extra()
     if config.cluster is not None:
         num = config.cluster.removeprefix(_LOCAL)
         if not config.cluster.startswith(_LOCAL) or not num.isdigit() or int(num) < 1:
-            raise ConfigError(f"--cluster {config.cluster} cannot be read; write local:N, as local:2")
+            raise ConfigError(f"--cluster {config.cluster} is not valid; write local:N, such as local:2")
         return Machines(None, int(num))
     if config.concurrency:
         raise ConfigError(
-            "--concurrency is for matches on this machine; arena worker --slots N says how many a worker "
+            "--concurrency is for matches on this machine; arena worker --slots N sets how many a worker "
             "machine plays at once"
         )
     from arena.executor.cluster.key_files import find_place
@@ -62,20 +62,20 @@ def find_machines(config: TournamentConfig) -> Machines:
 
 
 def check_extra() -> None:
-    """Return if what worker machines need is installed.
+    """Check that the dependencies of worker machines are installed.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: they are not.
     """
     if any(importlib.util.find_spec(name) is None for name in _NEEDED):
         raise ConfigError("worker machines need an extra of the arena; pip install 'bot-arena[cluster]'")
 
 
 def check_machines(config: TournamentConfig) -> None:
-    """Return if the scheduler of the worker machines answers, where there are some; it waits at most 4 s.
+    """Check that the scheduler of the worker machines answers, if there is one; waits at most 4 s.
 
     Raises:
-        ConfigError: as `find_machines`, or nothing answers.
+        ConfigError: as `find_machines`, or the scheduler does not answer.
     """
     if not has_machines(config):
         return
@@ -91,7 +91,7 @@ def open_pool(plan: Plan, num_workers: int, folder: Path) -> Pool:
 
     Args:
         plan: what is played.
-        num_workers: matches at once, where this machine plays them.
+        num_workers: number of concurrent matches on this machine.
         folder: for temporary files.
 
     Raises:
@@ -114,7 +114,7 @@ def open_pool(plan: Plan, num_workers: int, folder: Path) -> Pool:
 
 
 def is_pinned(plan: Plan) -> bool:
-    """Return whether all machines must be about as quick as each other: where the limit of a bot is time."""
+    """Return whether all machines must be about equally fast: by default if the limit of a bot is a time."""
     if plan.config.speed is not None:
         return plan.config.speed == "pin"
     limits = [bot.limit or plan.limit for bot in plan.competitors]

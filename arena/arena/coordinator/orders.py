@@ -1,4 +1,4 @@
-"""What stops a run: signals, commands from other shells, the clock, the loss of its lease or its store."""
+"""Orders to stop a run: signals, commands from other processes, the clock, loss of its lease or store."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _COMMAND_S = 0.5
-"""Seconds between two looks for commands."""
+"""Seconds between two polls for commands."""
 _AT_BOARD_S = 0.03
-"""The same where a person plays: a click is seen at once."""
+"""Seconds between two polls while a person plays, who should not notice a delay."""
 _ANSWERS: dict[type[Command], str] = {
     StopRun: "no new match begins; running ones end and are stored",
     AbortRun: "running matches end at once; resuming plays them again",
-    PauseRun: "no new match begins until it goes on; running ones end and are stored",
+    PauseRun: "no new match begins until it is resumed; running ones end and are stored",
     ResumeRun: "matches begin again",
 }
-"""The answer to each command that a run takes."""
+"""The answer to each command that a run accepts."""
 
 
-class Order(NamedTuple):
-    """To begin no further match."""
+class StopOrder(NamedTuple):
+    """An order to begin no further match."""
 
     reason: str
-    """Why, in words."""
+    """The reason, as text."""
     now: bool = False
     """Whether running matches end at once."""
 
 
 class CommandTaker(Protocol):
-    """Takes the commands of a person who plays."""
+    """Handles the commands of a person who plays."""
 
     def hear(self, row: CommandRecord) -> str | None:
-        """Obey a command; return the answer, or None where it comes later."""
+        """Execute a command; return the answer, or None if it follows later."""
         ...
 
 
 class Orders:
-    """Gathers what is asked of a run."""
+    """Collects the orders to a run."""
 
     def __init__(  # noqa: PLR0913 - one argument for each who may order, and two for what they need
         self,
@@ -69,19 +69,19 @@ class Orders:
         max_time: float | None = None,
         board: CommandTaker | None = None,
     ) -> None:
-        """Start the clock; what was asked before is out of date.
+        """Start the clock; commands left earlier are answered as outdated.
 
         Args:
-            store: where people leave commands.
-            tournament: the one that is run.
-            lease: of that tournament; once it is lost, or its store, the run must end.
-            signals: what this process was sent.
-            say: told once how to stop at once.
+            store: the store that contains the commands.
+            tournament: the running tournament.
+            lease: its lease; once the lease or the store is lost, the run must end.
+            signals: signals that this process received.
+            say: called once with a text about how to stop at once.
             max_time: seconds after which no new match begins.
-            board: answers all commands where a person plays; None for a run of bots.
+            board: answers all commands while a person plays; None in a run of bots.
         """
         self.is_paused = False
-        """Whether no new match is to begin for now."""
+        """Whether no new match may begin for now."""
         self._store = store
         self._tournament = tournament
         self._lease = lease
@@ -91,36 +91,38 @@ class Orders:
         self._board = board
         self._began = self._next_look = time.monotonic()
         self._has_said = False
+        # A stop left for an earlier run must not end this one.
         for command in store.take_commands(tournament.id):
-            store.answer(command.id, "asked before this run began")
+            store.answer(command.id, "sent before this run began")
 
-    def poll(self) -> Order | None:
-        """Return the strongest order there is, if any; cheap enough for every move.
+    def poll(self) -> StopOrder | None:
+        """Return the strongest pending order, if any; cheap enough for every move.
 
         Raises:
             LeaseLostError: another process has taken over the tournament.
             MovedError: the file of the store was removed, moved or replaced.
         """
-        wishes = {self._signals.wish, *map(kind_of, self._commands())}
-        # Whoever ends the process of a person's match does not wait until the person has moved.
-        if "abort" in wishes or (self._board is not None and self._signals.wish):
-            return Order("running matches were ended", now=True)
-        if "stop" in wishes:
+        # Abort is stronger than stop, and a stop is stronger than the time limit.
+        requests = {self._signals.request, *map(kind_of, self._commands())}
+        # A signal to the process of a person's match must not wait until the person has moved.
+        if "abort" in requests or (self._board is not None and self._signals.request):
+            return StopOrder("running matches were ended", now=True)
+        if "stop" in requests:
             self._explain()
-            return Order("stopped on request")
+            return StopOrder("stopped on request")
         if self._max_time is not None and time.monotonic() - self._began >= self._max_time:
-            return Order(f"--max-time {self._max_time:g} is over")
+            return StopOrder(f"--max-time {self._max_time:g} is over")
         return None
 
     def _commands(self) -> list[Command]:
-        """Return the commands that came since the last look, all of them answered."""
+        """Return the commands that arrived since the last poll, all of them answered."""
         now = time.monotonic()
         if now < self._next_look:
             return []
         self._next_look = now + (_COMMAND_S if self._board is None else _AT_BOARD_S)
         self._lease.check()
         rows: list[CommandRecord] = []
-        # While the store is locked commands wait in it.
+        # While the store is locked, commands wait in it.
         with suppress(LockedError):
             rows = self._store.take_commands(self._tournament.id)
         taken: list[Command] = []
@@ -135,11 +137,11 @@ class Orders:
         return taken
 
     def _obey(self, row: CommandRecord, command: Command | None) -> str:
-        """Obey a command to a run of bots; return the answer."""
+        """Execute a command to a run of bots; return the answer."""
         if isinstance(command, PauseRun | ResumeRun):
             self.is_paused = isinstance(command, PauseRun)
         answer = None if command is None else _ANSWERS.get(type(command))
-        return answer or f"this run takes no {row.kind}"
+        return answer or f"this run does not accept {row.kind}"
 
     def _explain(self) -> None:
         if not self._has_said:

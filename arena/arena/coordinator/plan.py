@@ -1,4 +1,4 @@
-"""From a configuration to a stored tournament and back: who plays, how, and from what plan."""
+"""Makes a stored tournament from a configuration, and restores the plan of a stored one."""
 
 from __future__ import annotations
 
@@ -29,43 +29,43 @@ if TYPE_CHECKING:
 _PAGE = 256
 """Rows of a stored plan that are read at once."""
 _MAX_TOLD = 1_000
-"""Characters that are kept of the spec of a refused bot, and of the cause."""
+"""Maximum number of stored characters of a refused bot's spec, and of the reason."""
 _FEWEST = 2
-"""Bots of a tournament."""
+"""Minimum number of bots in a tournament."""
 
 
 class Plan(NamedTuple):
-    """A tournament that is ready to be stored, or to be played."""
+    """A tournament that is ready to be stored or played."""
 
     config: TournamentConfig
-    """With all that was drawn or found out."""
+    """The configuration, with all random and derived values filled in."""
     game: Game
     competitors: list[Competitor]
     limit: TimeControl
     tier: Tier
     source: PlanSource | None = None
-    """Where its matches come from; None of a stored tournament, whose schedule is made when it is needed."""
+    """The source of its matches; None for a stored tournament, whose schedule is created when needed."""
     openings: tuple[tuple[int, ...], ...] = ()
-    """Opening of the first planned match of each bot, by seat; `()` where it has none yet."""
+    """Opening of the first planned match of each bot, by seat; `()` if it has none yet."""
     notes: tuple[str, ...] = ()
-    """What is worth a line on the screen and no warning."""
+    """Information for the screen that is not a warning."""
     left_out: tuple[LeftOut, ...] = ()
-    """Bots that were to take part and were refused, which `--on-preflight skip` allows."""
+    """Bots that were refused and left out, which `--on-preflight skip` allows."""
 
 
 def make_plan(config: TournamentConfig) -> Plan:
-    """Work out all matches of a tournament; nothing is stored and no bot is started.
+    """Plan the matches of a tournament; nothing is stored and no bot is started.
 
-    The configuration comes back with the seed that was drawn, and with absolute paths.
+    The returned configuration contains the seed that was drawn, and absolute paths.
 
     Raises:
-        ConfigError: it cannot be held as it is written.
+        ConfigError: the configuration is not valid.
         PluginError: its game or one of its bots cannot be found.
         ArenaError: the tier or the limits it requires are not available.
     """
     config.check()
     config = _with_opponent(config)
-    # It may be that of a stored tournament, which refused others.
+    # It may come from a stored tournament, which had its own refused bots.
     config = msgspec.structs.replace(config, refused=(), looks=1)
     if config.srand is None:
         config = msgspec.structs.replace(config, srand=secrets.randbits(63))
@@ -81,7 +81,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     check_limits(config.require_limits, tier)
     if config.log and tier is Tier.T0:
         raise ConfigError(
-            "--log: bots in the arena's own process speak over no wire; leave out --isolation none"
+            "--log: bots in the arena's own process exchange no messages; omit --isolation none"
         )
     return Plan(
         config,
@@ -105,10 +105,10 @@ def _with_opponent(config: TournamentConfig) -> TournamentConfig:
 
 
 def _settled(config: TournamentConfig, game: Game) -> TournamentConfig:
-    """Return the configuration with all that a test follows from written out."""
+    """Return the configuration with the parameters of a sequential test filled in."""
     if config.sprt is None:
         return config
-    # It loads NumPy, which the first matches of other events need not wait for.
+    # Imported here, because it imports NumPy, which would delay the first match of other tournaments.
     from arena.coordinator.sprt_plan import settle
 
     return settle(config, game)
@@ -136,7 +136,7 @@ def leave_out(plan: Plan, refused: Sequence[LeftOut]) -> Plan:
 def _without(
     config: TournamentConfig, competitors: Sequence[Competitor], refused: Sequence[LeftOut]
 ) -> TournamentConfig:
-    """Return a configuration for the bots that are left; those that run the gauntlet stay the first ones.
+    """Return a configuration of the remaining bots; the seeds of a gauntlet stay the first ones.
 
     Raises:
         ConfigError: too few are left.
@@ -145,20 +145,18 @@ def _without(
     if refused and (len(competitors) < _FEWEST or (seeds < 1 and config.type == "gauntlet")):
         what = "bots" if len(competitors) < _FEWEST else "seeds"
         reasons = "; ".join(f"{bot.bot}: {bot.why}" for bot in refused)
-        raise ConfigError(f"too few {what} are left for a tournament, since these are refused: {reasons}")
+        raise ConfigError(f"too few {what} are left for a tournament; these were refused: {reasons}")
     specs = tuple(competitor.spec for competitor in competitors)
     return msgspec.structs.replace(config, bots=specs, seeds=max(seeds, 1))
 
 
 def _check_adjudication(config: TournamentConfig, game: Game) -> None:
     if config.adjudicate == "solver" and not has_solver(game):
-        raise ConfigError(
-            f"--adjudicate solver: there is no exact solver for {game_spec(game)}; leave it off"
-        )
+        raise ConfigError(f"--adjudicate solver: there is no exact solver for {game_spec(game)}; omit it")
 
 
 def tournament_limit(config: TournamentConfig) -> TimeControl:
-    """Give the limit of bots that have none of their own."""
+    """Return the time limit of bots that have no limit of their own."""
     return TimeControl.parse(
         config.tc, config.st, config.nodes, bank=config.bank, margin_ms=config.timemargin
     )
@@ -176,7 +174,7 @@ def _competitors(config: TournamentConfig, left_out: list[LeftOut] | None) -> li
 
 
 def _first_openings(matches: Iterable[PlannedMatch], num_bots: int) -> tuple[tuple[int, ...], ...]:
-    """Return the opening of the first match of each bot, by seat; no match after these is read."""
+    """Return the opening of the first match of each bot, by seat; stops reading once all are found."""
     found: dict[int, tuple[int, ...]] = {}
     for match in matches:
         for seat in (match.first, match.second):
@@ -187,10 +185,10 @@ def _first_openings(matches: Iterable[PlannedMatch], num_bots: int) -> tuple[tup
 
 
 def _anchors(config: TournamentConfig, competitors: Sequence[Competitor]) -> dict[int, float]:
-    """Return the Elo of the bots whose strength is known, by seat.
+    """Return the Elo of the anchors by seat.
 
     Raises:
-        ConfigError: an anchor is none of the bots, or several.
+        ConfigError: an anchor matches none of the bots, or several.
     """
     found: dict[int, float] = {}
     for name, elo in config.anchor_elos():
@@ -207,40 +205,43 @@ def _anchors(config: TournamentConfig, competitors: Sequence[Competitor]) -> dic
 
 
 def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[Competitor]) -> Tier:
-    """Give the tier that bots are run in.
+    """Return the isolation tier in which the bots run.
 
     Args:
         isolation: auto, none or a tier.
-        require_tier: the least one; None for what these bots need.
+        require_tier: the minimum tier; None for the minimum that these bots need.
         competitors: the bots.
 
     Raises:
-        ConfigError: it is not to be had here, or not with these bots.
-        ArenaError: it is not enough.
+        ConfigError: the tier is not available on this machine, or not permitted for these bots.
+        ArenaError: the tier is below the required one.
     """
     default = default_tier()
     tier = Tier({"auto": default.value, "none": "T0"}.get(isolation, isolation))
     apart = [competitor.label for competitor in competitors if competitor.folder]
     if tier is Tier.T0 and apart:
         raise ConfigError(
-            f"{', '.join(apart)} came by arena bots install, and such code runs in no process of the arena: "
-            "leave out --isolation none, or install what you trust with pip"
+            f"bots from `arena bots install` always run sandboxed, so --isolation none is refused: "
+            f"{', '.join(apart)}; omit --isolation none, or install bots that you trust with pip"
         )
     if not grade(tier).is_granted:
-        raise ConfigError(f"--isolation {tier} is not to be had here (arena doctor); auto takes {default}")
+        raise ConfigError(
+            f"tier {tier} is not available on this machine (arena doctor explains why); "
+            f"--isolation auto would use {default}"
+        )
     foreign = [competitor.label for competitor in competitors if competitor.is_foreign]
     required = require_tier or (Tier.T2 if foreign else Tier.T0)
     if tier < required:
         who = "" if require_tier else f" for {', '.join(foreign)}, which did not come with the arena"
         raise ArenaError(
-            f"tier {required} is required{who}, and bots would run in {tier} (arena doctor says what is to "
-            f"be had here); say --require-tier {tier} to accept that"
+            f"tier {required} is required{who}, but bots would run in {tier} (arena doctor shows the "
+            f"available tiers); --require-tier {tier} accepts that"
         )
     return tier
 
 
 def new_tournament(plan: Plan) -> NewTournament:
-    """Return the row of a plan, as it is before anybody is entered."""
+    """Return the row of a plan without any entrants."""
     refused = tuple(
         Refusal(clean_text(bot.bot, _MAX_TOLD), clean_text(bot.why, _MAX_TOLD)) for bot in plan.left_out
     )
@@ -259,14 +260,14 @@ def new_tournament(plan: Plan) -> NewTournament:
 
 
 def store_plan(store: Store, plan: Plan, reserved: TournamentRecord | None = None) -> TournamentRecord:
-    """Write a tournament with the first batch of its plan as one transaction.
+    """Store a tournament with the first batch of its plan in one transaction.
 
-    From here on the store is the only truth about it. The schedule plans the rest when it is needed.
+    From then on the store holds the truth about it. The schedule plans further batches when they are needed.
 
     Args:
-        store: where it goes.
+        store: the store for it.
         plan: the tournament.
-        reserved: its row, where that is stored already; then `store` is that of its lease.
+        reserved: its row, if that is stored already; then `store` holds its lease.
 
     Raises:
         ConfigError: the plan is that of a stored tournament.
@@ -285,26 +286,26 @@ def store_plan(store: Store, plan: Plan, reserved: TournamentRecord | None = Non
 
 
 def entrant_of(competitor: Competitor, seat: int = 0, anchor: float | None = None) -> Entrant:
-    """Return a competitor as the store enters it, in an event of bots as in the play of a person."""
+    """Return the entrant to store for a competitor, in tournaments and in plays."""
     limit = "" if competitor.limit is None else str(competitor.limit)
     return Entrant(seat=seat, label=competitor.label, bot=competitor.record, limit=limit, anchor=anchor)
 
 
 def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
-    """Read back the plan of a stored tournament.
+    """Restore the plan of a stored tournament.
 
     Raises:
-        ConfigError: a bot is no longer the one that was entered, or it was a person.
+        ConfigError: a bot has changed since it was entered, or a person played.
         ArenaError: the tier or the limits it requires are not available.
     """
     if tournament.type == "play":
         raise ConfigError(
-            f"{tournament.name} was played by a person, for whom nobody else can play; "
-            f"arena play --attach {tournament.name} goes on with it"
+            f"{tournament.name} was played by a person, so no bot can continue it; "
+            f"arena play --attach {tournament.name} continues it"
         )
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
     listed = store.entrants(tournament.id)
-    # Who joined later stands in no configuration.
+    # Bots that joined later are not in the configuration.
     texts = (*config.bots, *(entrant.bot.spec for entrant in listed[len(config.bots) :]))
     competitors = [
         restore_competitor(
@@ -343,23 +344,23 @@ def _stored_plan(store: Store, tournament: int) -> Iterator[PlannedMatch]:
 def restore_competitor(
     text: str, was: Entrant, tournament: str, *, margin_ms: int, in_place: bool = False
 ) -> Competitor:
-    """Return a competitor as it was entered, whatever has become of its files since.
+    """Return a competitor with the content it was entered with, even if its files have changed since.
 
     Args:
         text: its spec, with the files it names by absolute paths.
-        was: how it was entered.
+        was: the stored entrant.
         tournament: the name of the tournament it was entered in.
-        margin_ms: the margin of limits that its spec sets.
-        in_place: whether it is to run in this process, from where it is installed; then it must be unchanged.
+        margin_ms: the margin of the time limit set by its spec, in milliseconds.
+        in_place: whether it runs in this process, from where it is installed; then it must be unchanged.
 
     Raises:
-        ConfigError: its content is not kept any more, and its files have changed.
-        PluginError: the same, and its files are gone.
+        ConfigError: its content is no longer kept, and its files have changed.
+        PluginError: its content is no longer kept, and its files are gone.
     """
     competitor = None if in_place else entered(was.bot, was.label)
     if competitor is not None:
         return competitor
-    way_out = "bring the old one back, or hold a new tournament"
+    way_out = "restore the old version, or start a new tournament"
     try:
         (now,) = resolve([text], margin_ms=margin_ms, in_place=in_place)
     except PluginError as error:

@@ -1,4 +1,4 @@
-"""What a schedule sees of a stored event: its plan and its results, read when it asks for them, and once."""
+"""The view of a stored tournament for its schedule: plan and results, read lazily, and only once."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from arena_db.records import PlannedMatch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena.schedules.counts import SeatCounts
     from arena.schedules.protocol import MatchKey
+    from arena.schedules.seat_counts import SeatCounts
     from arena_db.records import Entrant, TournamentRecord
     from arena_db.store import Store
 
 _PAGE: Final = 10_000
 """Rows that are read at once."""
 _JUDGES: Final = frozenset({"void", "unvoid"})
-"""Changes after which a match that was read before may have another result."""
+"""Changes that may alter the result of a match that was read already."""
 _MOVES: Final = frozenset({"join", "leave", "disqualify"})
-"""Changes of who takes part."""
+"""Changes of the entrants."""
 
 
 class StoredPlan(Sequence[PlannedMatch]):
-    """The rows of a plan by number; they are read from the store when the first one is asked for.
+    """The rows of a plan by number, read from the store on first access.
 
-    A schedule that only asks how many there are keeps none of them in memory.
+    A schedule that only asks for their number keeps none of them in memory.
     """
 
     def __init__(self, store: Store, tournament: int, num_planned: int) -> None:
-        """Read nothing yet of a plan of so many matches."""
+        """Prepare a plan of `num_planned` matches; nothing is read yet."""
         self._store = store
         self._tournament = tournament
         self._num = num_planned
         self._rows: list[PlannedMatch] = []
 
     def grow(self, matches: Sequence[PlannedMatch]) -> None:
-        """Add matches that were stored."""
+        """Append matches that were stored."""
         if self._rows and len(self._rows) == self._num:
             self._rows += matches
         self._num += len(matches)
 
     def reach(self, num_planned: int) -> None:
-        """End the plan with this match of the store; what is new is read when it is asked for."""
+        """Set the number of planned matches; new ones are read on access."""
         self._num = num_planned
 
     @override
@@ -80,7 +80,7 @@ class StoredResults(Mapping["MatchKey", float | None]):
     """Points of the lower seat by encounter and number of the match; each match is read once."""
 
     def __init__(self, store: Store, tournament: int) -> None:
-        """See nothing yet."""
+        """Prepare an empty view."""
         self._store = store
         self._tournament = tournament
         self._basis = Basis()
@@ -89,7 +89,7 @@ class StoredResults(Mapping["MatchKey", float | None]):
         self._forfeits: dict[MatchKey, int] = {}
 
     def see(self, basis: Basis, *, anew: bool) -> None:
-        """Show all matches up to a basis; `anew` reads those of before once more."""
+        """Extend the view to all matches up to a basis; `anew` reads earlier ones again."""
         if anew:
             self._num_seen, self._found, self._forfeits = 0, {}, {}
         self._basis = basis
@@ -119,16 +119,16 @@ class StoredResults(Mapping["MatchKey", float | None]):
         return self._found
 
     def forfeits(self) -> dict[MatchKey, int]:
-        """Return the seat that forfeited, for each match that ended so."""
+        """Return the seat that forfeited, for each match that ended by a forfeit."""
         self._read()
         return self._forfeits
 
 
 class StoredForfeits(Mapping["MatchKey", int]):
-    """Seats that forfeited, by encounter and number of the match; nothing is read before it is asked for."""
+    """Seats that forfeited, by encounter and number of the match; read on first access."""
 
     def __init__(self, results: StoredResults) -> None:
-        """Read the forfeits together with these results."""
+        """Use the results that are read together with the forfeits."""
         self._results = results
 
     @override
@@ -145,10 +145,10 @@ class StoredForfeits(Mapping["MatchKey", int]):
 
 
 class EventView:
-    """Makes views of a stored event, each of the results that are stored at the time."""
+    """Creates views of a stored tournament, each with the results stored at the time."""
 
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
-        """Begin with an event as it stands in the store."""
+        """Prepare views of a tournament from its stored record."""
         self._store = store
         self._tournament = tournament.id
         self._results = StoredResults(store, tournament.id)
@@ -157,23 +157,23 @@ class EventView:
         self._num_counted = 0
         self._seats: tuple[Participant, ...] = ()
         self.entrants: Sequence[Entrant] = ()
-        """Who has a seat, as of the last look."""
+        """The entrants as of the last look."""
         self.plan: Final = StoredPlan(store, tournament.id, tournament.num_planned)
         """All matches planned so far."""
 
     def basis(self) -> Basis:
-        """Return how much there is to see now; it costs next to nothing."""
+        """Return the ids of the newest match and change; cheap enough to poll."""
         return Basis(self._store.last_match(self._tournament), self.last_change())
 
     def last_change(self) -> int:
-        """Return the id of the newest change of the event; 0 before the first."""
+        """Return the id of the newest change of the tournament; 0 before the first."""
         return self._store.last_change(self._tournament)
 
     def look(self, basis: Basis, decision: str, *, adds_up: bool = False) -> View:
-        """Return the view of a basis, which no later view may go back behind.
+        """Return the view of a basis; later views must not have an older basis.
 
         Args:
-            basis: what it covers.
+            basis: newest match and change that it includes.
             decision: as in `View`.
             adds_up: whether it has sums by pair of seats, and ratings.
         """
@@ -199,7 +199,7 @@ class EventView:
     def _is_judged(self, basis: Basis) -> bool:
         """Return whether matches that were read may have become void, or count again, since the last look.
 
-        Bots that join or leave change no result, and a long ladder would take a second to be read again.
+        Bots that join or leave change no result, and reading a long ladder again would take a second.
         """
         if self._change is None or basis.change == self._change:
             return False
@@ -207,9 +207,9 @@ class EventView:
         return any(each.kind in _JUDGES for each in news)
 
     def _add_up(self, basis: Basis) -> SeatCounts:
-        """Return the sums up to a basis; a ladder has no end, so no row stays in memory for them."""
-        # It loads NumPy, which events of other kinds need not wait for.
-        from arena.schedules.counts import SeatCounts
+        """Return the sums up to a basis; a ladder has no end, so no row is kept in memory for them."""
+        # Imported here, because it imports NumPy, which would delay other types of tournaments.
+        from arena.schedules.seat_counts import SeatCounts
 
         counts = self._counts = self._counts or SeatCounts()
         while (missing := len(self.plan) - counts.num_planned) > 0:
@@ -227,7 +227,7 @@ class EventView:
         from arena.results.history import rate_now
 
         found = [inf] * len(self.entrants)
-        # While no ratings fit the results, none is close enough.
+        # If no ratings fit the results, no rating is precise enough.
         with suppress(ArenaError):
             point = rate_now(self._store, self._tournament, len(self.entrants))
             for rating in () if point is None else point.ratings:
@@ -238,13 +238,13 @@ class EventView:
 def seats_of(
     store: Store, tournament: int, entrants: Sequence[Entrant], until: int | None = None
 ) -> tuple[Participant, ...]:
-    """Return who has a seat of an event, by seat.
+    """Return the participants of a tournament, by seat.
 
     Args:
-        store: where it is.
+        store: contains it.
         tournament: its id.
-        entrants: who takes part, or did.
-        until: the last change that is known; None for all of them.
+        entrants: its present and former entrants.
+        until: the last change to include; None for all.
     """
     moves = [
         each

@@ -1,4 +1,4 @@
-"""Plans what a run plays next, a window at a time: asks the schedule, stores a batch, hands it out."""
+"""Plans the next matches of a run, one window at a time: asks the schedule, stores a batch, returns jobs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _FEWEST: Final = 128
-"""Matches that wait to be played at least, of a plan that follows from the configuration alone."""
+"""Minimum number of queued matches of a plan that depends on the configuration alone."""
 _FEWEST_ADAPTIVE: Final = 8
-"""The same of a plan that depends on results: what is planned early is planned from few of them."""
+"""Minimum number of queued matches of a plan that depends on results: early planning uses fewer of them."""
 _LOOK_S: Final = 0.05
-"""Seconds from one look for bots that join or leave to the next."""
+"""Seconds between two checks for bots that join or leave."""
 _PAGE: Final = 10_000
 """Rows of a plan that are compared at once."""
 _CHECKED: Final = 256
@@ -40,33 +40,33 @@ _CHECKED: Final = 256
 
 
 class Planner:
-    """Hands out the matches of a stored event as jobs, first those that are planned, then those that follow.
+    """Returns the matches of a stored tournament as jobs: first the planned ones, then newly planned ones.
 
-    Resuming is replaying: what is planned and not played is handed out, and then the schedule is asked with
-    the present view. Nothing else is restored.
+    Resuming works by replaying: planned matches without a result are returned, and then the schedule is asked
+    with the present view. No other state is restored.
     """
 
     def __init__(self, store: Store, tournament: TournamentRecord, plan: Plan, *, num_workers: int) -> None:
-        """Begin with an event as it stands in the store, of which the caller holds the lease.
+        """Prepare to plan a tournament from its stored state; the caller holds its lease.
 
         Args:
-            store: where the plan lies.
+            store: contains the plan.
             tournament: its record.
-            plan: of the event.
-            num_workers: matches at once.
+            plan: the plan of the tournament.
+            num_workers: number of concurrent matches.
         """
         self.total = tournament.num_total
-        """Matches that are to be played in all; None where nobody can know yet."""
+        """Number of matches of the whole tournament; None while it cannot be known."""
         self.is_done = tournament.is_planned
-        """Whether the plan is complete; what is planned may be still to be handed out."""
+        """Whether the plan is complete; planned matches may still have to be returned."""
         self.decision = tournament.decision
-        """What the event has decided; empty before."""
+        """The decision of the tournament; empty before there is one."""
         self.is_open = tournament.type == "ladder"
         """Whether bots join and leave while it is played."""
         self.is_urgent = False
-        """Whether what was planned last goes before all that waits: bots have joined or left."""
+        """Whether the last planned batch goes before all queued matches, because bots have joined or left."""
         self.is_decided = tournament.is_planned and bool(tournament.decision)
-        """Whether what is not being played is not needed any more."""
+        """Whether a decision made all matches unnecessary that are not running."""
         self._store = store
         self._tournament = tournament
         self._plan = plan
@@ -81,36 +81,36 @@ class Planner:
         self._gone: list[int] = []
         self._has_news = False
         self._late: frozenset[int] | None = None
-        """Matches that were being played when bots were last seen to leave, until all of them are stored."""
+        """Matches that were running when bots were last seen to leave, until all of them are stored."""
         self.batch_size = 1
-        """As for every `JobSource`."""
+        """See `JobSource`."""
         self.num_workers = num_workers
-        """As for every `JobSource`."""
+        """See `JobSource`."""
         self._drop_gone(())
         if self.is_decided and not tournament.is_complete:
-            # The run that decided it was killed with matches in flight.
+            # The run that decided it was killed while matches were running.
             store.close_plan(tournament.id, tournament.decision, drops=True)
         elif self.decision and not self.is_done:
             self._decide(self.decision, ())
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether all matches were handed out."""
+        """Whether all matches were returned."""
         return self.is_decided or (self.is_done and not self._has_stored)
 
     def more(self, num_queued: int, running: Collection[int]) -> list[Job]:
-        """Return the next jobs, if few are left; each planned match once.
+        """Return the next jobs if few are left; each planned match only once.
 
-        Nothing is returned while results are awaited, and while another process keeps the store locked: ask
-        again.
+        Returns an empty list while results are awaited, and while another process keeps the store locked;
+        call it again then.
 
         Args:
-            num_queued: jobs that were handed out and not begun.
-            running: numbers of the matches that are being played.
+            num_queued: number of jobs that were returned and have not begun.
+            running: numbers of the running matches.
 
         Raises:
-            ArenaError: the schedule waits though nothing is being played, or planned what cannot be played.
-            ConfigError: the openings of the event are no longer those it began with.
+            ArenaError: the schedule waits though no match is running, or planned invalid matches.
+            ConfigError: the openings of the tournament have changed since it began.
         """
         self._look(running, is_idle=not num_queued and not running)
         self._void_late(running)
@@ -130,16 +130,16 @@ class Planner:
         if self.is_done:
             return []
         try:
-            # Pairs are whole only in an even number of matches.
+            # An even number, so that no pair is split.
             return self._ask(wanted + wanted % 2, num_queued, running)
         except LockedError:
             return []
 
     def _window(self, num_queued: int, num_running: int) -> tuple[int, int]:
-        """Return of how many unplayed matches the next are planned, and how many there are.
+        """Return below how many unplayed matches more are planned, and the present number of unplayed ones.
 
-        What depends on results is planned from as many of them as possible, so little is planned early. Of
-        other plans matches in flight do not count, so that batches stay large while those are played.
+        Plans that depend on results should use as many as possible, so little is planned early. For other
+        plans running matches do not count, so that batches stay large while those are played.
         """
         is_adaptive = self.is_open if self._source is None else self._source.is_adaptive
         if is_adaptive:
@@ -147,12 +147,12 @@ class Planner:
         return max(_FEWEST, 2 * self.num_workers * self.batch_size), num_queued
 
     def take_gone(self) -> list[int]:
-        """Return the numbers of matches that were dropped since the last call, as their bots have left."""
+        """Return the numbers of matches dropped since the last call because their bots have left."""
         gone, self._gone = self._gone, []
         return gone
 
     def _look(self, running: Collection[int], *, is_idle: bool) -> None:
-        """Look now and then whether bots have joined or left, and before the end in any case."""
+        """Check for bots that joined or left, at most every `_LOOK_S` seconds, and always when idle."""
         if self.is_decided or (time.monotonic() < self._next_look and not is_idle):
             return
         self._next_look = time.monotonic() + _LOOK_S
@@ -167,7 +167,10 @@ class Planner:
         self._late = frozenset(running)
 
     def _void_late(self, running: Collection[int]) -> None:
-        """Declare void what a bot was still playing when it was disqualified; an event may have no end."""
+        """Declare void the matches that disqualified bots were still playing.
+
+        Not only at the end, as a ladder may have none.
+        """
         if self._late is None or not self._late.isdisjoint(running):
             return
         with suppress(LockedError):
@@ -175,21 +178,21 @@ class Planner:
             self._late = None
 
     def _drop_gone(self, running: Collection[int]) -> None:
-        """Drop what is planned for bots that take no part any more, but for matches that are being played."""
+        """Drop the planned matches of bots that no longer take part, except running ones."""
         dropped = self._store.drop_gone(self._tournament.id, running)
         self._gone += dropped
         self._num_dropped += len(dropped)
         record = self._store.tournament(self._tournament.id)
         if record is not None:
-            # Whoever joined has opened the plan again.
+            # A bot that joined has reopened the plan.
             self.is_done, self.total = record.is_planned, record.num_total
 
     def _seat(self) -> None:
         """Add the bots that joined as competitors.
 
         Raises:
-            ConfigError: the content of one is not kept any more.
-            PluginError: the same, and its files are gone.
+            ConfigError: the content of one is no longer kept, and its files have changed.
+            PluginError: the content of one is no longer kept, and its files are gone.
         """
         config = self._plan.config
         for was in self._view.entrants[len(self._plan.competitors) :]:
@@ -204,7 +207,7 @@ class Planner:
 
     def _ask(self, wanted: int, num_queued: int, running: Collection[int]) -> list[Job]:
         source = self._known_source()
-        # No view is newer than what the last look has found.
+        # Look first, so that the view contains no change that this planner has not handled.
         self._look(running, is_idle=True)
         basis = self._view.basis()
         if self._waits_at == basis:
@@ -212,7 +215,7 @@ class Planner:
             return []
         view = self._view.look(basis, self.decision, adds_up=source.is_open)
         self._seat()
-        # What came after this view is found by the next look.
+        # Changes after this view are found by the next look.
         self._has_news = False
         found = source.schedule.next(view, wanted)
         if isinstance(found, Wait):
@@ -248,10 +251,12 @@ class Planner:
         self.total = len(self._view.plan) - self._num_dropped
 
     def _decide(self, decision: str, running: Collection[int]) -> None:
-        """Store a decision after which the event goes on, and drop what it makes needless."""
+        """Store a decision after which the tournament goes on, and drop the matches it made unnecessary."""
         decides = self._known_source().decides
         if decides is None:
-            raise ArenaError(f"the schedule of {self._tournament.name} decides what it was not held for")
+            raise ArenaError(
+                f"the schedule of {self._tournament.name} made a decision, but its type has none to make"
+            )
         self._num_dropped += self._store.decide(
             self._tournament.id,
             decision,
@@ -264,10 +269,10 @@ class Planner:
         self.total = None if record is None else record.num_total
 
     def _known_source(self) -> PlanSource:
-        """Return the schedule of the event, which is made when it is first needed.
+        """Return the schedule of the tournament, created on first use.
 
         Raises:
-            ConfigError: the openings of the event are no longer those it began with.
+            ConfigError: the openings of the tournament have changed since it began.
         """
         if self._source is None:
             config, game = self._plan.config, self._plan.game
@@ -277,36 +282,36 @@ class Planner:
         return self._source
 
     def _look_for_results(self, *, is_idle: bool) -> None:
-        """Wait for results that lie beside the store.
+        """Store the results that wait beside the store.
 
         Raises:
-            ArenaError: there are none, and nothing is being played that could bring any.
+            ArenaError: there are none, and no running match could bring any.
         """
         if self._store.num_waiting:
             self._store.save([])
         elif is_idle and not self.is_open:
             raise ArenaError(
-                f"the schedule of {self._tournament.name} waits for results though nothing is being played; "
-                f"arena db check looks for damage, arena resume {self._tournament.name} tries again"
+                f"the schedule of {self._tournament.name} waits for results, but no match is running; "
+                f"arena db check looks for damage, arena resume {self._tournament.name} retries"
             )
 
 
 def check_fixed(store: Store, tournament: TournamentRecord, source: PlanSource, *, after: int = 0) -> None:
-    """Compare the stored plan of an event with what its configuration gives now, where it is fixed.
+    """Compare the fixed plan of a stored tournament with what its configuration yields now.
 
     Args:
-        store: where it lies.
+        store: contains the plan.
         tournament: its record.
-        source: the schedule made of its configuration.
+        source: the schedule made from its configuration.
         after: only matches with higher numbers.
 
     Raises:
-        ConfigError: they differ: the openings have changed since.
+        ConfigError: they differ, because the openings have changed.
     """
     if source.fixed is None:
         return
     entrants = store.entrants(tournament.id)
-    # What is planned after bots came or went depends on when they did.
+    # Matches planned after bots joined or left depend on when they did, so compare them seat by seat.
     whole = plan_for(source.fixed, len(entrants)) if has_changed(entrants) else None
     while page := store.planned(tournament.id, after=after, limit=_PAGE):
         if whole is None:
@@ -315,27 +320,27 @@ def check_fixed(store: Store, tournament: TournamentRecord, source: PlanSource, 
             now = [whole.as_planned(match) for match in page]
         if [dataclasses.replace(match, attempt=0) for match in page] != now:
             raise ConfigError(
-                f"the openings of {tournament.name} are no longer those it began with; bring them back, or "
-                "hold a new tournament"
+                f"the openings of {tournament.name} have changed since it began; restore the old ones, or "
+                "start a new tournament"
             )
         after = page[-1].number
 
 
 def check_batch(view: View, batch: PlannedBatch, name: str, *, plays_pairs: bool) -> None:
-    """Refuse a batch that cannot be played as it is planned.
+    """Refuse a batch that cannot be played as planned.
 
     Args:
-        view: what it was planned from.
+        view: the view it was planned from.
         batch: the next matches.
-        name: of the event.
+        name: name of the tournament.
         plays_pairs: whether both matches of a MatchPair must be planned together.
 
     Raises:
-        ArenaError: it has no matches, numbers that do not follow those of the plan, a bot that does not play,
-            a match twice or half a pair.
+        ArenaError: it has no matches, numbers that do not continue the plan, a bot that does not play, a
+            match twice or half a pair.
     """
     if fault := _fault(view, batch.matches, plays_pairs=plays_pairs):
-        raise ArenaError(f"the schedule of {name} planned what cannot be played: {fault}; nothing was stored")
+        raise ArenaError(f"the schedule of {name} planned an invalid batch: {fault}; nothing was stored")
 
 
 def _fault(view: View, matches: Sequence[PlannedMatch], *, plays_pairs: bool) -> str:
@@ -348,10 +353,10 @@ def _fault(view: View, matches: Sequence[PlannedMatch], *, plays_pairs: bool) ->
     for match in matches:
         seats = (match.first, match.second)
         if match.first == match.second or not all(0 <= seat < len(view.seats) for seat in seats):
-            return f"match {match.number} is of seats {match.first} and {match.second}"
+            return f"match {match.number} has the seats {match.first} and {match.second}"
         for who in (view.seats[seat] for seat in seats):
             if who.state != "playing":
-                return f"match {match.number} is one of {who.label}, which takes no part any more"
+                return f"match {match.number} has {who.label}, which no longer takes part"
         if plays_pairs and (match.encounter, match.match_no ^ 1) not in keys:
             return f"match {match.number} is half a pair"
     return ""

@@ -1,4 +1,4 @@
-"""Keeps the ratings of a running tournament now and then, so that viewers need not read its matches again."""
+"""Stores ratings of a running tournament now and then, so that viewers need not read its matches again."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class PointKeeper:
-    """Refits a tournament each time a fortieth of its plan is done, and at the end of a run."""
+    """Fits the ratings each time a fortieth of the plan is done, and at the end of a run."""
 
     def __init__(self, store: Store, tournament: TournamentRecord, tell: Callable[[Event], None]) -> None:
-        """Begin where the last run ended."""
+        """Continue after the matches of earlier runs."""
         self._store = store
         self._tournament = tournament
         self._num_bots = len(store.entrants(tournament.id))
@@ -30,20 +30,20 @@ class PointKeeper:
         self._is_broken = False
 
     def note(self, num_done: int) -> None:
-        """Keep a point if one is due; `num_done` planned matches have a result.
+        """Store a point if one is due; `num_done` planned matches have a result.
 
-        Where nobody knows how many there will be, it is due whenever a fortieth more is done.
+        If the total is unknown, a point is due whenever the number of matches has grown by a fortieth.
         """
         if num_done - self._rated_at >= step_of(self._tournament.num_total or num_done, self._num_bots):
             self._rated_at = num_done
             self.keep()
 
     def keep(self) -> None:
-        """Keep a point of all that is stored now; a locked store keeps none, and play goes on.
+        """Store a point of all matches stored now; if the store is locked, none is stored, and play goes on.
 
-        Where no ratings fit the results people hear of it once.
+        If no ratings fit the results, this is reported once.
         """
-        # It loads NumPy, which the first matches of a run need not wait for.
+        # Imported here, because it imports NumPy, which would delay the first matches of a run.
         from arena.results.history import rate_now
 
         if self._is_broken:
@@ -56,7 +56,7 @@ class PointKeeper:
                 self._store.add_rating_point(self._tournament.id, point)
         except ArenaError as error:
             self._is_broken = True
-            self._tell(Notice(f"the ratings of this tournament over time are not kept: {error}"))
+            self._tell(Notice(f"ratings over time are not stored for this tournament: {error}"))
         except (LockedError, RefusedError):
-            # The next point says nearly the same.
+            # The next point will be nearly the same.
             return

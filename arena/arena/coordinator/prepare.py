@@ -1,7 +1,8 @@
-"""What happens before the first match: the name is reserved, the bots are checked, the plan is stored.
+"""Prepares a tournament before its first match: reserves the name, checks the bots, stores the plan.
 
-An event is `preparing` from the moment it has a name, so it can be watched and nobody else takes the name. If
-it cannot be held it is `refused`, with the reason. Both give way to another attempt under their name.
+A tournament is `preparing` from the moment it has a name, so it can be watched and no other process can use
+the name. If it cannot be played it is `refused`, with the reason. Both states give way to another attempt
+under the same name.
 """
 
 from __future__ import annotations
@@ -47,38 +48,38 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
     Show = Callable[[str, str], None]
-    """Hears of a bot that failed: its label, and what it wrote to stderr."""
+    """Called for a bot that failed, with its label and what it wrote to stderr."""
 
 _MAX_REASON: Final = 4000
 
 
-class Prepared(NamedTuple):
-    """An event that is stored and can be held."""
+class PreparedTournament(NamedTuple):
+    """A tournament that is stored and ready to be played."""
 
     record: TournamentRecord
     plan: Plan
     num_workers: int
-    """Matches at once."""
+    """Number of concurrent matches."""
     changed: Sequence[BotChange] = ()
     """Bots that played before with other content."""
 
 
 class Again(NamedTuple):
-    """What a resumed run does otherwise than planned."""
+    """Options of a resumed run that differ from the stored configuration; None leaves them unchanged."""
 
     rounds: int | None
     concurrency: int | None
     force_concurrency: bool
     max_time: float | None
     take_over: bool = False
-    """Whether a process that holds it and has been silent for 30 s is replaced, though it lives."""
+    """Whether to replace a living holder that has been silent for 30 s."""
     executor: str | None = None
     keys: str | None = None
     cluster: str | None = None
 
     @classmethod
     def of_options(cls, given: Mapping[str, Any]) -> Again:
-        """Return what concurrency, force_concurrency and max_time of a command ask for."""
+        """Return the changes that the options of a command request for its run."""
         return cls(
             None,
             given["concurrency"],
@@ -88,7 +89,7 @@ class Again(NamedTuple):
         )
 
     def of(self, config: TournamentConfig) -> TournamentConfig:
-        """Change what belongs to a run and not to the tournament; a time budget ends with its run."""
+        """Return a configuration with the options of a run replaced; a time budget ends with its run."""
         config = msgspec.structs.replace(
             config,
             max_time=self.max_time,
@@ -100,7 +101,7 @@ class Again(NamedTuple):
         return config
 
     def _where(self) -> dict[str, str | None]:
-        """Return where it is played, as far as that is said anew."""
+        """Return the executor options, as far as they are given."""
         if self.executor is not None:
             return {"executor": self.executor, "keys": self.keys, "cluster": self.cluster}
         if self.cluster is not None:
@@ -109,10 +110,10 @@ class Again(NamedTuple):
 
 
 class Reserved:
-    """An event whose name is taken and whose lease is held, while its bots are checked."""
+    """A tournament whose name is reserved and whose lease is held, while its bots are checked."""
 
     def __init__(self, store: Store, record: TournamentRecord) -> None:
-        """Keep the store as the holder of the lease writes it."""
+        """Keep the store with which the lease was claimed."""
         self.store = store
         self.record = record
 
@@ -120,7 +121,7 @@ class Reserved:
         """Answer the commands that were left.
 
         Raises:
-            ArenaError: somebody asked it to stop.
+            ArenaError: a command requested a stop.
         """
         is_stopped = False
         for row in self.store.take_commands(self.record.id):
@@ -138,12 +139,12 @@ class Reserved:
 
 @contextmanager
 def reserving(store: Store, new: NewTournament) -> Generator[Reserved]:
-    """Reserve the name of an event for a `with` block, in which its bots are checked and its plan is stored.
+    """Reserve the name of a tournament for a `with` block that checks its bots and stores its plan.
 
-    Whatever is raised there is the reason why the event is refused.
+    An exception in the block becomes the reason why the tournament is refused.
 
     Raises:
-        StoreError: another event has this name, or is being prepared under it.
+        StoreError: another tournament has this name, or is being prepared under it.
     """
     record = store.reserve(new, current_owner())
     with Lease(store, record, current_owner()) as lease:
@@ -152,23 +153,23 @@ def reserving(store: Store, new: NewTournament) -> Generator[Reserved]:
             yield reserved
         except BaseException as error:
             reason = str(error) if isinstance(error, ArenaError) else "its preparation was interrupted"
-            # The reason may be that the store cannot be written, or that the plan is stored already.
+            # The reason may be that the store is not writable, or that the plan is stored already.
             with suppress(DatabaseError):
                 lease.store.refuse(record.id, clean_text(reason, _MAX_REASON))
             raise
 
 
-def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> Prepared:
-    """Reserve the name of a new event, check its bots, and store its plan.
+def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> PreparedTournament:
+    """Reserve the name of a new tournament, check its bots, and store its plan.
 
     Args:
-        store: where it goes.
+        store: the store for it.
         plan: as `make_plan` returned it.
-        workers: bots that are checked at once.
-        show: hears of the bots that failed.
+        workers: number of bots checked at once.
+        show: called for each bot that failed.
 
     Raises:
-        ArenaError: it cannot be held; then it is refused, unless its name was not to be had.
+        ArenaError: it cannot be played; then it is stored as refused, unless its name is in use.
     """
     check_new_name(store, plan.config.name)
     with reserving(store, new_tournament(plan)) as reserved:
@@ -184,40 +185,40 @@ def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> Prepared:
         record = store_plan(reserved.store, plan, reserved.record)
         if plan.config.sprt is not None:
             _keep_tested(plan.competitors)
-    return Prepared(record, plan, workers, changed)
+    return PreparedTournament(record, plan, workers, changed)
 
 
-def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Show) -> Prepared:
-    """Check whether a stored event can go on, and its bots; the lease is taken after that.
+def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Show) -> PreparedTournament:
+    """Check whether a stored tournament can be continued, and its bots; the lease is claimed later.
 
     Args:
-        store: where it is.
-        record: the event, which has begun.
-        again: what is to be otherwise than before.
-        show: hears of the bots that failed.
+        store: the store that contains it.
+        record: the tournament, which has begun.
+        again: what changes for this run.
+        show: called for each bot that failed.
 
     Raises:
-        ArenaError: it cannot be held as it was; then it stays as it is.
+        ArenaError: it cannot be continued as it was; it stays unchanged.
     """
     check_again(store, record, take_over=again.take_over)
     plan = restore_plan(store, record)
     workers = concurrency(again.of(plan.config))
     if again.rounds is not None or not record.is_complete:
-        # Its matches are planned: a bot that fails now forfeits them, or stops the tournament. Who has left
-        # plays no more, and in a long ladder most have.
+        # Its matches are planned: a bot that fails now forfeits them, or stops the tournament. Bots that have
+        # left are not checked; in a long ladder these are most.
         playing = {entrant.seat for entrant in store.entrants(record.id) if entrant.state == "playing"}
         plan = plan._replace(left_out=tuple(check_bots(plan, workers, show=show, seats=playing)))
     if again.rounds is not None:
         plan = enlarge(store, record, plan, again.rounds)
         record = find_event(store, record.name, unfinished=False)
-    return Prepared(record, plan._replace(config=again.of(plan.config)), workers)
+    return PreparedTournament(record, plan._replace(config=again.of(plan.config)), workers)
 
 
 def check_again(store: Store, record: TournamentRecord, *, take_over: bool = False) -> None:
-    """Return if this process could go on with a stored event, as far as its stored data say.
+    """Check that this process may continue a stored tournament, and that its stored data are undamaged.
 
     Raises:
-        ConfigError: it is a copy, or another process has it.
+        ConfigError: it is a copy, or another process holds its lease.
         DatabaseError: its data are damaged.
     """
     refuse_copy(store, record)
@@ -226,7 +227,7 @@ def check_again(store: Store, record: TournamentRecord, *, take_over: bool = Fal
 
 
 def unbegun_config(store: Store, record: TournamentRecord, again: Again) -> TournamentConfig:
-    """Return the configuration of an event that never began, to prepare it once more under its name.
+    """Return the configuration of a tournament that never began, to prepare it again under its name.
 
     Raises:
         ConfigError: another process is preparing it.
@@ -239,9 +240,9 @@ def unbegun_config(store: Store, record: TournamentRecord, again: Again) -> Tour
 
 
 def concurrency(config: TournamentConfig) -> int:
-    """Return the number of matches at once on this machine, refusing more than it has cores for.
+    """Return the number of concurrent matches; on this machine at most one per core.
 
-    Worker machines are asked first whether they are there.
+    The scheduler of worker machines, if any, is checked first.
 
     Raises:
         ConfigError: more than there are cores, without `--force-concurrency`; or as `check_machines`.
@@ -253,13 +254,13 @@ def concurrency(config: TournamentConfig) -> int:
     if number > cores and not config.force_concurrency:
         raise ConfigError(
             f"--concurrency {number} is more than the {cores} cores of this machine, so bots would lose on "
-            "time; add --force-concurrency to do it all the same"
+            "time; add --force-concurrency to run it anyway"
         )
     return number
 
 
 def _show_nobody(_label: str, _stderr: str) -> None:
-    """Leave out what a failed bot wrote."""
+    """Ignore what a failed bot wrote."""
 
 
 def check_bots(
@@ -270,17 +271,17 @@ def check_bots(
     look: Callable[[], None] = lambda: None,
     seats: Collection[int] | None = None,
 ) -> list[LeftOut]:
-    """Start every bot once, though it plays under several labels, and ask it about its first opening.
+    """Start every bot once, even if it has several labels, and ask it for a move in its first opening.
 
     Args:
-        plan: who plays what.
-        workers: how many are tried at once.
-        show: hears of the bots that failed.
-        look: called after each bot; what it raises ends the check.
-        seats: of the bots to check; None checks all.
+        plan: the bots and their first openings.
+        workers: number of bots checked at once.
+        show: called for each bot that failed.
+        look: called after each bot; an exception from it ends the check.
+        seats: seats of the bots to check; None checks all.
 
     Returns:
-        The bots that fail, where `--on-preflight skip` leaves them out; they are told of at once.
+        The bots that failed, if `--on-preflight skip` leaves them out.
 
     Raises:
         OptionError: a bot refuses an option.
@@ -339,12 +340,15 @@ def _refusal(competitor: Competitor, result: Fault | Exception | None, show: Sho
         return why
     raise BotFailedError(
         f"{competitor.label} failed before the tournament: {why}; no match was played "
-        f"(arena bots check {shlex.quote(competitor.spec)} tells more)"
+        f"(arena bots check {shlex.quote(competitor.spec)} shows more)"
     )
 
 
 def _keep_tested(competitors: Sequence[Competitor]) -> None:
-    """Keep the bots of a test as they are now, the tested one last; bots in this process have no copy."""
+    """Keep copies of the bots of a test as they are now, the tested one last.
+
+    Bots in this process have none.
+    """
     for competitor in reversed(competitors):
         if competitor.place:
             keep_bot(competitor.record)

@@ -1,4 +1,4 @@
-"""Bots that fail again and again: the rest of their matches are walkovers."""
+"""Quarantine of bots that fail again and again: the rest of their matches are walkovers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 MAX_INIT_FAULTS = 3
-"""Failures to start after which a bot is quarantined."""
+"""Number of failed starts from which a bot is quarantined."""
 MIN_MATCHES = 20
-"""Matches before the share of forfeits counts."""
+"""Minimum number of matches before the share of forfeits is considered."""
 MAX_FORFEITS_IN_TEN = 1
-"""Forfeits in ten matches, from there on."""
+"""Forfeits per ten matches from which a bot is quarantined."""
 
 _INIT = frozenset({Termination.INIT_CRASH, Termination.INIT_TIMEOUT, Termination.NO_COMMON_PROTOCOL})
 
@@ -30,7 +30,7 @@ class Quarantine:
         self._init_faults: Counter[str] = Counter()
 
     def add(self, first: str, second: str, outcome: str, termination: str, count: int = 1) -> None:
-        """Count matches of one result; a void match is nobody's."""
+        """Count matches with one result; void matches do not count."""
         ended = Termination(termination)
         if outcome == Outcome.VOID or ended is Termination.WALKOVER:
             return
@@ -47,7 +47,7 @@ class Quarantine:
         self.add(record.first, record.second, record.outcome, record.termination)
 
     def holds(self, identity: str) -> bool:
-        """Tell whether a bot is quarantined."""
+        """Return whether a bot is quarantined."""
         if self._init_faults[identity] >= MAX_INIT_FAULTS:
             return True
         matches = self._matches[identity]

@@ -1,4 +1,4 @@
-"""What follows from lost batches, on one machine as on many: which match, or which machine, is to blame."""
+"""Recovery from lost workers: finds the match or the machine that is to blame."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ if TYPE_CHECKING:
     from arena.executor.worker import Began
 
 MAX_LOSSES = 3
-"""A match that was being played when this many slots died is not tried again; a machine that loses as many by
-different matches is put aside."""
+"""Number of losses: a match that was running when so many slots died is not tried again; a machine that loses
+so many slots by different matches is excluded."""
 ASIDE_S = 600.0
-"""Seconds in which losses of a machine are counted, and for which it is put aside."""
+"""Seconds for which losses of a machine are counted, and for which it is excluded."""
 
 
 class PutAside(NamedTuple):
-    """A machine that plays nothing for some time."""
+    """A machine that is excluded from play for some time."""
 
     machine: str
     why: str
 
 
 class Recovery:
-    """Keeps the match that each slot plays, and what was lost.
+    """Tracks the running match of each slot, and losses.
 
-    Each slot is a failure domain of its own: what merely ran at the same time elsewhere is no suspect.
+    Each slot is a failure domain of its own: a match that merely ran at the same time elsewhere is no
+    suspect.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Know of no loss yet; `clock` gives seconds."""
+        """Prepare an empty record; `clock` returns seconds."""
         self._clock = clock
         self._playing: dict[Slot, int] = {}
         self._losses: defaultdict[int, Counter[str]] = defaultdict(Counter)
@@ -43,46 +44,53 @@ class Recovery:
         self._early: Counter[tuple[str, int]] = Counter()
         self._machines: frozenset[str] = frozenset()
         self._by_machine: defaultdict[str, dict[int, float]] = defaultdict(dict)
-        """By machine, when which match was lost last."""
+        """By machine and match, the time of its last loss."""
         self._aside: dict[str, float] = {}
-        """Until when a machine that lost slots is put aside."""
+        """By machine that lost slots, the time until which it is excluded."""
         self._wrong: dict[str, float] = {}
-        """The same of a machine that sent wrong results."""
+        """By machine that sent wrong results, the time until which it is excluded."""
 
     def usable(self, slots: Iterable[Slot]) -> list[Slot]:
-        """Return the slots of machines that are not put aside; remember which machines there are.
+        """Return the slots of machines that are not excluded; remember the present machines.
 
-        Where all machines lose slots the matches are to blame: then none is put aside for it.
+        If all machines lose slots, the matches are to blame: then none is excluded for it.
         """
         found = list(slots)
         self._machines = frozenset(slot.machine for slot in found)
         now = self._clock()
         wrong = {machine for machine, until in self._wrong.items() if until > now}
         aside = {machine for machine, until in self._aside.items() if until > now}
+        # If this excluded every remaining machine, the matches are to blame.
         if self._machines - wrong <= aside:
             aside = set[str]()
         return [slot for slot in found if slot.machine not in wrong | aside] if wrong | aside else found
 
     def began(self, began: Began) -> None:
-        """Note that a slot began a match; so the one it played before has ended."""
+        """Record that a slot began a match; its previous match has therefore ended."""
         self._playing[began.slot] = began.number
 
     def lost(self, slot: Slot, numbers: Collection[int]) -> int | None:
-        """Return which of the matches that a slot had was being played when it died; None if none was."""
+        """Return which of a dead slot's matches was running when it died; None if none was."""
         number = self._playing.pop(slot, None)
         if number is None or number not in numbers:
+            # The slot died before it began a match, so no match is to blame.
             self._early[slot.machine, slot.number] += 1
             return None
         self._losses[number][slot.machine] += 1
+        # By match, so that one bad match counts only once against its machine.
         self._by_machine[slot.machine][number] = self._clock()
         return number
 
     def find_aside(self, machine: str) -> PutAside | None:
-        """Put a machine aside that loses slot after slot while another one is there; None if not needed."""
+        """Exclude a machine that loses slot after slot while there is another one.
+
+        None if that is not needed.
+        """
         now = self._clock()
         lost = [number for number, at in self._by_machine[machine].items() if now - at < ASIDE_S]
         if (
             len(lost) < MAX_LOSSES
+            # The only machine is never excluded.
             or len(self._machines | {machine}) == 1
             or self._aside.get(machine, 0) > now
         ):
@@ -91,18 +99,22 @@ class Recovery:
         return PutAside(machine, f"{len(lost)} slots died in {ASIDE_S / 60:.0f} min, each by another match")
 
     def was_wrong(self, machine: str) -> None:
-        """Put a machine aside that sent what cannot be the result of its batch."""
+        """Exclude a machine that sent results which cannot belong to its batch."""
         self._wrong[machine] = self._clock() + ASIDE_S
 
     def avoids(self, number: int, machine: str) -> bool:
-        """Return whether a match is tried on another machine next, to see which of both is to blame."""
+        """Return whether a match should be tried on another machine next, to find out which is to blame."""
         losses = self._losses.get(number)
         if losses is None or len(self._machines) == 1:
             return False
+        # One loss below the limit, all on this machine: a last try elsewhere tells match and machine apart.
         return set(losses) == {machine} and losses.total() >= MAX_LOSSES - 1
 
     def avoided(self, numbers: Sequence[int]) -> set[str]:
-        """Return the machines that none of these matches may be played on, of few or suspect matches."""
+        """Return the machines that none of these matches may be played on.
+
+        Empty unless all may be suspects.
+        """
         if not 0 < len(numbers) <= len(self._losses):
             return set()
         return {
@@ -112,19 +124,19 @@ class Recovery:
     def is_guilty(self, number: int) -> bool:
         """Return whether so many slots died while they played a match that it is not tried again.
 
-        They were those of two machines at least, where there are two.
+        They must have been on at least two machines, if there are two.
         """
         losses = self._losses[number]
         return losses.total() >= MAX_LOSSES and len(losses) >= min(2, len(self._machines))
 
     def lasted(self) -> None:
-        """Note that matches were played, so that slots do come up."""
+        """Record that matches were played, which shows that slots do start."""
         self._early.clear()
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether a slot of this machine died again and again, and no match was played meanwhile.
+        """Whether a slot of this machine died again and again while no match was played.
 
-        Worker machines look after their own slots.
+        Worker machines supervise their own slots.
         """
         return any(num >= MAX_LOSSES for (machine, _), num in self._early.items() if machine == HERE)

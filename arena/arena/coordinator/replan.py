@@ -1,4 +1,4 @@
-"""Plans the stored batches of an event again, each from the results that it was planned from."""
+"""Plans the stored batches of a tournament again, each from the results that it was planned from."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ if TYPE_CHECKING:
     from arena_db.voiding import ChangeRecord
 
 _STEPS: Final = 4_000_000
-"""Planned matches that all views of one event have together; of longer plans fewer batches are looked at."""
+"""Maximum total number of planned matches in all views of one tournament; of longer plans fewer batches are
+checked."""
 _OF_LADDER: Final = 16
-"""Batches of a ladder that are looked at: each costs two rankings."""
+"""Number of batches of a ladder that are checked: each costs two rankings."""
 _STATES: Final[Mapping[str, SeatState]] = {"join": "playing", "leave": "left", "disqualify": "out"}
 """State of a bot after a change."""
 _MATTERS: Final = frozenset({*_STATES, "void", "unvoid"})
-"""Changes after which an event is not what its schedule saw before."""
+"""Changes after which a tournament differs from what its schedule saw before."""
 
 
 def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterator[tuple[str, bool]]:
-    """Yield which batches are not those that the schedule of an event plans, and whether that is a fault.
+    """Yield the batches that differ from what the schedule plans, and whether that is a fault.
 
-    It is none in a ladder, whose rankings are floats that machines may round otherwise, and where results
-    became void or bots came and went: the schedule saw the event as it was then. Openings are not compared,
-    as files and later versions may list others.
+    It is not a fault in a ladder, whose rankings are floats that other machines may round differently, or if
+    matches became void or bots joined or left: the schedule saw the tournament as it was then. Openings are
+    not compared, because files and later versions may list others.
 
     Args:
-        store: where the event is.
-        record: of the event.
+        store: contains the tournament.
+        record: its record.
         source: its schedule; a fixed plan has nothing to replay.
 
     Raises:
-        ArenaError: the schedule cannot be asked here.
+        ArenaError: the schedule cannot be run here.
     """
     if source.fixed is not None:
         return
@@ -66,7 +67,7 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
 
 
 def _chosen(batches: Sequence[BatchRecord], *, is_open: bool) -> set[int]:
-    """Return the numbers of the batches to look at, evenly spread, first and last included."""
+    """Return the numbers of the batches to check, evenly spread, first and last included."""
     most = _OF_LADDER if is_open else max(2, _STEPS // max(1, sum(batch.last for batch in batches[-1:])))
     if len(batches) <= most:
         return {batch.number for batch in batches}
@@ -77,7 +78,7 @@ def _chosen(batches: Sequence[BatchRecord], *, is_open: bool) -> set[int]:
 def _entrants_at(
     entrants: Sequence[Entrant], changes: Sequence[ChangeRecord], batch: BatchRecord
 ) -> list[Entrant]:
-    """Return who had a seat when a batch was planned, and in which state."""
+    """Return the entrants when a batch was planned, with their states."""
     states: dict[str, SeatState] = {}
     for each in changes:
         if each.id <= batch.basis_change and each.kind in _STATES:
@@ -90,9 +91,9 @@ def _entrants_at(
 
 
 def _is_same(source: PlanSource, view: View, rows: Sequence[PlannedMatch]) -> bool:
-    """Return whether the schedule plans these matches next, or cannot be asked as it was then."""
+    """Return whether the schedule plans these matches next, or cannot be run as it was then."""
     if source.is_open and any(who.joined and who.state == "playing" for who in view.seats):
-        # Whether a bot is a newcomer depends on its rating at that time, which is not kept.
+        # Whether a bot counts as a newcomer depends on its rating at that time, which is not stored.
         return True
     found = source.schedule.next(view, len(rows))
     return isinstance(found, PlannedBatch) and [*map(_place, found.matches)] == [*map(_place, rows)]

@@ -1,4 +1,4 @@
-"""Replays events that were paired by their own results when they end, and keeps their corrected ratings."""
+"""Replays tournaments that were paired by their own results when they end; stores corrected ratings."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _TRIES = 3
-"""Times that an event is replayed if its matches become void, or count again, meanwhile."""
+"""Number of attempts if matches become void, or count again, during a replay."""
 _PAGE = 100
 
 
 def keep_replays(store: Store, tournament: int) -> bool:
-    """Replay an event that has ended, and keep its ratings; return whether they are new.
+    """Replay a finished tournament, and store its ratings; return whether they are new.
 
-    Nothing is done while matches are to be played, for other types of events, where the ratings are kept
-    already, and where no ratings can be replayed: nothing was rated, or its bots are not connected.
+    Nothing is done while matches are left to play, for other types, if the ratings are stored already, and if
+    no ratings can be replayed: no match is rated, or the bots are not connected.
 
     Args:
-        store: where it is, open to write.
+        store: contains it, open for writing.
         tournament: its id.
 
     Raises:
         ArenaError: its fit does not converge.
-        ConfigError: its stored configuration cannot be read.
+        ConfigError: its stored configuration cannot be parsed.
     """
     record = store.tournament(tournament)
     if record is None or record.type not in REPLAYED_TYPES or not record.is_complete:
@@ -46,7 +46,7 @@ def keep_replays(store: Store, tournament: int) -> bool:
 
 
 def keep_all_replays(store: Store) -> list[str]:
-    """Replay all events that have ended and whose replays are not kept; return their names.
+    """Replay all finished tournaments without stored replays; return their names.
 
     Raises:
         ArenaError: a fit does not converge.
@@ -62,8 +62,8 @@ def _tournaments(store: Store) -> Iterable[TournamentRecord]:
 
 
 def _keep(store: Store, record: TournamentRecord) -> bool:
-    """Replay an event as it stands now; return whether nothing has changed meanwhile."""
-    # They load NumPy, which the first matches of a run need not wait for.
+    """Replay a tournament as it is now; return whether nothing changed meanwhile."""
+    # Imported here, because they import NumPy, which would delay the first matches of a run.
     from arena.results.history import rate_now
     from arena.results.kept import encounters_of
     from arena.results.replays import is_connected, rate_event, weight_of
@@ -80,7 +80,7 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
     if not is_connected(ratings):
         return False
     config = parse_toml(record.config, f"the stored configuration of {record.name}")
-    # A replay draws results by strength alone, so that openings need only differ.
+    # A replay draws results from strengths alone, so any distinct openings will do.
     num_meetings = -(-config.rounds // max(len(seats) - 1, 1))
     openings = [(place,) for place in range(config.encounter_pairs * num_meetings)]
     found = replayed(swiss_of(config, openings), seats, ratings, config.srand or 0)

@@ -1,4 +1,4 @@
-"""Saves the results of a run whose store was removed, moved or replaced under it."""
+"""Saves the results of a run whose store was removed, moved or replaced during the run."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MOST_FILES = 99
-"""Rescue files of one tournament."""
+"""Maximum number of rescue files of one tournament."""
 
 
 @contextmanager
 def rescuing(store: Store, tournament: TournamentRecord) -> Generator[None]:
-    """Write results of a tournament to a file of their own, if its store is lost within a `with` block.
+    """Write the results of a tournament to a rescue file if its store is lost within a `with` block.
 
     Args:
-        store: as the run writes it.
-        tournament: the one that is run.
+        store: the store of the run.
+        tournament: the running tournament.
 
     Raises:
-        MovedError: the store was removed, moved or replaced; names the file, and how it is taken back.
-        AwayError: the server of the store is away; names the file of what it did not take.
+        MovedError: the store was removed, moved or replaced; the text names the file, and how to merge it.
+        AwayError: the server cannot be reached; the text names the file with the results it did not store.
     """
     try:
         yield
@@ -42,24 +42,24 @@ def rescuing(store: Store, tournament: TournamentRecord) -> Generator[None]:
 
 
 def _keep_unsaved(store: Store, tournament: TournamentRecord) -> str:
-    """Write what the server did not take; say where it is and how it is stored."""
+    """Write the results that the server did not store; return a text with the file and how to merge it."""
     target = _free_name(home().absolute() / "rescue", tournament)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         num = store.rescue_unsaved(target, tournament.uid)
     except (DatabaseError, OSError) as error:
         return f"play has ended, and the last results could not be written to {target}: {error}"
-    goes_on = f"arena resume {tournament.name} goes on once the server answers"
+    goes_on = f"arena resume {tournament.name} continues it once the server answers"
     if not num:
         return f"play has ended, and every result is stored; {goes_on}"
     return (
-        f"play has ended, and {num} results that it did not take are in {target}: arena db merge {target} "
+        f"play has ended, and {num} results that it did not store are in {target}: arena db merge {target} "
         f"stores them; {goes_on}"
     )
 
 
 def _rescue(store: Store, tournament: TournamentRecord) -> str:
-    """Write the file; say where it is and how it is taken back, or why there is none."""
+    """Write the file; return a text with its place and how to merge it, or why there is none."""
     target = _free_name(home().absolute() / "rescue", tournament)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -67,14 +67,14 @@ def _rescue(store: Store, tournament: TournamentRecord) -> str:
     except (DatabaseError, OSError) as error:
         return f"play has ended, and the results could not be written to {target}: {error}"
     return (
-        f"play has ended, and all {num} results of {tournament.name} are in {target}; put the store back, "
+        f"play has ended, and all {num} results of {tournament.name} are in {target}; restore the store, "
         f"or a backup of it, then arena db merge {target} stores those that are missing, and arena resume "
-        f"{tournament.name} goes on"
+        f"{tournament.name} continues it"
     )
 
 
 def _free_name(folder: Path, tournament: TournamentRecord) -> Path:
-    # A name may hold what no file name may.
+    # A name may contain characters that are not valid in file names.
     name = re.sub(r"[^\w.-]", "_", tournament.name)[:100]
     for number in range(1, _MOST_FILES + 1):
         target = folder / f"{name}-{tournament.uid[:8]}{'' if number == 1 else f'-{number}'}.spool"

@@ -1,4 +1,4 @@
-"""The coordinator: hands planned matches to workers, keeps what comes back, obeys whoever says stop."""
+"""The coordinator's main loop: sends planned matches to workers, stores results, obeys orders to stop."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from arena_plugins import Termination
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
+    from arena.coordinator.event_publisher import EventPublisher
     from arena.coordinator.events import Ended
-    from arena.coordinator.herald import Herald
-    from arena.coordinator.ledger import Ledger
     from arena.coordinator.orders import Orders
+    from arena.coordinator.result_recorder import ResultRecorder
     from arena.coordinator.source import JobSource
     from arena.executor.job import Job
     from arena.executor.pools import Pool
@@ -31,70 +31,70 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 _PAIR = 2
-"""Matches of a batch of an event that bots join while it is played."""
+"""Matches per batch in a tournament that bots join while it is played."""
 _MAX_WALKOVERS = 50
-"""Matches that are decided without play and stored in one transaction."""
+"""Maximum number of matches that are decided without play and stored in one transaction."""
 _DEPTH = 2
-"""Batches of a slot: one is played and one waits, so that no slot waits for the store."""
+"""Batches per slot: one is played while the next one waits, so that no slot waits for the store."""
 _MAX_SUSPECTS = 16
-"""Matches at the head of the queue that are looked at for machines that none of them may be played on."""
+"""Number of matches at the head of the queue that are checked for machines they must not be played on."""
 _TICK_S = 0.05
-"""Seconds between two looks at orders and news, and from those to what viewers are told."""
+"""Seconds between two checks of orders and news, and at least between two deliveries to viewers."""
 
 
-class Rules(NamedTuple):
-    """What in its results ends a run before its last match."""
+class StopRules(NamedTuple):
+    """Which results end a run before its last match."""
 
     no_recover: bool = False
-    """Whether the first fault of a bot does."""
+    """Whether the first fault of a bot ends it."""
     goal_interval: int = 10
-    """Matches between two looks at the goal."""
+    """Matches between two checks of the goal."""
     goal_reached: Callable[[], bool] | None = None
-    """Whether the ratings are good enough."""
+    """Returns whether the ratings are precise enough."""
 
 
 class Flight(NamedTuple):
-    """A batch that a slot has."""
+    """A batch that was submitted to a slot."""
 
     slot: Slot
     jobs: dict[int, Job]
-    """What is not yet known to be played of it, by number and in its order."""
+    """Its matches that are not known to be played, by number and in order."""
 
 
 class Run:
-    """One run of a stored tournament, to its end or to a stop."""
+    """One run of a stored tournament, until it is finished or stopped."""
 
     def __init__(  # noqa: PLR0913 - what is played, where, and everybody who has a say in it
         self,
         source: JobSource,
         pool: Pool,
-        ledger: Ledger,
+        recorder: ResultRecorder,
         orders: Orders,
-        rules: Rules,
+        rules: StopRules,
         *,
-        herald: Herald,
+        publisher: EventPublisher,
     ) -> None:
         self._source = source
         self._queue: deque[Job] = deque()
         self._pool = pool
-        self._ledger = ledger
+        self._recorder = recorder
         self._orders = orders
         self._rules = rules
-        self._herald = herald
+        self._publisher = publisher
         self._flying: dict[Future[list[MatchRecord]], Flight] = {}
         self._recovery = Recovery()
         self._lengths = Lengths()
         self._num_batches = 0
         self._stop_reason = ""
         self._is_aborted = self._is_paused = False
-        self._next_goal = ledger.num_done + rules.goal_interval
+        self._next_goal = recorder.num_done + rules.goal_interval
 
     def run(self) -> Ended:
-        """Play until nothing is left or somebody says stop; every result is stored before this returns.
+        """Play until nothing is left or a stop is requested; all results are stored before this returns.
 
         Raises:
-            ArenaError: worker processes do not start, or the schedule plans what cannot be played.
-            ConfigError: the openings of the tournament are no longer those it began with.
+            ArenaError: worker processes do not start, or the schedule plans invalid matches.
+            ConfigError: the openings of the tournament have changed since it began.
             DatabaseError: the store cannot be written.
         """
         while True:
@@ -102,8 +102,8 @@ class Run:
             self._fill()
             if not self._flying:
                 if self._stop_reason or not self._has_more():
-                    return self._ledger.close(self._stop_reason)
-                # It is paused, or the next matches cannot be stored yet.
+                    return self._recorder.close(self._stop_reason)
+                # The run is paused, or the next matches cannot be stored yet.
                 time.sleep(_TICK_S)
                 continue
             done, _ = wait(self._flying, timeout=_TICK_S, return_when=FIRST_COMPLETED)
@@ -113,10 +113,10 @@ class Run:
     def _tick(self) -> None:
         for began in self._pool.news():
             self._recovery.began(began)
-            self._ledger.began(began.number)
+            self._recorder.began(began.number)
         for note in self._pool.notes():
-            self._ledger.tell(Notice(note, is_warning=False))
-        self._herald.hear(self._pool.events())
+            self._recorder.tell(Notice(note, is_warning=False))
+        self._publisher.hear(self._pool.events())
         order = self._orders.poll()
         self._pause(now=self._orders.is_paused)
         if order is not None:
@@ -124,16 +124,16 @@ class Run:
             if order.now and not self._is_aborted:
                 self._is_aborted = True
                 self._pool.abort()
-        self._herald.tick()
+        self._publisher.tick()
 
     def _stop(self, reason: str) -> None:
         if not self._stop_reason:
             self._stop_reason = reason
             self._pool.stop()
-            self._herald.change("stopping", reason)
+            self._publisher.change("stopping", reason)
 
     def _pause(self, *, now: bool) -> None:
-        """Let no match begin, or matches begin again; a stop is stronger."""
+        """Stop matches from beginning, or let them begin again; a stop takes precedence."""
         if now == self._is_paused or self._stop_reason:
             return
         self._is_paused = now
@@ -141,39 +141,39 @@ class Run:
             self._pool.stop()
         else:
             self._pool.go()
-        self._herald.change("paused" if now else "running")
+        self._publisher.change("paused" if now else "running")
 
     def _has_more(self) -> bool:
         return bool(self._queue) or not self._source.is_exhausted
 
     def _plan(self) -> None:
-        """Get further matches where few are left; forget those that a decision made needless."""
+        """Request further matches when few are left; drop those that a decision made unnecessary."""
         before = self._source.decision
         self._source.num_workers = self._pool.num_workers
         running = [number for flight in self._flying.values() for number in flight.jobs]
         jobs = self._source.more(len(self._queue), running)
         self._forget(self._source.take_gone())
         if jobs:
-            self._ledger.expect(jobs, self._source.total)
-            self._herald.expect(jobs, self._source.total)
+            self._recorder.expect(jobs, self._source.total)
+            self._publisher.expect(jobs, self._source.total)
             if self._source.is_urgent:
                 self._queue.extendleft(reversed(jobs))
             else:
                 self._queue += jobs
         elif self._source.decision != before:
-            for books in (self._ledger, self._herald):
-                books.forget([job.number for job in self._queue], self._source.total)
+            for part in (self._recorder, self._publisher):
+                part.forget([job.number for job in self._queue], self._source.total)
             self._queue.clear()
-            self._ledger.tell(DecisionFell(self._source.decision))
+            self._recorder.tell(DecisionFell(self._source.decision))
 
     def _forget(self, gone: Collection[int]) -> None:
-        """Play no more matches of bots that have left."""
+        """Drop queued matches of bots that have left."""
         if not gone:
             return
         numbers = [job.number for job in self._queue if job.number in set(gone)]
         self._queue = deque(job for job in self._queue if job.number not in set(numbers))
-        for books in (self._ledger, self._herald):
-            books.forget(numbers, self._source.total)
+        for part in (self._recorder, self._publisher):
+            part.forget(numbers, self._source.total)
 
     def _fill(self) -> None:
         while not (self._stop_reason or self._is_paused):
@@ -187,8 +187,8 @@ class Run:
                 self._flying[future] = Flight(slot, {job.number: job for job in jobs})
 
     def _free_slot(self) -> Slot | None:
-        """Return the slot with the fewest batches, if it takes one more now."""
-        # Results are stored first: what is played next may depend on them.
+        """Return the slot with the fewest batches, if it accepts one more now."""
+        # Results are stored first, because the next matches may depend on them.
         if any(future.done() for future in self._flying):
             return None
         load = Counter(flight.slot for flight in self._flying.values())
@@ -197,20 +197,20 @@ class Run:
         slot = min(
             (slot for slot in slots if slot.machine not in avoided), key=load.__getitem__, default=None
         )
-        # Where bots join while it is played, no batch waits before theirs.
+        # In a tournament that bots join, a queued batch would delay the matches of a new bot.
         depth = 1 if self._source.is_open else _DEPTH
         return slot if slot is not None and load[slot] < depth else None
 
     def _take_back(self, idle: Slot) -> bool:
         """Return batches that wait for busy slots to the queue, so that an idle slot plays them.
 
-        Otherwise a batch would wait at the end of the run behind a long match while other slots do nothing.
+        Otherwise a batch would wait at the end of the run behind a long match while other slots are idle.
         """
         if any(flight.slot == idle for flight in self._flying.values()):
             return False
         playing: set[Slot] = set()
         for future, flight in list(self._flying.items()):
-            # The first batch of a slot is the one that it plays.
+            # The first batch of a slot is the running one, and cannot be cancelled.
             if flight.slot in playing and future.cancel():
                 del self._flying[future]
                 self._queue += flight.jobs.values()
@@ -223,7 +223,7 @@ class Run:
         first = first_size(self._num_batches, num_slots)
         self._source.batch_size = min(first, self._lengths.num_in(batch_s))
         most = min(first, share(len(self._queue), num_slots))
-        # Who joins meets nobody before the batches in flight are played.
+        # A new bot has to wait for the batches in flight, so keep them small.
         most = min(most, _PAIR) if self._source.is_open else most
         size = batch_size(self._expected(), most, batch_s)
         self._num_batches += 1
@@ -232,7 +232,7 @@ class Run:
         avoiding: list[Job] = []
         while self._queue and len(jobs) < size and len(walkovers) < _MAX_WALKOVERS:
             job = self._queue.popleft()
-            walkover = self._ledger.walkover(job)
+            walkover = self._recorder.walkover(job)
             if self._recovery.avoids(job.number, slot.machine):
                 avoiding.append(job)
             elif walkover is None:
@@ -244,7 +244,7 @@ class Run:
         return jobs
 
     def _expected(self) -> Generator[tuple[float, bool]]:
-        """Yield of each waiting match how long it will take, and whether it is the second of its pair."""
+        """Yield the expected duration of each queued match, and whether it is the second of its pair."""
         before: Job | None = None
         for job in self._queue:
             is_second = before is not None and are_pair(before, job)
@@ -252,10 +252,10 @@ class Run:
             before = None if is_second else job
 
     def _collect(self, done: Iterable[Future[list[MatchRecord]]]) -> None:
-        """Store what has come, and put back what was not played; what died with a slot is recovered."""
+        """Store new results, requeue matches that were not played, and recover from lost workers."""
         lost = {self._flying[future].slot for future in done if _is_lost(future)}
         if lost:
-            # All batches of a dead slot fail at once; all others play on.
+            # All batches of a dead slot fail together; collect them at once. Other slots play on.
             theirs = [future for future, flight in self._flying.items() if flight.slot in lost]
             done = {*done, *wait(theirs).done}
             self._tick()
@@ -282,7 +282,7 @@ class Run:
             self._rebuild()
 
     def _is_broken(self, future: Future[list[MatchRecord]]) -> bool:
-        """Return whether a batch came to nothing through no fault of a match; put a wrong machine aside."""
+        """Return whether a batch failed through no fault of a match; exclude a machine with wrong results."""
         error = future.exception()
         if isinstance(error, WrongResultError):
             self._recovery.was_wrong(error.slot.machine)
@@ -291,17 +291,17 @@ class Run:
 
     def _put_aside(self, machine: str, why: str) -> None:
         name = self._pool.put_aside(machine, why)
-        self._ledger.tell(Notice(f"nothing is played on {name} for {ASIDE_S / 60:.0f} min: {why}"))
+        self._recorder.tell(Notice(f"nothing is played on {name} for {ASIDE_S / 60:.0f} min: {why}"))
 
     def _land(self, part: Sequence[MatchRecord]) -> None:
-        """Note that matches of a batch that goes on were played."""
+        """Remove played matches from the batches that still run."""
         for record in part:
             for flight in self._flying.values():
                 if flight.jobs.pop(record.number, None) is not None:
                     break
 
     def _recover(self, slot: Slot, jobs: dict[int, Job]) -> None:
-        """Put back what died with a slot; a match that is proven to kill slots becomes void."""
+        """Requeue the matches of a dead slot; a match that is proven to kill workers becomes void."""
         number = self._recovery.lost(slot, jobs)
         playing = None if number is None else jobs.pop(number)
         if self._is_aborted:
@@ -310,20 +310,21 @@ class Run:
             return
         is_guilty = playing is not None and self._recovery.is_guilty(playing.number)
         num_again = len(jobs) + (playing is not None and not is_guilty)
-        self._ledger.tell(Notice(f"a worker died; {num_again} matches are played again"))
+        self._recorder.tell(Notice(f"a worker died; {num_again} matches are played again"))
         self._queue.extendleft(reversed(jobs.values()))
         if playing is None:
             return
         aside = self._recovery.find_aside(slot.machine)
         if aside is not None:
             self._put_aside(*aside)
-        self._herald.lost([playing.number])
+        self._publisher.lost([playing.number])
         if is_guilty:
             cause = f"{MAX_LOSSES} workers died while they played it"
             void = void_record(playing, Termination.ARENA_ERROR, cause)
             self._keep([dataclasses.replace(void, is_final=True)])
         else:
-            # A suspect comes last: whoever kills workers from outside would else find the same match again.
+            # A suspect goes last: if something outside kills workers, it would otherwise hit the same match
+            # again.
             self._queue.append(playing)
 
     def _rebuild(self) -> None:
@@ -336,14 +337,14 @@ class Run:
     def _keep(self, records: Sequence[MatchRecord]) -> None:
         if records:
             self._recovery.lasted()
-        self._queue += self._ledger.keep(records)
+        self._queue += self._recorder.keep(records)
         for record in records:
             if self._rules.no_recover and Termination(record.termination).is_fault:
-                address = self._ledger.address(record)
+                address = self._recorder.address(record)
                 self._stop(f"match {address} ended with a fault and --no-recover is set: {record.reason}")
-        if self._rules.goal_reached is None or self._ledger.num_done < self._next_goal:
+        if self._rules.goal_reached is None or self._recorder.num_done < self._next_goal:
             return
-        self._next_goal = self._ledger.num_done + self._rules.goal_interval
+        self._next_goal = self._recorder.num_done + self._rules.goal_interval
         if self._rules.goal_reached():
             self._stop("every rating is within the wanted error")
 

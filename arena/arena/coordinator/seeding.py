@@ -1,4 +1,4 @@
-"""Seats the bots of a new event by their ratings, for events in which the seat is the seed."""
+"""Seats the bots of a new tournament by their ratings, for types in which the seat is the seed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def seat_by_rating(plan: Plan, store: Store) -> Plan:
     """Return a plan with its bots in the order of the leaderboard of its game and pool, the best first.
 
-    Bots without a rating there come last, as they were named; a note says so.
+    Bots without a rating there come last, in the order given; a note says so.
     """
     game = game_spec(plan.game)
     pool = tournament_limit(plan.config).pool(is_hosted=plan.tier is not Tier.T0).name

@@ -1,4 +1,4 @@
-"""Where the matches of a run come from: a schedule that plans ahead, or a person at a board."""
+"""The interface to the source of a run's matches: a schedule that plans ahead, or a person at a board."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ if TYPE_CHECKING:
 
 
 class JobSource(Protocol):
-    """Hands out the matches of an event that this process holds; each is stored as planned before that."""
+    """Returns the matches of a tournament that this process holds; each is stored as planned before that."""
 
     total: int | None
-    """Matches that are to be played in all; None where nobody can know yet."""
+    """Number of matches of the whole tournament; None while it cannot be known."""
     decision: str
-    """What the event has decided; empty before."""
+    """The decision of the tournament; empty before there is one."""
     is_open: bool
     """Whether bots join and leave while it is played."""
     is_urgent: bool
-    """Whether the jobs handed out last go before all that wait."""
+    """Whether the jobs returned last go before all queued ones."""
     batch_size: int
-    """Matches that a slot takes at once, at most; the run sets it as it learns how long they take."""
+    """Maximum number of matches per batch; set by the run as it learns how long matches take."""
     num_workers: int
-    """Slots that play; the run sets it, as worker machines come and go."""
+    """Number of slots; set by the run, because worker machines come and go."""
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing will be handed out any more."""
+        """Whether no more jobs will be returned."""
         ...
 
     def more(self, num_queued: int, running: Collection[int]) -> list[Job]:
         """Return further jobs, if it is time for some.
 
         Args:
-            num_queued: jobs that were handed out and not begun.
-            running: numbers of the matches that are being played.
+            num_queued: number of jobs that were returned and have not begun.
+            running: numbers of the running matches.
 
         Raises:
-            ArenaError: what is to be played next cannot be planned.
+            ArenaError: the next matches cannot be planned.
             DatabaseError: the plan cannot be stored.
         """
         ...
 
     def take_gone(self) -> Sequence[int]:
-        """Return once the numbers of jobs that were handed out and are not needed any more."""
+        """Return once the numbers of returned jobs that are no longer needed."""
         ...

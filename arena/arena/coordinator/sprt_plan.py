@@ -1,4 +1,4 @@
-"""From a configuration that asks for a sequential test to one that says all about it, and to its schedule."""
+"""Completes the configuration of a sequential test, and creates its schedule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from arena.entrants import resolve
 from arena.errors import ConfigError
 from arena.pairing.openings import OpeningPlan, longest_list, make_openings
-from arena.schedules.sprt import SprtSchedule
+from arena.schedules.sprt_schedule import SprtSchedule
 from arena.schedules.sprt_words import parse_sprt, sprt_text
 from arena.shelf.kept import last_other
 from arena_plugins import game_spec
@@ -19,25 +19,23 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 FEWEST_OPENINGS: Final = 200
-"""With fewer most tests of two bots that are nearly equal would end undecided."""
+"""With fewer openings most tests of two nearly equal bots would end undecided."""
 MOST_OPENINGS: Final = 2000
-"""Unless more pairs are asked for; longer lists take long to make."""
+"""Maximum number of openings unless more pairs are requested; longer lists take long to make."""
 _BOTS: Final = 2
 
 
 def with_opponent(config: TournamentConfig) -> TournamentConfig:
-    """Return the configuration of a test with its second bot: without any, the one of that name kept last.
+    """Return the configuration of a test with its second bot; by default the last kept bot of the same name.
 
     Raises:
-        ConfigError: no other bot of that name is kept, or there are more than two, or none.
+        ConfigError: no other bot of that name is kept, or the number of bots is not one or two.
         PluginError: the tested bot cannot be found.
     """
     if len(config.bots) == _BOTS:
         return config
     if len(config.bots) != 1:
-        raise ConfigError(
-            f"a sequential test is of one bot against one other; {len(config.bots)} given: arena test NEW OLD"
-        )
+        raise ConfigError(f"a sequential test needs two bots; {len(config.bots)} given: arena test NEW OLD")
     (bot,) = resolve(config.bots, margin_ms=config.timemargin, keep=False)
     old = last_other(bot.record)
     if old is None:
@@ -49,12 +47,12 @@ def with_opponent(config: TournamentConfig) -> TournamentConfig:
 
 
 def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
-    """Return the configuration of a test with its hypotheses, its openings and its most pairs written out.
+    """Return the configuration of a test with its hypotheses, openings and maximum of pairs filled in.
 
-    So it stays what it is when presets or lists of openings change.
+    So it stays the same when presets or lists of openings change.
 
     Args:
-        config: of a test, with its seed.
+        config: configuration of a test, with its seed.
         game: its game.
 
     Raises:
@@ -66,9 +64,9 @@ def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
     num = len(set(openings))
     if num < FEWEST_OPENINGS:
         raise ConfigError(
-            f"a sequential test needs {FEWEST_OPENINGS} different openings, since it plays none twice, and "
-            f"{game_spec(game)} has {num} here (--openings {plan}); arena match plays a number of pairs that "
-            "is fixed beforehand"
+            f"a sequential test needs {FEWEST_OPENINGS} different openings, because it plays none twice, and "
+            f"{game_spec(game)} has {num} here (--openings {plan}); arena match plays a fixed "
+            "number of pairs"
         )
     return msgspec.structs.replace(
         config,
@@ -79,7 +77,7 @@ def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
 
 
 def sprt_schedule(config: TournamentConfig, game: Game) -> SprtSchedule:
-    """Return the schedule of a test whose configuration was settled.
+    """Return the schedule of a test whose configuration was completed by `settle`.
 
     Raises:
         ConfigError: its openings cannot be read, or they do not all differ.
@@ -88,8 +86,8 @@ def sprt_schedule(config: TournamentConfig, game: Game) -> SprtSchedule:
     found = make_openings(game, OpeningPlan.parse(config.openings), seed=config.srand or 0, wanted=num_pairs)
     if len(found.openings) < num_pairs:
         raise ConfigError(
-            f"the openings of this test are no longer those it began with (--openings {config.openings}); "
-            "bring them back, or begin a new test"
+            f"the openings of this test have changed since it began (--openings {config.openings}); "
+            "restore them, or start a new test"
         )
     return SprtSchedule(
         test=parse_sprt(config.sprt or ""),

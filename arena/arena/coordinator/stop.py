@@ -1,4 +1,4 @@
-"""What signals ask of a run: the first Ctrl-C lets running matches end, the second ends them now."""
+"""Signals to a run: the first Ctrl-C finishes running matches, the second ends them at once."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ if TYPE_CHECKING:
 
 
 class StopSignals:
-    """While it is entered, SIGINT, SIGTERM and SIGHUP become wishes that the coordinator reads."""
+    """Records SIGINT, SIGTERM and SIGHUP as requests that the coordinator polls, within a `with` block."""
 
     def __init__(self) -> None:
-        self.wish = ""
-        """Nothing, stop (finish running matches) or abort (end them now)."""
+        self.request = ""
+        """Empty, stop (finish running matches) or abort (end them now)."""
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        """Take the signals over."""
+        """Install the signal handlers."""
         hard = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
         self._before = {number: signal.signal(number, self._abort) for number in hard}
         self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the signals back."""
+        """Restore the previous signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        self.wish = "abort" if self.wish else "stop"
+        self.request = "abort" if self.request else "stop"
 
     def _abort(self, _number: int, _frame: FrameType | None) -> None:
-        self.wish = "abort"
+        self.request = "abort"

@@ -1,4 +1,4 @@
-"""Is a stored match what it claims to be? The rules replay it, and its bots play it again."""
+"""Verifies stored matches: replays them by the rules, and lets their bots play them again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.plan import restore_plan
-from arena.coordinator.rules import contradiction, replay
+from arena.coordinator.rule_checks import contradiction, replay
 from arena.errors import ConfigError
 from arena.executor.slots import Slot
 from arena.executor.worker import Ways, make_control, play_job
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Finding(NamedTuple):
-    """What a verification found."""
+    """The result of a verification."""
 
     agrees: bool
     text: str
@@ -35,7 +35,7 @@ def verify_match(store: Store, match: StoredMatch) -> Finding:
     Only actions of bots that declare themselves deterministic are compared, up to the first divergence.
 
     Raises:
-        ConfigError: a bot is no longer the one that played.
+        ConfigError: a bot has changed since it played.
     """
     states = replay(load_game(match.game), match.actions)
     broken = contradiction(states, match.actions, match.outcome, match.termination)
@@ -58,7 +58,7 @@ def _address(match: StoredMatch) -> str:
 
 
 def _not_hashed(store: Store, match: StoredMatch) -> str:
-    """Return a note on bots that played when their code was not hashed: other code might have played."""
+    """Return a note about bots whose code was not hashed when they played: other code might have played."""
     tournament = store.tournament(match.tournament_name)
     entrants = () if tournament is None else store.entrants(tournament.id)
     seated = (match.first_label, match.second_label)
@@ -70,7 +70,7 @@ def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[
     tournament = store.tournament(match.tournament_name)
     if tournament is None:
         raise ConfigError(
-            f"match {match.id} of the store belongs to no tournament; arena db check tells more"
+            f"match {match.id} of the store belongs to no tournament; arena db check shows more"
         )
     plan = restore_plan(store, tournament)
     planned = store.planned(tournament.id, after=match.number - 1, limit=1)

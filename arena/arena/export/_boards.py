@@ -65,7 +65,7 @@ def positions_of(
         wrong = _replay_compiled(game, actions, starts, positions)
     if wrong >= 0:
         raise ExportError(
-            f"match {ids[wrong]} breaks the rules of {game.name}; arena verify {ids[wrong]} tells more"
+            f"match {ids[wrong]} breaks the rules of {game.name}; arena verify {ids[wrong]} shows more"
         )
     return positions
 

@@ -242,7 +242,7 @@ class MatchWriter:
         if known is None:
             record = self._store.tournament(match.tournament)
             if record is None:
-                raise ExportError(f"match {match.id} belongs to no tournament; arena db check tells more")
+                raise ExportError(f"match {match.id} belongs to no tournament; arena db check shows more")
             entrants = {entrant.seat: entrant for entrant in self._store.entrants(match.tournament)}
             known = self._tournaments[match.tournament] = (record, entrants)
         return known

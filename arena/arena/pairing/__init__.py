@@ -1,1 +1,1 @@
-"""Who meets whom, on which side, from which opening: pure functions, no store."""
+"""Pairings, sides and openings of matches: pure functions, no store."""

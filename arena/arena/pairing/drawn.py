@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 SHIPPED_PLIES = (2, 4, 6)
-"""After so many plies the drawn positions of Connect Four are known."""
+"""Numbers of plies after which the drawn positions of Connect Four are shipped."""
 _TINY = 9
-"""Games of at most so many actions are solved on the spot; tic-tac-toe takes a tenth of a second."""
+"""Games with at most so many actions are solved on the spot; tic-tac-toe takes a tenth of a second."""
 
 
 def is_shipped(game: Game, plies: int) -> bool:
-    """Whether the draws after `plies` actions come with the package: those of Connect Four 6x7."""
+    """Return whether the draws after `plies` actions are shipped: those of Connect Four 6x7."""
     return str(spec_of(game)) == "connect-four" and plies in SHIPPED_PLIES
 
 
 def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
-    """Give the least sequence of `plies` actions to each class of drawn positions, in canonical order.
+    """Return the least sequence of `plies` actions for each class of drawn positions, in canonical order.
 
     Raises:
         ConfigError: they are not known for this game or this number of actions.
@@ -35,7 +35,7 @@ def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
     if game.max_length > _TINY:
         raise ConfigError(
             f"balance=drawn is not known for {spec_of(game)} after {plies} plies, only for connect-four after"
-            f" {', '.join(map(str, SHIPPED_PLIES))} and for tic-tac-toe; take balance=undecided"
+            f" {', '.join(map(str, SHIPPED_PLIES))} and for tic-tac-toe; use balance=undecided"
         )
     known: dict[tuple[int, ...], float] = {}
     return [
@@ -46,7 +46,7 @@ def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
 
 
 def drawn_path(plies: int) -> Path:
-    """Give the file that lists the draws of Connect Four after so many plies; `make book` rebuilds it."""
+    """Return the file of the drawn Connect Four positions after `plies` plies; `make book` rebuilds it."""
     return Path(__file__).parent / "data" / f"connect-four-{plies}.txt"
 
 

@@ -1,4 +1,4 @@
-"""Files of openings: one a line, moves in the notation of the game, comments behind `#`."""
+"""Files of openings: one per line, moves in the notation of the game, comments after `#`."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 def read_openings(game: Game, path: str) -> list[tuple[int, ...]]:
-    """Read the action sequences of a file, in its order.
+    """Return the action sequences of a file, in its order.
 
     Raises:
-        ConfigError: the file cannot be read, has no opening, or a line is no beginning of a match (the text
-            names file and line).
+        ConfigError: the file cannot be read, has no opening, or a line is not a valid opening; the text names
+            file and line.
     """
     try:
         text = read_regular(Path(path).expanduser()).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not a text file of openings (UTF-8), one a line") from error
     except (OSError, RuntimeError, ValueError) as error:
-        # A RuntimeError comes from the home of an unknown user, `~nobody/book.txt`; a ValueError from a NUL.
+        # RuntimeError is raised for the home of an unknown user, `~nobody/book.txt`; ValueError for a NUL.
         raise ConfigError(f"cannot read the openings in {path}: {error}") from error
     openings: list[tuple[int, ...]] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -46,5 +46,5 @@ def _read_line(game: Game, moves: str, where: str) -> tuple[int, ...]:
     for action in actions:
         state = state.child(action)
     if state.is_terminal:
-        raise ConfigError(f"{where}: the match is over after {moves}; leave moves out")
+        raise ConfigError(f"{where}: the match is over after {moves}; omit some moves")
     return actions

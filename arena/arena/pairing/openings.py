@@ -1,4 +1,4 @@
-"""Openings: where matches start, so that strong bots do not repeat one match for ever."""
+"""Openings: starting positions of matches, so that strong bots do not repeat the same match."""
 
 from __future__ import annotations
 
@@ -20,32 +20,33 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 _PLIES = {"tic-tac-toe": 2, "gomoku:k=4,size=6": 2}
-"""Default number of actions by spec; after 4, few are left in the one, too many to list in the other."""
+"""Default number of plies by spec; after 4, the first game has few openings left, the second too many to
+list."""
 _USUAL_PLIES = 4
 _MAX_PLIES = 100
 _DEEPER = 3
-"""Numbers of plies, from the usual one on, among which the longest list is looked for."""
+"""Number of depths, from the usual one on, among which the longest list is searched."""
 
 
 class OpeningPlan(NamedTuple):
-    """What `--openings` asks for; `str()` gives its canonical text, defaults left out."""
+    """The parsed value of `--openings`; `str()` returns its canonical text without defaults."""
 
     kind: str = "auto"
     """auto, file or none."""
     path: str = ""
-    """Of the file."""
+    """Path of the file."""
     plies: int | None = None
-    """Actions before the bots are asked; None is the game's default."""
+    """Number of actions before the bots are asked; None for the game's default."""
     balance: str = "auto"
-    """undecided, drawn, or auto: drawn where the list ships with the package, else undecided."""
+    """undecided, drawn, or auto: drawn if the list ships with the package, otherwise undecided."""
     order: str = "random"
     """random (by the tournament's seed) or sequential."""
     start: int = 1
-    """The opening to begin with, from 1."""
+    """Number of the first opening, from 1."""
 
     @classmethod
     def parse(cls, text: str) -> OpeningPlan:
-        """Read `auto`, `auto:plies=,balance=,order=,start=`, `file:PATH` or `none`.
+        """Parse `auto`, `auto:plies=,balance=,order=,start=`, `file:PATH` or `none`.
 
         Raises:
             ConfigError: it is none of these, or an option is unknown or has an impossible value.
@@ -75,7 +76,7 @@ class OpeningPlan(NamedTuple):
         return plan
 
     def __str__(self) -> str:
-        """Give the canonical text."""
+        """Return the canonical text."""
         if self.kind == "file":
             return f"file:{self.path}"
         options = {
@@ -90,13 +91,13 @@ class Openings(NamedTuple):
     """The openings of a tournament."""
 
     openings: list[tuple[int, ...]]
-    """Actions from the initial state; pair k starts from entry k, counted around the list."""
+    """Actions from the initial state; pair k starts from entry k, modulo their number."""
     warnings: list[str]
-    """What the user should know about them."""
+    """Warnings about them for the user."""
 
 
 def make_openings(game: Game, plan: OpeningPlan, *, seed: int, wanted: int) -> Openings:
-    """Give the first `wanted` openings of the plan, or all of them where there are fewer.
+    """Return the first `wanted` openings of the plan, or all of them if there are fewer.
 
     Asking for more only appends, so a tournament can be enlarged.
 
@@ -109,24 +110,24 @@ def make_openings(game: Game, plan: OpeningPlan, *, seed: int, wanted: int) -> O
     if not found:
         return Openings([()], [f"no opening fits {spec_of(game)}; all matches start from the initial state"])
     if len(found) < wanted:
-        return Openings(found, [f"{wanted} pairs share {len(found)} openings: some are played again"])
+        return Openings(found, [f"{wanted} pairs share {len(found)} openings: some are repeated"])
     return Openings(found[:wanted], [])
 
 
 def longest_list(
     game: Game, plan: OpeningPlan, *, seed: int, most: int
 ) -> tuple[OpeningPlan, list[tuple[int, ...]]]:
-    """Return the openings after that number of plies which has most of them, and the plan that gives them.
+    """Return the longest list of openings over some numbers of plies, and the plan that yields it.
 
-    Drawn positions that come with the package are preferred to longer lists of others; of two lists of a
-    length it is the one of fewer plies. A plan that says how many plies, or that is no list of the arena's
-    own, stays as it is.
+    Drawn positions that come with the package are preferred to longer lists of others; of two equally long
+    lists the one with fewer plies is returned. A plan that sets the number of plies, or that is not one of
+    arena's own lists, is not changed.
 
     Args:
         game: the game.
-        plan: what `--openings` asks for.
-        seed: of the tournament.
-        most: openings that are enough; no more are returned.
+        plan: the parsed `--openings`.
+        seed: seed of the tournament.
+        most: number of openings that is enough; no more are returned.
 
     Raises:
         ConfigError: as `make_openings`.
@@ -151,24 +152,27 @@ def longest_list(
 
 
 def _auto(game: Game, plan: OpeningPlan, seed: int, wanted: int) -> list[tuple[int, ...]]:
-    """Give the openings from `plan.start` on; none only where a game at its default plies has none."""
+    """Return the openings from `plan.start` on; empty only if a game has none at its default plies."""
     usual = _PLIES.get(str(spec_of(game)), _USUAL_PLIES)
     before = plan.start - 1
     for plies in [plan.plies] if plan.plies else range(usual, 0, -1):
         found = list(islice(_candidates(game, plan, plies, seed), before + wanted))
         if before < len(found):
-            # Where the list ends before all are found, those before `start` come last.
+            # If the list ends before enough are found, those before `start` come last.
             return found[before:] + found[:before]
         if found or plan.plies:
             raise ConfigError(
                 f"{spec_of(game)} has {len(found)} openings of {plies} plies, too few for {plan};"
-                " take another plies= or a smaller start="
+                " use another plies= or a smaller start="
             )
     return []
 
 
 def _candidates(game: Game, plan: OpeningPlan, plies: int, seed: int) -> Iterator[tuple[int, ...]]:
-    """Give all openings of one length, in the order of the plan; drawn by chance where they are too many."""
+    """Yield all openings of one length, in the order of the plan.
+
+    Random ones if there are too many to list.
+    """
     if plan.balance == "drawn" or (plan.balance == "auto" and is_shipped(game, plies)):
         yield from _ordered(drawn_openings(game, plies), plan, seed)
     elif is_enumerable(game, plies):

@@ -1,4 +1,4 @@
-"""Openings drawn by chance, for games whose positions are too many to list."""
+"""Random openings, for games with too many positions to list."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 _CENTRE = 4
-"""Gomoku openings keep within so many rows and columns of the middle: stones far apart have nothing to do."""
+"""Gomoku openings stay within so many rows and columns of the centre: stones far apart do not interact."""
 _PATIENCE = 200
-"""Stop after so many draws in a row without a new opening."""
+"""Number of consecutive draws without a new opening after which sampling stops."""
 
 
 def sample_openings(game: Game, plies: int, seed: int) -> Iterator[tuple[int, ...]]:
-    """Draw openings of `plies` random actions, undecided and no two symmetric; the seed fixes all of them."""
+    """Yield openings of `plies` random actions, undecided and no two symmetric; determined by the seed."""
     seen: set[tuple[tuple[int, ...], int]] = set()
     attempt = failures = 0
     while failures < _PATIENCE:
@@ -36,12 +36,12 @@ def sample_openings(game: Game, plies: int, seed: int) -> Iterator[tuple[int, ..
 
 
 def draw_number(text: str) -> int:
-    """Give 64 bits that look random and depend on `text` alone, whatever the version of Python."""
+    """Return a 64-bit hash of `text`, uniformly distributed and equal in every version of Python."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def _draw_state(game: Game, plies: int, seed: str) -> State:
-    """Give a state after `plies` actions, or an earlier one in which the match is over."""
+    """Return a state after `plies` actions, or an earlier terminal one."""
     state = game.initial_state()
     while not state.is_terminal and len(state.history) < plies:
         actions = _sensible_actions(game, state)
@@ -50,7 +50,7 @@ def _draw_state(game: Game, plies: int, seed: str) -> State:
 
 
 def _sensible_actions(game: Game, state: State) -> Sequence[int]:
-    """Give the legal actions; in Gomoku, where an action is a cell, those near the centre."""
+    """Return the legal actions; in Gomoku, where an action is a cell, only those near the centre."""
     if game.name != "gomoku":
         return state.legal_actions
     rows, columns = game.shape

@@ -1,4 +1,4 @@
-"""Fixed plans: who meets whom, in which order, on which side and from which opening."""
+"""Fixed plans: the encounters with their order, sides and openings."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ PlanVersion: TypeAlias = Literal[1, 2]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedPlan:
-    """A plan that follows from its numbers alone.
+    """A plan that depends only on its parameters.
 
-    It goes round by round, each with `games` matches of every encounter.
-    Match m of an encounter belongs to MatchPair m // 2 and starts from opening m // 2 (cyclic).
-    The lower seat moves first in even matches and second in odd ones; without `swap` it moves first in all of
-    them, and `reverse` exchanges the sides. More rounds only append: the plan for fewer is its beginning.
-    Any part of the plan is computed without the matches before it.
+    It goes round by round, each with `games` matches of every encounter. Match m of an encounter belongs to
+    MatchPair m // 2 and starts from opening m // 2 (cyclic). The lower seat moves first in even matches and
+    second in odd ones; without `swap` it moves first in all of them, and `reverse` exchanges the sides. More
+    rounds only append: the plan for fewer rounds is a prefix. Any part of the plan is computed without the
+    matches before it.
 
     Raises:
-        ConfigError: no tournament can be made of these numbers.
+        ConfigError: the parameters are not valid.
     """
 
     kind: Kind
     """round-robin (all meet), gauntlet (the first `seeds` meet all the others) or match (two bots)."""
     num_bots: int
-    """How many bots take part; they have the seats 0 to `num_bots` - 1."""
+    """Number of bots; they have the seats 0 to `num_bots` - 1."""
     rounds: int
-    """How often the encounters are gone through, at least once."""
+    """Number of rounds, at least one; each contains every encounter."""
     games: int
     """Matches per encounter and round, 1 or 2."""
     openings: Sequence[tuple[int, ...]]
     """Actions before the bots are asked, at least one entry; `()` is the initial state."""
     seeds: int = 1
-    """How many bots run the gauntlet."""
+    """Number of bots that run the gauntlet."""
     swap: bool = True
     """Whether the two matches of a pair are played with sides exchanged."""
     reverse: bool = False
@@ -50,11 +50,11 @@ class FixedPlan:
     """How encounters are numbered."""
 
     def __post_init__(self) -> None:
-        """Refuse impossible numbers."""
+        """Refuse impossible parameters."""
         if self.rounds < 1:
             raise ConfigError(f"rounds={self.rounds} is not a positive number")
         if self.games not in {1, 2}:
-            raise ConfigError(f"games={self.games} is neither 1 nor 2; play more rounds for more matches")
+            raise ConfigError(f"games={self.games} is neither 1 nor 2; use more rounds for more matches")
         if not self.openings:
             raise ConfigError("no opening is given; matches from the initial state need the empty one")
         if self.kind == "gauntlet":
@@ -71,20 +71,20 @@ class FixedPlan:
 
     @property
     def num_encounters(self) -> int:
-        """Pairs of bots that meet."""
+        """Number of pairs of bots that meet."""
         if self.kind == "gauntlet":
             return self.seeds * (self.num_bots - self.seeds)
         return self.num_bots * (self.num_bots - 1) // 2
 
     @property
     def total(self) -> int:
-        """Matches of the whole plan."""
+        """Number of matches of the whole plan."""
         return self.num_encounters * self.rounds * self.games
 
     def matches(self, start: int = 0, stop: int | None = None) -> Iterator[PlannedMatch]:
-        """Yield the matches numbered `start` + 1 to `stop`, by default all that follow.
+        """Yield the matches numbered `start` + 1 to `stop`, by default all from `start` on.
 
-        The cost is that of the matches asked for, wherever they lie in the plan.
+        The cost depends only on the number of requested matches, not on their place in the plan.
         """
         stop = self.total if stop is None else min(stop, self.total)
         for place in range(start, stop):
@@ -93,7 +93,7 @@ class FixedPlan:
             yield self._match(place + 1, encounter, round_no * self.games + game)
 
     def round_of(self) -> Iterator[tuple[int, int, int]]:
-        """Yield the encounters of a round in their order: number, lower seat, higher seat."""
+        """Yield the encounters of a round in order: number, lower seat, higher seat."""
         for place in range(self.num_encounters):
             low, high = self._seats(place)
             yield self._number(place, low, high), low, high
@@ -109,9 +109,9 @@ class FixedPlan:
         """Return a match of an encounter, with its side and its opening.
 
         Args:
-            number: what the match is called.
+            number: number of the match in the plan.
             encounter: its number.
-            seats: who meets, the lower seat first.
+            seats: both seats, the lower one first.
             match_no: place within the encounter, from 0.
         """
         low, high = seats
@@ -126,7 +126,7 @@ class FixedPlan:
         )
 
     def as_planned(self, match: PlannedMatch) -> PlannedMatch | None:
-        """Return a match as this plan has it, whatever its number; None where it has no such encounter."""
+        """Return a match as this plan has it, keeping its number; None if the plan has no such encounter."""
         seats = min(match.first, match.second), max(match.first, match.second)
         if self.version == 1:
             is_known = match.encounter < self.num_encounters and self._seats(match.encounter) == seats
@@ -135,10 +135,10 @@ class FixedPlan:
         return self.match_of(match.number, match.encounter, seats, match.match_no) if is_known else None
 
     def _seats(self, encounter: int) -> tuple[int, int]:
-        """Return the seats that meet, lower one first; `encounter` is its place in a round, from 0.
+        """Return the seats of an encounter, lower one first; `encounter` is its place in a round, from 0.
 
-        Seeds of a gauntlet do not meet each other, as in cutechess (in fastchess they do): the field compares
-        them.
+        Seeds of a gauntlet do not meet each other, as in cutechess (in fastchess they do): they are compared
+        by their results against the field.
         """
         if self.kind == "gauntlet":
             other, seed = divmod(encounter, self.seeds)
@@ -147,14 +147,14 @@ class FixedPlan:
 
 
 def count_pairs(rounds: int, games: int) -> int:
-    """Return the number of MatchPairs of an encounter, one that lacks its second match included."""
+    """Return the number of MatchPairs of an encounter, an incomplete last one included."""
     return (rounds * games + 1) // 2
 
 
 def stable_encounter(low: int, high: int) -> int:
     """Return the number of an encounter by its seats, `low` < `high`: low + high (high - 1) / 2.
 
-    All encounters of the seats below `high` have lower numbers, so a new seat renumbers nobody.
+    All encounters of the seats below `high` have lower numbers, so a new seat changes no number.
     """
     return low + high * (high - 1) // 2
 
@@ -162,9 +162,9 @@ def stable_encounter(low: int, high: int) -> int:
 def _circle(num_bots: int, encounter: int) -> tuple[int, int]:
     """Return the seats of the `encounter`-th pair by the circle method, lower one first.
 
-    Everybody plays once before anybody plays twice, up to a bye. Seat 0 stays, the others move on by one
-    place from turn to turn, and those who face each other meet. With an odd number of bots an empty chair
-    turns along.
+    Every bot plays once before any bot plays twice, except for byes. Seat 0 stays, the others move by one
+    place from turn to turn, and bots that face each other meet. With an odd number of bots an empty chair
+    rotates with them.
     """
     size = num_bots + num_bots % 2
     turning = size - 1

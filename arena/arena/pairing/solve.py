@@ -1,4 +1,4 @@
-"""What is already decided: short forced wins in any game, exact values in tiny ones."""
+"""Detects decided positions: short forced wins in any game, exact values in tiny ones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 DECIDED_PLIES = 4
-"""A position from which a side can force a win within so many actions makes no opening."""
+"""A position from which a side can force a win within so many actions is not used as an opening."""
 
 
 def is_decided(game: Game, state: State) -> bool:
-    """Whether the match is over, or one side can force a win within `DECIDED_PLIES` actions.
+    """Return whether the match is over, or one side can force a win within `DECIDED_PLIES` actions.
 
-    A game may have `min_length`, below which no match is won: then a search that cannot find any is left out.
+    A game may have `min_length`, the least length of a won match: then searches that cannot find a win are
+    skipped.
     """
     if state.is_terminal:
         return True
@@ -24,7 +25,7 @@ def is_decided(game: Game, state: State) -> bool:
 
 
 def can_force_win(state: State, player: int, plies: int) -> bool:
-    """Whether `player` wins within `plies` actions whatever the other does, by plain rules alone."""
+    """Return whether `player` can force a win within `plies` actions, by the plain rules alone."""
     if state.is_terminal:
         return state.returns[player] > 0
     if plies == 0:
@@ -34,7 +35,7 @@ def can_force_win(state: State, player: int, plies: int) -> bool:
 
 
 def exact_value(state: State, known: dict[tuple[int, ...], float]) -> float:
-    """Give the value for player 0 under perfect play; `known` remembers positions from call to call."""
+    """Return the value for player 0 under perfect play; `known` caches positions between calls."""
     if state.is_terminal:
         return state.returns[0]
     position = (*state.cells, state.current_player)

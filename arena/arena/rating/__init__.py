@@ -1,1 +1,1 @@
-"""Results to ratings with intervals: pure numbers, no store and no files."""
+"""Computes ratings with intervals from results: numbers only, no store and no files."""

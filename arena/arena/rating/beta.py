@@ -1,6 +1,6 @@
-"""Quantiles of Beta and Student distributions in plain Python: all that statistics of two bots need.
+"""Quantiles of Beta and Student distributions in plain Python, for the statistics of two bots.
 
-SciPy has them, too, and costs 30 MB and a third of a second in every program that shows an interval.
+SciPy has them, too, but costs 30 MB and a third of a second in every program that shows an interval.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _MAX_STEPS = 200
 
 @lru_cache(maxsize=4096)
 def beta_log_odds(a: float, b: float, p: float) -> float:
-    """Give ln(x / (1 - x)) of the quantile x at which a share `p` of Beta(a, b) lies below.
+    """Return ln(x / (1 - x)) for the quantile x of Beta(a, b) with probability `p`.
 
-    In log-odds neither end loses digits. Newton's method between bounds that close in; `a` and `b` above 0,
-    `p` between 0 and 1.
+    In log-odds no digits are lost near 0 or 1. The root is found by Newton's method with bisection as
+    safeguard; `a` and `b` must be above 0, `p` between 0 and 1.
     """
     if p > 0.5:  # noqa: PLR2004 # the smaller tail has more digits
         return -beta_log_odds(b, a, 1 - p)
@@ -47,21 +47,21 @@ def beta_log_odds(a: float, b: float, p: float) -> float:
 
 @lru_cache(maxsize=4096)
 def student_quantile(degrees: float, p: float) -> float:
-    """Give the quantile of Student's distribution, `p` above one half (Abramowitz and Stegun, 26.7.1)."""
+    """Return the quantile of Student's distribution, `p` above one half (Abramowitz and Stegun, 26.7.1)."""
     return math.sqrt(degrees) * math.exp(-beta_log_odds(degrees / 2, 0.5, 2 * (1 - p)) / 2)
 
 
 def student_share(degrees: float, t: float) -> float:
-    """Return the share of Student's distribution below `t`."""
+    """Return the cumulative probability of Student's distribution below `t`."""
     if t == 0:
         return 0.5
-    # Half of the share that lies farther out than t on both sides (Abramowitz and Stegun, 26.7.1).
+    # Half of the two-sided tail probability beyond |t| (Abramowitz and Stegun, 26.7.1).
     beyond = _below(degrees / 2, 0.5, math.log(degrees) - 2 * math.log(abs(t))) / 2
     return 1 - beyond if t > 0 else beyond
 
 
 def _below(a: float, b: float, odds: float) -> float:
-    """Give the share of Beta(a, b) below the x of these log-odds (DLMF 8.17.22)."""
+    """Return the probability of Beta(a, b) below the x with these log-odds (DLMF 8.17.22)."""
     share = math.exp(_log_share(odds))
     front = math.exp(a * _log_share(odds) + b * _log_share(-odds) - _log_scale(a, b))
     if share < (a + 1) / (a + b + 2):
@@ -70,17 +70,17 @@ def _below(a: float, b: float, odds: float) -> float:
 
 
 def _log_share(odds: float) -> float:
-    """Give ln x of log-odds, of either sign."""
+    """Return ln x for log-odds of either sign, without overflow."""
     return -math.log1p(math.exp(-odds)) if odds > 0 else odds - math.log1p(math.exp(odds))
 
 
 def _log_scale(a: float, b: float) -> float:
-    """Give ln B(a, b)."""
+    """Return ln B(a, b)."""
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """Give the continued fraction of the incomplete beta function, by the method of Lentz (DLMF 3.10)."""
+    """Return the continued fraction of the incomplete beta function, by the method of Lentz (DLMF 3.10)."""
     c, d = 1.0, _inverse(1 - (a + b) * x / (a + 1))
     value = d
     for term in range(1, _MAX_TERMS):

@@ -1,4 +1,4 @@
-"""Intervals of ratings by drawing openings again: an independent check of the errors of the fit."""
+"""Bootstrap intervals of ratings by resampling openings: an independent check of the fit's errors."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from arena.rating.sums import FloatArray, IntArray
 
 _STEP = 0x4F1BBCDCBFA53E0B
-"""Odd and large, so that keys of different draws stay apart."""
+"""Odd and large, so that the keys of different draws do not collide."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bootstrap:
-    """Ratings refitted to drawn openings."""
+    """Ratings refitted to resampled openings."""
 
     elo: FloatArray
     """Shown ratings, `[num_samples, num_bots]`."""
 
     def interval(self, share: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper ends of the middle `share` of the samples, each `[num_bots]`."""
+        """Return lower and upper ends of the middle `share` of the samples, each `[num_bots]`."""
         low, high = np.quantile(self.elo, [(1 - share) / 2, (1 + share) / 2], axis=0)
         return low, high
 
@@ -39,16 +39,16 @@ def bootstrap(
     seed: int = 0,
     anchor: tuple[int, float] | None = None,
 ) -> Bootstrap:
-    """Draw as many openings as there are from each encounter, with replacement, and fit again.
+    """Resample the openings of each encounter with replacement, and fit again.
 
-    Where few openings were played the pairs are drawn. Where all of them ended alike (100-0) nothing varies:
-    trust the interval of `fit` there.
+    If few openings were played, pairs are resampled. If all of them ended alike (100-0), samples do not vary:
+    use the interval of `fit` there.
 
     Raises:
         ConfigError: no samples.
     """
     if num_samples < 1:
-        raise ConfigError(f"{num_samples} bootstrap samples give no interval; draw 200 or more")
+        raise ConfigError(f"{num_samples} bootstrap samples yield no interval; use 200 or more")
     rng = np.random.default_rng(seed)
     clusters = _Clusters(matches)
     elo = np.empty((num_samples, num_bots))
@@ -60,18 +60,19 @@ def bootstrap(
 
 
 class _Clusters:
-    """Matches by the cluster they belong to."""
+    """Matches grouped by cluster."""
 
     def __init__(self, matches: MatchArrays) -> None:
         rows = matches.rows
         sums = encounters(matches)
         keys = np.stack([rows[:, :2].min(axis=1), rows[:, :2].max(axis=1)], axis=1)
         of = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-        # As the fit counts evidence: by opening, or by pair where openings are few and matches differ.
+        # As the fit counts evidence: by opening, or by pair if there are few openings and matches differ.
         by_pair = ((sums.openings.num < FEWEST_OPENINGS) & ~sums.repeats)[of]
         key = np.where(by_pair, rows[:, 3], rows[:, 4])
         order = np.lexsort((key, of))
         is_new = np.ones(len(order), dtype=bool)
+        # In sorted order a cluster begins wherever encounter or key changes.
         is_new[1:] = (of[order][1:] != of[order][:-1]) | (key[order][1:] != key[order][:-1])
         self._rows = rows[order]
         self._starts = np.flatnonzero(is_new)
@@ -81,12 +82,14 @@ class _Clusters:
         self._num = np.bincount(owner)[owner] if len(owner) else owner
 
     def draw(self, rng: np.random.Generator) -> MatchArrays:
-        """Draw clusters within each encounter; every draw is an opening and pairs of its own."""
+        """Draw clusters within each encounter; each draw counts as a new opening with new pairs."""
+        # A uniformly drawn cluster of the same encounter, by its index.
         chosen = self._first + (rng.random(len(self._num)) * self._num).astype(np.int64)
         sizes = self._sizes[chosen]
         draw = np.repeat(np.arange(len(chosen)), sizes)
         place = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rows: IntArray = self._rows[self._starts[chosen][draw] + place].copy()
+        # A cluster drawn twice counts twice, so its pairs and opening get keys of the draw.
         rows[:, 3] = (rows[:, 3] * _STEP + draw) & MASK
         rows[:, 4] = (rows[:, 4] * _STEP + draw) & MASK
         return MatchArrays.of(rows)

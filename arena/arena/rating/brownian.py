@@ -1,36 +1,37 @@
-"""Brownian motion between two barriers: what a sequential test is close to."""
+"""Brownian motion between two barriers: the limit of a sequential test."""
 
 from __future__ import annotations
 
 import math
 
 _SHORT = 0.05
-"""Times below this, in squared distances of the barriers, need many waves and few images."""
+"""Times below this, in squared distances of the barriers, need many waves but few images."""
 _LARGEST = 8.0
-"""Natural logarithm of the largest wave that is added up; beyond that a sum of waves loses digits."""
+"""Natural logarithm of the largest wave that is summed; beyond it a sum of waves loses digits."""
 _SMALLEST = 45.0
-"""Waves below e to the minus this are left out."""
+"""Waves below e to the minus this are omitted."""
 _NUM_IMAGES = 4
-"""On either side; where images are used, the fifth weighs less than e to the minus 100."""
+"""Number of images on either side; where images are used, the fifth weighs less than e to the minus 100."""
 _FAR = 30.0
-"""Deviations from where on the tail of the normal distribution is computed by its series."""
+"""Standard deviations from where on the normal tail is computed by its series."""
 
 
 def chance_beyond(time: float, level: float, drift: float, low: float, high: float) -> float:
-    """Chance that a motion from 0 leaves at `high` before `time`, or has not left then and is above `level`.
+    """Return the chance that a motion from 0 exits at `high` before `time`, or is above `level` without exit.
 
-    At `level` = `high` it is the chance to leave at `high` in that time, at `level` = `low` that not to leave
-    at `low`. It grows with `drift`.
+    At `level` = `high` this is the chance to exit at `high` in that time, at `level` = `low` the chance not
+    to exit at `low`. It increases with `drift`.
 
     Args:
         time: above 0, in units in which the variance grows by 1.
         level: from `low` to `high`.
-        drift: mean growth in a unit of time.
+        drift: mean growth per unit of time.
         low: the lower barrier, below 0.
         high: the upper barrier, above 0.
     """
     width = high - low
     largest = drift * level - (drift**2 + (math.pi / width) ** 2) * time / 2
+    # Waves converge fast for long times and images for short ones; a large drift makes waves cancel.
     if time > _SHORT * width**2 and largest < _LARGEST:
         found = _by_waves(time, level - low, drift, -low, width)
     else:
@@ -39,7 +40,7 @@ def chance_beyond(time: float, level: float, drift: float, low: float, high: flo
 
 
 def _by_waves(time: float, level: float, drift: float, start: float, width: float) -> float:
-    """The eigenfunctions of the motion between 0 and `width`: exact, quick for long times."""
+    """Return the chance as a sum of eigenfunctions between 0 and `width`: exact, fast for long times."""
     found = 0.0
     num = 1
     while True:
@@ -55,22 +56,27 @@ def _by_waves(time: float, level: float, drift: float, start: float, width: floa
 
 
 def _leaves_above(drift: float, start: float, width: float) -> float:
-    """The chance to leave at `width` rather than at 0, sooner or later."""
+    """Return the chance to exit at `width` rather than at 0, at any time."""
     if abs(drift) * width < 1e-9:  # noqa: PLR2004 # there the two are equal to all digits
         return start / width
     if drift > 0:
         return math.expm1(-2 * drift * start) / math.expm1(-2 * drift * width)
+    # For a negative drift this factor is taken out, so that no exponential overflows.
     beyond = math.exp(2 * drift * (width - start))
     return beyond * math.expm1(2 * drift * start) / math.expm1(2 * drift * width)
 
 
 def _by_images(time: float, level: float, drift: float, start: float, width: float) -> float:
-    """Free motions from mirrored starts (Siegmund, "Sequential Analysis", III): quick for short times."""
+    """Return the chance by the method of images: fast for short times.
+
+    Siegmund, "Sequential Analysis", chapter III.
+    """
     found = 0.0
     for num in range(-_NUM_IMAGES, _NUM_IMAGES + 1):
         for sign in (1, -1):
             source = sign * start + 2 * num * width
             away = (level - source - drift * time) / math.sqrt(time)
+            # The smaller tail is used for images above, with its sign changed, so that no digits cancel.
             is_above = source > width
             tail = _log_tail(-away if is_above else away)
             found += (-sign if is_above else sign) * math.exp(drift * (source - start) + tail)
@@ -78,7 +84,7 @@ def _by_images(time: float, level: float, drift: float, start: float, width: flo
 
 
 def _log_tail(x: float) -> float:
-    """Natural logarithm of the normal distribution's share above `x`."""
+    """Return the natural logarithm of the normal tail probability above `x`."""
     if x < _FAR:
         return math.log(math.erfc(x / math.sqrt(2)) / 2)
     # Abramowitz and Stegun, 26.2.12; the next term is below 1e-7.

@@ -33,14 +33,14 @@ def fit(
 
     Args:
         encounters: sums of their matches.
-        bots: their names, or how many there are.
-        anchors: indices of bots and the Elo they are given. A table hangs on the first one it has: others of
-            the table change nothing, as they need not agree with its matches.
-        weighted: the same encounters with what each counts for, where some count for less than all of their
-            matches; counts of the ratings stay those of all matches.
+        bots: their names, or their number.
+        anchors: indices of bots and their fixed Elo. A table is shifted to its first anchor; further anchors
+            in the table change nothing, because they need not agree with its matches.
+        weighted: the same encounters weighted, if some count for less than all of their matches; the counts
+            in the ratings are always those of all matches.
 
     Raises:
-        ConfigError: matches or an anchor that name no bot.
+        ConfigError: matches or an anchor refer to an unknown bot.
         ArenaError: the ratings do not converge.
     """
     names = tuple(str(bot) for bot in range(bots)) if isinstance(bots, int) else tuple(bots)
@@ -51,6 +51,7 @@ def fit(
     if len(encounters) and not (encounters.low.min() >= 0 and encounters.high.max() < num):
         raise ConfigError(f"a match names a bot outside 0 … {num - 1}")
     table = graph.components(zip(encounters.low.tolist(), encounters.high.tolist(), strict=True), num)
+    # One field: all encounters are in group 0.
     group = np.zeros(len(encounters), dtype=np.int64)
     solution = solve(encounters if weighted is None else weighted, group, (1, num), _parts(table))
     matches = encounters.num_matches
@@ -65,21 +66,24 @@ def fit(
         encounters=encounters,
         solution=solution,
     )
+    # The errors need covariance and degrees of the finished object, which is frozen.
     object.__setattr__(ratings, "error", tuple(_errors(ratings, anchors)))
     return ratings
 
 
 def head_to_head(encounters: Encounters, level: float = LEVEL) -> list[Gap]:
-    """Return how far the lower bot of each encounter is above the other, by the matches of these two alone.
+    """Return the gap of the lower bot of each encounter above the other, by their own matches alone.
 
-    It is what `fit` gives for each encounter by itself, of many at once.
+    Equals `fit` of each encounter by itself, computed for many at once.
     """
     num = len(encounters)
+    # Each encounter is a field of its own with bots 0 and 1; all are solved in one call.
     each = np.arange(num)
     alone = encounters.alone()
     solution = solve(alone, each, (max(num, 1), 2), np.full((2, 2), 0.5))
     gaps = Gaps(each, alone.low, alone.high)
     points = encounters.results.sum(axis=1)
+    # Without a point of the lower bot nothing bounds the gap from below, without one of the other from above.
     open_sides = [(wins + draws == 0, losses + draws == 0) for losses, draws, wins in points.tolist()]
     return gaps_of(solution, gaps, solution.informative + SPARE_DEGREES, open_sides, level)
 
@@ -87,12 +91,12 @@ def head_to_head(encounters: Encounters, level: float = LEVEL) -> list[Gap]:
 def hang(
     strength: Sequence[float], table: Sequence[int], anchors: Sequence[tuple[int, float]]
 ) -> tuple[float, ...]:
-    """Return Elo as shown, `[num_bots]`: each table hangs on its first anchor, or else on its mean.
+    """Return Elo as shown, `[num_bots]`: each table is shifted to its first anchor, otherwise to its mean.
 
     Args:
         strength: Elo above the mean of the table, `[num_bots]`.
         table: number of each bot's table, `[num_bots]`.
-        anchors: indices of bots and the Elo they are given.
+        anchors: indices of bots and their fixed Elo.
     """
     shown = [MEAN_ELO + elo for elo in strength]
     for bot, elo in _first_anchors(table, anchors):
@@ -111,12 +115,13 @@ def _first_anchors(table: Sequence[int], anchors: Sequence[tuple[int, float]]) -
 
 
 def _errors(ratings: Ratings, anchors: Sequence[tuple[int, float]]) -> list[float]:
-    """Half intervals of the shown ratings, `[num_bots]`: of the bot against what its table hangs on."""
+    """Return half intervals of the shown ratings, `[num_bots]`, relative to the table's anchor or mean."""
     covariance: FloatArray = ratings.covariance
     variance = covariance.diagonal().copy()
     for bot, _ in _first_anchors(ratings.table, anchors):
         is_here = np.array(ratings.table) == ratings.table[bot]
         own = covariance.diagonal()
+        # Relative to an anchor the variance is that of a difference.
         away = own + own[bot] - 2 * covariance[bot]
         variance = np.where(is_here, away, variance)
     quantile = np.array([student_quantile(each, 1 - LEVEL / 2) for each in ratings.degrees.tolist()])
@@ -125,7 +130,7 @@ def _errors(ratings: Ratings, anchors: Sequence[tuple[int, float]]) -> list[floa
 
 
 def _parts(table: Sequence[int]) -> FloatArray:
-    """Return 1 / size where two bots are in one table, else 0, `[num_bots, num_bots]`."""
+    """Return 1 / size if two bots are in one table, otherwise 0, `[num_bots, num_bots]`."""
     label = np.array(table, dtype=np.int64)
     is_same = label[:, None] == label[None, :]
     return is_same / np.maximum(is_same.sum(axis=1, keepdims=True), 1)

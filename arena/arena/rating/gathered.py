@@ -1,4 +1,4 @@
-"""Sums up very many matches as they come, with little memory beside the matches themselves."""
+"""Sums up very many matches as they arrive, with little memory besides the matches themselves."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 _NUM_PARTS: Final = 32
 _FACTOR: Final = 31
-"""Coprime to the number of parts, so that the opponents of one bot fall into different ones."""
+"""Coprime to the number of parts, so that the opponents of one bot fall into different parts."""
 _PACKED: Final = np.dtype([("bots", "<i4", 2), ("half", "i1"), ("hashes", "<i8", 3)])
-"""33 bytes a match, of the 48 of `MatchArrays`."""
+"""33 bytes per match, instead of the 48 of `MatchArrays`."""
 
 
 class GatheredMatches:
-    """Rated matches by encounter: `encounters` sums up a part of them at a time.
+    """Rated matches by encounter: `encounters` sums up one part of them at a time.
 
-    `sums.encounters` takes ten times the memory of its matches while it works, and a viewer that asks it for
-    200,000 of them would hold 20 MB more from then on. All matches of two bots are in one part, so the sums
+    `sums.encounters` takes ten times the memory of its matches while it works, and a viewer that calls it for
+    200,000 of them would keep 20 MB more from then on. All matches of two bots are in one part, so the sums
     are the same.
     """
 
     def __init__(self) -> None:
-        """Begin with no match."""
+        """Initialise without matches."""
         self._parts = [np.zeros(0, _PACKED) for _ in range(_NUM_PARTS)]
         self._num = 0
 
@@ -58,7 +58,7 @@ class GatheredMatches:
             self._num += len(own)
 
     def encounters(self) -> Encounters:
-        """Sum up all matches, as `sums.encounters` does."""
+        """Return the sums of all matches, as `sums.encounters` does."""
         found = [encounters(MatchArrays.of(_unpacked(part))) for part in self._parts]
         order = np.lexsort(
             [np.concatenate([getattr(one, name) for one in found]) for name in ("high", "low")]
@@ -77,5 +77,5 @@ class GatheredMatches:
 
 
 def _unpacked(part: NDArray[np.void]) -> IntArray:
-    """Return packed matches as `MatchArrays.rows` has them, `[matches, 6]`."""
+    """Return packed matches in the format of `MatchArrays.rows`, `[matches, 6]`."""
     return np.column_stack([part["bots"], part["half"], part["hashes"]]).astype(np.int64, copy=False)

@@ -1,4 +1,4 @@
-"""Who can be compared with whom: parts of the graph of played matches."""
+"""Comparability of bots: components of the graph of played matches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def components(met: Edges, num_bots: int) -> tuple[int, ...]:
-    """Label of each bot's connected part, numbered by its first bot, `[num_bots]`."""
+    """Return the label of each bot's connected component, numbered by its first bot, `[num_bots]`."""
     edges = list(met)
     neighbours = _adjacency(num_bots, edges + [(b, a) for a, b in edges])
     labels = [-1] * num_bots
@@ -23,17 +23,18 @@ def components(met: Edges, num_bots: int) -> tuple[int, ...]:
 
 
 def strong_components(took: Edges, num_bots: int) -> tuple[int, ...]:
-    """Label of each bot's strongly connected part, numbered by its first bot, `[num_bots]`.
+    """Return the label of each bot's strongly connected component, numbered by its first bot, `[num_bots]`.
 
     Args:
-        took: a bot, and one that it took a point or half a point from. Inside a part, chains of such results
-            lead from each bot to each other one, so results bound the gap from both sides.
-        num_bots: how many bots there are.
+        took: pairs of a bot, and one that it took a point or half a point from. Inside a component, chains of
+            such results lead from each bot to each other one, so results bound the gap from both sides.
+        num_bots: number of bots.
     """
     edges = list(took)
     forward = _adjacency(num_bots, edges)
     backward = _adjacency(num_bots, [(b, a) for a, b in edges])
-    # Kosaraju: by decreasing finishing time, what leads back to a bot is in its part.
+    # Kosaraju's algorithm: in decreasing order of finishing time, the vertices that lead back to a bot form
+    # its component.
     order: list[int] = []
     seen: set[int] = set()
     for bot in range(num_bots):
@@ -53,7 +54,7 @@ def reachable(took: Edges, num_parts: int) -> tuple[frozenset[int], ...]:
 
 
 def _adjacency(num_bots: int, edges: list[tuple[int, int]]) -> list[list[int]]:
-    """Targets by source."""
+    """Return the targets by source."""
     targets: list[list[int]] = [[] for _ in range(num_bots)]
     for source, target in edges:
         targets[source].append(target)
@@ -61,7 +62,7 @@ def _adjacency(num_bots: int, edges: list[tuple[int, int]]) -> list[list[int]]:
 
 
 def _reach(neighbours: list[list[int]], start: int, seen: set[int]) -> list[int]:
-    """Bots reached from `start` and not seen before, in order of finishing; marks them as seen."""
+    """Return bots reached from `start` and not seen before, in order of finishing; mark them as seen."""
     finished: list[int] = []
     stack = [(start, False)]
     while stack:
@@ -76,6 +77,6 @@ def _reach(neighbours: list[list[int]], start: int, seen: set[int]) -> list[int]
 
 
 def _renumber(labels: Sequence[int]) -> tuple[int, ...]:
-    """The same parts, numbered from 0 in order of their first bot."""
+    """Return the same components, numbered from 0 in order of their first bot."""
     numbers: dict[int, int] = {}
     return tuple(numbers.setdefault(label, len(numbers)) for label in labels)

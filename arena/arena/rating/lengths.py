@@ -1,4 +1,4 @@
-"""How long a sequential test is going to be, before its first match."""
+"""Predicts the length of a sequential test before its first match."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _DRAWS = 0.11
 """Share of draws between equal bots in Connect Four; only the length of logistic tests depends on it."""
 _DEVIATION = math.sqrt((1 - _DRAWS) / 8)
-"""Of a pair's points per match between equal bots: half a match's variance, (1 - draws) / 4."""
+"""Standard deviation of a pair's points per match between equal bots: the variance of a match is (1 - draws)
+/ 4, that of a pair's mean half as much."""
 
 
 def expected_pairs(  # noqa: PLR0913 - a test has five numbers
@@ -32,17 +33,18 @@ def expected_pairs(  # noqa: PLR0913 - a test has five numbers
 ) -> float:
     """Return the mean number of pairs after which a test ends.
 
-    The log likelihood ratio is taken for a Brownian motion between barriers that lie 0.583 deviations of a
-    step farther out (Siegmund, "Sequential Analysis", X); the mean is the sum of the chances to go on.
+    The log likelihood ratio is approximated by a Brownian motion between barriers that are 0.583 standard
+    deviations of a step farther out (Siegmund, "Sequential Analysis", X); the mean is the sum of the
+    probabilities to go on.
 
     Args:
         elo: true difference, Elo of `model`.
-        looks: numbers of pairs after which the test may end, growing; it ends after the last one.
+        looks: numbers of pairs after which the test may end, increasing; it ends after the last one.
         elo0: difference under H0.
         elo1: difference under H1.
-        alpha: chance of accepting H1 where H0 is true.
-        beta: chance of accepting H0 where H1 is true.
-        model: of all three differences.
+        alpha: probability of accepting H1 if H0 is true.
+        beta: probability of accepting H0 if H1 is true.
+        model: scale of all three differences.
     """
     t, t0, t1 = (pair_excess(each, model, _DEVIATION) for each in (elo, elo0, elo1))
     drift = drift_of(t, t0, t1)
@@ -52,7 +54,7 @@ def expected_pairs(  # noqa: PLR0913 - a test has five numbers
         mean += (look - last) * goes_on
         away = DISCRETE * math.sqrt(look - last)
         low, high = lower - away, upper + away
-        # Not left at the lower barrier, less left at the upper one.
+        # Probability of no exit at the lower barrier, minus that of an exit at the upper one.
         goes_on = chance_beyond(look, low, drift, low, high) - chance_beyond(look, high, drift, low, high)
         last = look
     return mean

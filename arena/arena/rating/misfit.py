@@ -1,4 +1,4 @@
-"""Where the model does not describe the results: residuals of encounters, and cycles."""
+"""Finds results that the model does not describe: residuals of encounters, and cycles."""
 
 from __future__ import annotations
 
@@ -22,32 +22,33 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """How an encounter went against what the ratings expect."""
+    """The result of an encounter compared with the expectation from the ratings."""
 
     i: int
-    """The bot with the lower index; the score is its."""
+    """The bot with the lower index; `score` and `expected` are its points."""
     j: int
     num_matches: float
-    """Those that count."""
+    """Number of matches that count."""
     score: float
     """Points it took in them."""
     expected: float
-    """Points the ratings give it, sides as played."""
+    """Points expected from the ratings, with sides as played."""
     standardised: float
-    """(score - expected) / its standard deviation under the model; beyond 3 the encounter does not fit."""
+    """(score - expected) / standard deviation under the model; above 3 in size, the encounter does not
+    fit."""
 
 
 def residuals(ratings: Ratings) -> tuple[Residual, ...]:
-    """One residual per encounter, the worst fit first (Pearson residuals)."""
+    """Return one residual per encounter, the worst fit first (Pearson residuals)."""
     found = _encounters(ratings, ratings.solution.mean)
     return tuple(sorted(found, key=lambda residual: -abs(residual.standardised)))
 
 
 def cycles(ratings: Ratings, *, beats: float = BEATS) -> tuple[tuple[int, int, int], ...]:
-    """Bots a, b, c with a > b > c > a, lowest index first.
+    """Return bots a, b, c with a > b > c > a, lowest index first.
 
-    `x > y` says that x took more points from y than equals would, given who moved first, by `beats` standard
-    errors, so that cycles made by luck alone stay rare.
+    `x > y` means that x took more points from y than an equal bot would, given who moved first, by `beats`
+    standard errors, so that cycles by chance alone stay rare.
     """
     solution: Solution = ratings.solution
     even = sigmoid(solution.rows.side * solution.advantage[0])
@@ -67,7 +68,7 @@ def cycles(ratings: Ratings, *, beats: float = BEATS) -> tuple[tuple[int, int, i
 
 
 def _encounters(ratings: Ratings, mean: FloatArray) -> list[Residual]:
-    """Add up pairs and singles of each encounter; `mean` is the expected score, `[rows]`."""
+    """Return the residuals of encounters over pairs and singles; `mean` is the expected score, `[rows]`."""
     encounters, solution = ratings.encounters, ratings.solution
     rows, num = solution.rows, len(encounters)
 

@@ -1,20 +1,20 @@
-"""The scale of ratings."""
+"""Constants of the rating scale."""
 
 from __future__ import annotations
 
 import math
 
 LOGITS_PER_ELO = math.log(10) / 400
-"""Natural log-odds of the score in one Elo: at 400 Elo ten points are taken for each one lost."""
+"""Natural log-odds of the score per Elo: at 400 Elo ten points are taken for each one lost."""
 MEAN_ELO = 1500.0
-"""The mean of a table is shown as this."""
+"""Elo shown for the mean of a table."""
 LEVEL = 0.05
-"""Share of intervals that may miss the truth."""
+"""Probability that an interval misses the truth."""
 
 
 def look_level(look: int) -> float:
-    """Return the level of the `look`-th look at results that grow, counted from 1.
+    """Return the level of the `look`-th look at growing results, counted from 1.
 
-    0.05 / (k (k + 1)) sum to 0.05, so that looking again does not make a wrong verdict likelier.
+    The levels 0.05 / (k (k + 1)) sum to 0.05, so that repeated looks do not make a wrong verdict likelier.
     """
     return LEVEL if look == 1 else LEVEL / (look * (look + 1))

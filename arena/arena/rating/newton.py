@@ -1,7 +1,8 @@
 """Solves the estimating equations of ratings, for one field or for many small ones at once.
 
-The expected score of a pair is the logistic function of the gap. The prior is Jeffreys' (Firth's correction)
-times the design effect phi: an encounter gets phi * h virtual matches, half of them won, h its leverage.
+The expected score of a pair is the logistic function of the gap. The prior is Jeffreys' prior (Firth's
+correction), multiplied by the design effect phi: an encounter gets phi * h virtual matches, half of them won,
+where h is its leverage.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ if TYPE_CHECKING:
     from arena.rating.sums import ClusterSums, Encounters, FloatArray, IntArray
 
 MAX_STEPS = 400
-"""Of Newton's method; simulated fields take 6 to 15, a million wins without loss about 20. A ring of 200 bots
-in which everybody won once, moving first, takes 297."""
+"""Maximum number of Newton steps; simulated fields take 6 to 15, a million wins without a loss about 20. A
+ring of 200 bots in which every bot won once, moving first, takes 297."""
 _EARLY = 50
-"""Steps after which those that still turn back are made shorter and shorter."""
+"""Number of steps after which steps that still reverse direction are shortened more and more."""
 _TOLERANCE = 1e-10
-"""Of the widest rating, and of 1: a step that moves nothing by more is the last."""
+"""Relative to the widest rating, and to 1: iteration ends when a step changes nothing by more."""
 _DAMPED = 0.6
-"""Share of a step that is taken once steps turn back: with few matches phi and ratings chase each other."""
+"""Factor applied to steps once they reverse direction: with few matches phi and ratings oscillate."""
 _SHRINK, _LEAST = 0.8, 0.2
-"""What each turn back after `_EARLY` steps multiplies that share by, and the least it becomes: advantage and
-phi of a ring run in a spiral, which longer steps do not leave."""
+"""Factor by which each reversal after `_EARLY` steps shortens the steps further, and its lower bound:
+advantage and phi of a ring move in a spiral, which longer steps do not leave."""
 _LONGEST = 5.0
 """Natural log-odds that a rating moves in one step at most."""
 _TO_POOL, _TO_PAIRS, _TO_ONE = 8.0, 4.0, 4.0
-"""Informative clusters that the next coarser design effect counts for."""
+"""Prior weights, in informative clusters, of the next coarser design effect."""
 _DRAWS = 4.0
-"""Drawn matches that are added to the pairs before the first player's advantage is read from them."""
+"""Drawn matches added to the pairs before the first player's advantage is estimated from them."""
 _MOST = 400 * LOGITS_PER_ELO
 """Bound of a fitted advantage."""
 
@@ -50,18 +51,18 @@ class FieldRows:
     low: IntArray
     high: IntArray
     side: FloatArray
-    """What the first player's advantage is multiplied by: 0, 1 or -1."""
+    """Coefficient of the first player's advantage: 0, 1 or -1."""
     clusters: ClusterSums
     pairs: ClusterSums
 
     @property
     def matches(self) -> FloatArray:
-        """Matches that count."""
+        """Number of matches that count."""
         return self.clusters.m
 
     @property
     def points(self) -> FloatArray:
-        """Points of the lower bot in them."""
+        """Points of the lower bot in these matches."""
         return self.clusters.s
 
 
@@ -71,13 +72,13 @@ class Solution:
 
     rows: FieldRows
     strength: FloatArray
-    """`[groups, bots]`, the mean of each connected part 0."""
+    """`[groups, bots]`; the mean of each connected component is 0."""
     advantage: FloatArray
-    """Of the first player, `[groups]`."""
+    """Advantage of the first player, `[groups]`."""
     advantage_variance: FloatArray
-    """`[groups]`."""
+    """Variance of the advantage, `[groups]`."""
     slope: FloatArray
-    """What gaps are multiplied by, `[rows]`: 1 but for singles where the advantage is fitted."""
+    """Factor of gaps, `[rows]`: 1 except for singles in fields with a fitted advantage."""
     mean: FloatArray
     """Expected score, `[rows]`."""
     phi: FloatArray
@@ -85,19 +86,19 @@ class Solution:
     virtual: FloatArray
     """Virtual matches of the prior, half of them won, `[rows]`."""
     inverse: FloatArray
-    """Inverse of the information, last the advantage, `[groups, bots + 1, bots + 1]`."""
+    """Inverse of the information, with the advantage last, `[groups, bots + 1, bots + 1]`."""
     covariance: FloatArray
     """Sandwich covariance of the strengths, `[groups, bots, bots]`."""
     informative: FloatArray
-    """Informative clusters, `[encounters]`."""
+    """Number of informative clusters, `[encounters]`."""
     parts: FloatArray
-    """1 / size where two bots are in one connected part, else 0, `[bots, bots]`."""
+    """1 / size if two bots are in one connected component, otherwise 0, `[bots, bots]`."""
     is_fitted: bool
     """Whether a first player's advantage was fitted in any field."""
 
     @property
     def matches(self) -> FloatArray:
-        """Matches that count, and virtual ones, `[rows]`."""
+        """Number of matches that count plus virtual ones, `[rows]`."""
         return self.rows.matches + self.virtual
 
     @property
@@ -110,10 +111,10 @@ def solve(encounters: Encounters, group: IntArray, shape: tuple[int, int], parts
     """Solve all fields.
 
     Args:
-        encounters: of all fields.
+        encounters: encounters of all fields.
         group: the field of each encounter, `[encounters]`.
         shape: number of fields, and of bots in each.
-        parts: 1 / size where two bots are in one connected part, else 0, `[bots, bots]`.
+        parts: 1 / size if two bots are in one connected component, otherwise 0, `[bots, bots]`.
 
     Raises:
         ArenaError: a field does not converge.
@@ -135,16 +136,17 @@ def design(
 ) -> FloatArray:
     """Return the design effect of each encounter at these expected scores, `[encounters]`.
 
-    That of the clusters of an encounter is shrunk to that of the field, this to that of the field's
-    pairs, this to 1. All count by information, so that a sweep, which varies little by chance, says little.
+    The estimate from an encounter's clusters is shrunk towards that of the field, this towards that of the
+    field's pairs, this towards 1. All are weighted by information, so that a sweep, which varies little by
+    chance, has little weight.
 
     Args:
         rows: the results.
         mean: expected scores, `[rows]`.
-        unpulled: the same without the pull of the prior, from which results are seen to vary, `[rows]`. With
-            the pull, encounters that fit exactly (a chain) would seem to vary by as much as the prior moves
-            them, which makes phi larger, which makes the prior stronger.
-        leverage: `[rows]`.
+        unpulled: expected scores without the prior, from which the variation of results is measured,
+            `[rows]`. With the prior, encounters that fit exactly (a chain) would seem to vary by as much as
+            the prior moves them, which makes phi larger, which makes the prior stronger.
+        leverage: leverage of each row, `[rows]`.
         size: number of encounters, and of fields.
     """
     num, num_groups = size
@@ -155,10 +157,14 @@ def design(
     group[rows.encounter] = rows.group
     found: list[tuple[FloatArray, FloatArray]] = []
     for sums in (rows.pairs, rows.clusters):
+        # squares / decisive estimates an encounter's design effect: squared residuals over their binomial
+        # expectation. It is weighted by the informative clusters, of which a sweep with its small spread has
+        # few.
         squares = sum_by(rows.encounter, sums.squares(unpulled), num)
         clusters = sum_by(rows.encounter, sums.num, num)
         informative = sum_by(rows.encounter, 4 * spread * sums.num, num)
-        # Times clusters / (clusters - leverage), which enters as less weight: some leave nothing over.
+        # The correction clusters / (clusters - leverage) is applied as a lower weight, because the
+        # denominator may be 0.
         weight = informative * np.maximum(1 - used / np.maximum(clusters, 1e-300), 0)
         found.append((informative * squares / np.maximum(decisive, 1e-300), weight))
     (pair_sum, pair_weight), (sum_, weight) = found
@@ -172,7 +178,7 @@ def design(
 
 
 def make_rows(encounters: Encounters, group: IntArray, low: IntArray, high: IntArray) -> FieldRows:
-    """Put pairs and singles below each other; encounters without the one or the other have no row of it."""
+    """Stack pairs and singles; encounters without one of these have no row for it."""
     alone = [encounters.single_sums(side) for side in (0, 1)]
     clusters = [encounters.cluster_sums(), *alone]
     in_pairs = [encounters.pair_sums(), *alone]
@@ -190,7 +196,7 @@ def make_rows(encounters: Encounters, group: IntArray, low: IntArray, high: IntA
 
 
 class _Solver:
-    """Newton's method; leverage and design effect are those of the present point."""
+    """Newton's method; leverage and design effect are evaluated at the current point."""
 
     def __init__(
         self, encounters: Encounters, group: IntArray, shape: tuple[int, int], parts: FloatArray
@@ -205,6 +211,8 @@ class _Solver:
         self._first_matches = sum_by(group, matches, groups) + _DRAWS
         singles = sum_by(rows.group, np.where(rows.side == 0, 0, rows.matches), groups)
         paired = sum_by(rows.group, np.where(rows.side == 0, rows.matches, 0), groups)
+        # Pairs hardly depend on the advantage, which swapped sides cancel. So it is a parameter of the fit
+        # only if most matches are singles, and otherwise read from the first movers of pairs and kept fixed.
         self._is_fitted = singles > paired
         share = self._first_points / self._first_matches
         self._advantage = np.where(self._is_fitted, 0.0, np.log(share / (1 - share)))
@@ -216,18 +224,23 @@ class _Solver:
         self._last = np.zeros((groups, bots + 1))
 
     def step(self) -> float:
-        """Make a step; return how far it moved anything."""
+        """Make a step; return the largest change of any parameter."""
         rows = self._rows
         self._look()
         leverage = self._leverage()
         phi = design(rows, self._mean, self._unpulled(leverage), leverage, (self._num, self._num_groups))
+        # Firth's correction of the score: leverage * (1/2 - mean), here scaled by phi like the variance.
         virtual = phi[rows.encounter] * leverage
         score = rows.points - rows.matches * self._mean + virtual * (0.5 - self._mean)
+        # Fisher scoring: the information leaves out the prior's curvature, which does not move the fixed
+        # point.
         step = np.einsum("gij,gj->gi", self._inverse, self._gradient(score, self._first_score()))
         longest = np.abs(step).max(axis=1, initial=0.0)
+        # Shortened as a whole, so that the direction stays.
         step *= np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))[:, None]
         self._num_steps += 1
         shorter = np.maximum(_LEAST, _SHRINK * self._share) if self._num_steps > _EARLY else _DAMPED
+        # A negative product with the previous step is a reversal: phi and ratings overshoot in turn.
         turned = np.einsum("gi,gi->g", step, self._last) < 0
         self._share = np.where(turned, shorter, self._share)
         self._last = step
@@ -241,13 +254,14 @@ class _Solver:
 
     @property
     def width(self) -> float:
-        """How far apart the ratings are, 1 at least."""
+        """Largest rating in size, at least 1."""
         return float(np.abs(self._strength).max(initial=1.0))
 
     def solution(self) -> Solution:
-        """Return where the steps ended, with the errors there."""
+        """Return the solution at the last point, with its errors."""
         self._look()
         rows, bots = self._rows, self._num_bots
+        # Sandwich estimator: the information of each encounter times its design effect, between two inverses.
         meat = self._matrix(self._phi[rows.encounter] * self._information)
         free = np.where(self._is_free, self._first_information(), 0.0)
         meat[:, bots, bots] += free
@@ -272,7 +286,7 @@ class _Solver:
         )
 
     def complaint(self) -> str:
-        """Say which encounter keeps the field from converging."""
+        """Return a text that names the encounter which keeps the field from converging."""
         rows = self._rows
         gaps = np.abs(self._strength[rows.group, rows.low] - self._strength[rows.group, rows.high])
         worst = int(np.argmax(gaps))
@@ -282,22 +296,28 @@ class _Solver:
         )
 
     def _look(self) -> None:
-        """Expected scores, information and its inverse at the present point."""
+        """Compute expected scores, information and its inverse at the current point."""
         rows, bots = self._rows, self._num_bots
         advantage = self._advantage[rows.group]
+        # With this slope the expected score of a single changes by 1/4 per logit at equality, as in pairs,
+        # whatever the advantage is.
         steep = 1 / (4 * sigmoid(advantage) * sigmoid(-advantage))
         self._slope = np.where((rows.side != 0) & self._is_fitted[rows.group], steep, 1.0)
         gap = self._strength[rows.group, rows.low] - self._strength[rows.group, rows.high]
         self._mean = sigmoid(self._slope * gap + rows.side * advantage)
         self._information = rows.matches * self._mean * (1 - self._mean)
-        # An advantage at its bound that would go beyond is no longer free.
+        # An advantage at its bound that would be pushed beyond it is no longer a free parameter.
         singles = sum_by(rows.group, rows.side * (rows.points - rows.matches * self._mean), self._num_groups)
         pull = self._first_score() + singles
         is_stuck = (np.abs(self._advantage) >= _MOST) & (pull * self._advantage > 0)
         self._is_free = self._is_fitted & ~is_stuck
         matrix: FloatArray = self._matrix(self._information)
         size = np.maximum(np.trace(matrix[:, :bots, :bots], axis1=1, axis2=2) / max(bots, 1), 1e-9)
+        # A common shift of a component changes no expected score, so the information is singular. This term,
+        # of the same size, holds each component's mean at 0 without changing any gap.
         matrix += size[:, None, None] * self._parts
+        # An advantage that is not free gets 1 on the diagonal, which keeps the matrix invertible; its
+        # gradient is 0.
         matrix[:, bots, bots] += np.where(self._is_free, self._first_information(), 1.0)
         self._inverse: FloatArray = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
@@ -306,11 +326,11 @@ class _Solver:
         return self._first_matches * share * (1 - share)
 
     def _first_score(self) -> FloatArray:
-        """What the pairs say of the advantage: its gradient without singles, `[groups]`."""
+        """Return the gradient of the advantage from the pairs alone, `[groups]`."""
         return self._first_points - self._first_matches * sigmoid(self._advantage)
 
     def _gradient(self, score: FloatArray, first: FloatArray | float) -> FloatArray:
-        """Of ratings and advantage, from the scores of rows and `first`, of pairs; `[groups, bots + 1]`."""
+        """Return the gradient by ratings and advantage; `first` comes from pairs, `[groups, bots + 1]`."""
         rows, bots = self._rows, self._num_bots
         gradient = np.zeros((self._num_groups, bots + 1))
         np.add.at(gradient, (rows.group, rows.low), self._slope * score)
@@ -320,7 +340,10 @@ class _Solver:
         return gradient
 
     def _matrix(self, weight: FloatArray) -> FloatArray:
-        """Sum of weight * z z', z the gradient of a row's log-odds, `[groups, bots + 1, bots + 1]`."""
+        """Return the sum of weight * z z', `[groups, bots + 1, bots + 1]`.
+
+        Z: gradient of a row's log-odds.
+        """
         rows, size = self._rows, self._num_bots + 1
         last = np.full(len(weight), size - 1)
         parts = (
@@ -336,7 +359,7 @@ class _Solver:
         return flat.reshape(self._num_groups, size, size)
 
     def _unpulled(self, leverage: FloatArray) -> FloatArray:
-        """Expected scores of a fit without prior, to first order, `[rows]`."""
+        """Return the expected scores of a fit without prior, to first order, `[rows]`."""
         rows, last = self._rows, self._num_bots
         pull = self._phi[rows.encounter] * leverage * (0.5 - self._mean)
         moved = np.einsum("gij,gj->gi", self._inverse, self._gradient(pull, 0.0))
@@ -345,11 +368,12 @@ class _Solver:
         return np.clip(self._mean - self._mean * (1 - self._mean) * logits, 0.0, 1.0)
 
     def _leverage(self) -> FloatArray:
-        """Share of each row in the fitted parameters, `[rows]`; they sum to the number of parameters."""
+        """Return the leverage of each row, `[rows]`; the sum is the number of fitted parameters."""
         rows, inverse, last = self._rows, self._inverse, self._num_bots
         group, low, high = rows.group, rows.low, rows.high
         side = np.where(self._is_free[group], rows.side, 0.0)
         gap = inverse[group, low, low] + inverse[group, high, high] - 2 * inverse[group, low, high]
+        # Variance of a row's log-odds: that of slope * gap + side * advantage, covariances included.
         both = inverse[group, low, last] - inverse[group, high, last]
         variance = self._slope**2 * gap + 2 * self._slope * side * both + side**2 * inverse[group, last, last]
         return self._information * variance

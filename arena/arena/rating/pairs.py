@@ -1,4 +1,4 @@
-"""Statistics of two bots from pairs of matches, or from single matches where there are no pairs."""
+"""Statistics of two bots from pairs of matches, or from single matches if there are no pairs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NELO_PER_SIGMA = 800 / math.log(10)
 NUM_PAIR_CELLS = 5
 _Z95 = NormalDist().inv_cdf(0.975)
 _FARTHEST = 100_000.0
-"""Elo below which a score is 0: the power would overflow."""
+"""Elo below which an expected score is 0: the power would overflow."""
 _ADDED = 0.5
-"""Added to each cell, so that no figure is infinite and no interval without width."""
+"""Added to each cell, so that no figure is infinite and no interval has width 0."""
 
 
 def expected_elo(score: float) -> float:
-    """Elo difference at which one side is expected to take `score` of the points: -400 log10(1 / score - 1).
+    """Return the Elo difference at which one side is expected to take `score`: -400 log10(1 / score - 1).
 
     Raises:
         ConfigError: a score outside the open interval from 0 to 1.
@@ -37,7 +37,7 @@ def expected_elo(score: float) -> float:
 
 
 def expected_score(elo: float) -> float:
-    """Points per match expected at an Elo difference, which may be infinite."""
+    """Return the expected points per match at an Elo difference, which may be infinite."""
     return 1 / (1 + 10 ** (-elo / 400)) if elo > -_FARTHEST else 0.0
 
 
@@ -49,11 +49,11 @@ class Moments:
     mean: float
     """Points per match, 0 … 1."""
     lost: float
-    """Points the other side took per match: 1 - mean, without the rounding that near 1 would cost digits."""
+    """Points of the other side per match: 1 - mean, computed without the cancellation near 1."""
     variance: float
-    """Of a trial's points per match; the divisor is the number of trials."""
+    """Variance of a trial's points per match; the divisor is the number of trials."""
     per_match: float
-    """Factor from the deviation of a trial to that of a match: sqrt 2 for pairs, 1 for matches."""
+    """Factor from the standard deviation of a trial to that of a match: sqrt 2 for pairs, 1 for matches."""
 
     @property
     def se(self) -> float:
@@ -62,18 +62,18 @@ class Moments:
 
 
 def moments(cells: Cells) -> Moments:
-    """Moments of three or five cells.
+    """Return the moments of three or five cells.
 
     Raises:
-        ConfigError: another number of cells, a negative one, or nothing in any.
+        ConfigError: another number of cells, a negative one, or all cells are empty.
     """
     if len(cells) not in (3, NUM_PAIR_CELLS) or min(cells) < 0 or not 0 < sum(cells) < math.inf:
-        raise ConfigError(f"{list(cells)} are no three or five counts with something in them")
+        raise ConfigError(f"{list(cells)} are not three or five counts with a positive sum")
     total = math.fsum(cells)
     scores = [index / (len(cells) - 1) for index in range(len(cells))]
     mean = math.fsum(cell * score for cell, score in zip(cells, scores, strict=True)) / total
     lost = math.fsum(cell * score for cell, score in zip(reversed(cells), scores, strict=True)) / total
-    # Half the mean square difference of two trials: around a mean near 1 the deviations would lose digits.
+    # Half the mean squared difference of two trials: deviations from a mean near 1 would lose digits.
     variance = math.fsum(
         one * other * (first - second) ** 2
         for one, first in zip(cells, scores, strict=True)
@@ -84,14 +84,15 @@ def moments(cells: Cells) -> Moments:
 
 
 def plain_interval(cells: Cells, *, student: bool = False) -> tuple[float, float, float]:
-    """Low, middle and high Elo of the 95 % interval mean ± q se; only to compare with other programs.
+    """Return low, middle and high Elo of the 95 % interval mean ± q se; only to compare with other programs.
 
     Args:
         cells: three or five counts, nothing added.
-        student: q from Student's distribution with trials - 1 degrees (OpenBench), else normal (fastchess).
+        student: q from Student's distribution with trials - 1 degrees (OpenBench), otherwise normal
+            (fastchess).
 
     Raises:
-        ConfigError: an end of the interval is no score, as after wins only.
+        ConfigError: an end of the interval is not a possible score, as after wins only.
     """
     trials = moments(cells)
     quantile = student_quantile(trials.num_trials - 1, 0.975) if student else _Z95
@@ -103,11 +104,11 @@ def plain_interval(cells: Cells, *, student: bool = False) -> tuple[float, float
 def normalized(cells: Cells, *, unique: float = 1.0) -> tuple[float, float]:
     """Return normalized Elo and half of its 95 % interval; always finite.
 
-    The cells are scaled to the trials that count, and one half is added to each.
+    The cells are scaled to the number of trials that count, and one half is added to each.
 
     Args:
-        cells: three or five counts, seen by the first named bot; all may be 0.
-        unique: trials that count / trials, 0 … 1.
+        cells: three or five counts, from the view of the first named bot; all may be 0.
+        unique: share of trials that count, 0 … 1.
     """
     trials = moments([cell * unique + _ADDED for cell in cells])
     error = _Z95 * NELO_PER_SIGMA / (trials.per_match * math.sqrt(trials.num_trials))
@@ -115,5 +116,8 @@ def normalized(cells: Cells, *, unique: float = 1.0) -> tuple[float, float]:
 
 
 def normalized_elo(trials: Moments) -> float:
-    """Excess of the mean in deviations of a match (Van den Bergh, "Normalized Elo for practitioners")."""
+    """Return the mean's excess in standard deviations of a match, scaled.
+
+    Van den Bergh, "Normalized Elo for practitioners".
+    """
     return (trials.mean - 0.5) / (trials.per_match * math.sqrt(trials.variance)) * NELO_PER_SIGMA

@@ -1,10 +1,10 @@
-"""Ends of printed gaps and LOS: how far the results let a gap move before they become unlikely.
+"""Ends of printed gaps and LOS: how far the results permit a gap to move before they become unlikely.
 
-Here the virtual matches of the prior count as results. Without them the ends hold the truth in 90 % of sparse
-fields instead of 95. A side that no result bounds has no end, whatever the prior says.
+Here the virtual matches of the prior count as results. Without them the intervals cover the truth in 90 % of
+sparse fields instead of 95 %. A side that no result bounds has no end, whatever the prior says.
 
-The quasi-likelihood is followed along the straight line on which the other ratings give way most easily. For
-two bots this is the profile itself; in fields of many bots it comes close, see `arena.rating.refine`.
+The quasi-likelihood is followed along the straight line on which the other ratings adapt best. For two bots
+this is the profile likelihood itself; in fields of many bots it comes close, see `arena.rating.refine`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ if TYPE_CHECKING:
     BoolArray = npt.NDArray[np.bool_]
 
 FARTHEST = 60.0
-"""Natural log-odds from the estimate, about 10,400 Elo: no end lies beyond."""
+"""Natural log-odds from the estimate, about 10,400 Elo: no end is farther away."""
 _HALVINGS = 64
 _MOST_ROWS = 64
-"""Rows that are followed exactly, those that say most about the gap; of others the curvature is enough."""
+"""Number of rows that are followed exactly, the most informative ones; for the others the curvature is
+enough."""
 _ALL_ROWS = 4096
-"""Of more rows only those of the two bots are looked through."""
+"""If there are more rows, only those of the two bots are examined."""
 
 
 class Gaps(NamedTuple):
-    """Which gaps are asked for: strength of `low` minus strength of `high`, all `[gaps]`."""
+    """The requested gaps: strength of `low` minus strength of `high`, all `[gaps]`."""
 
     group: IntArray
     low: IntArray
@@ -46,36 +47,36 @@ class Curves(NamedTuple):
     """The quasi-likelihood along the line of each gap."""
 
     logits: FloatArray
-    """At the estimate, `[gaps, rows]`."""
+    """Logits at the estimate, `[gaps, rows]`."""
     slope: FloatArray
-    """Change of the logits with the gap, `[gaps, rows]`."""
+    """Derivative of the logits by the gap, `[gaps, rows]`."""
     matches: FloatArray
     points: FloatArray
     tilt: FloatArray
-    """Slope and curvature of all other rows, `[gaps]`."""
+    """Slope and curvature of all other rows together, `[gaps]`."""
     bend: FloatArray
 
     def value(self, moved: FloatArray) -> FloatArray:
-        """Log quasi-likelihood against that at the estimate, where the gaps moved so far, all `[gaps]`."""
+        """Return the log quasi-likelihood relative to the estimate for moved gaps, all `[gaps]`."""
         change = self.slope * moved[:, None]
         log_loss = np.logaddexp(0.0, self.logits + change) - np.logaddexp(0.0, self.logits)
         exact = (self.points * change - self.matches * log_loss).sum(axis=1)
         return exact + moved * (self.tilt - self.bend * moved / 2)
 
     def steepness(self, moved: FloatArray) -> FloatArray:
-        """Slope there, `[gaps]`; it falls."""
+        """Return the slope there, `[gaps]`; it decreases."""
         left = self.points - self.matches * sigmoid(self.logits + self.slope * moved[:, None])
         return (self.slope * left).sum(axis=1) + self.tilt - self.bend * moved
 
 
 class Profile(NamedTuple):
-    """What the curves say, all `[gaps]`."""
+    """The results of following the curves, all `[gaps]`."""
 
     low: FloatArray
-    """Lower end, natural log-odds; minus infinity where nothing bounds it."""
+    """Lower end, natural log-odds; minus infinity if nothing bounds it."""
     high: FloatArray
     root: FloatArray
-    """Signed root of how unlikely a gap of 0 is, in standard errors."""
+    """Signed root of the likelihood ratio of a gap of 0, in standard errors."""
 
 
 def curves(solution: Solution, gaps: Gaps) -> tuple[Curves, FloatArray]:
@@ -90,6 +91,8 @@ def curves(solution: Solution, gaps: Gaps) -> tuple[Curves, FloatArray]:
     else:
         line = contrast @ solution.inverse[0]
     plain = line[each, low] - line[each, high]
+    # Inverse information times contrast is the direction in which a change of the gap costs least likelihood;
+    # scaled, the gap grows by 1 along it. The curvature along it is then 1 / plain.
     line /= plain[:, None]
     return _gather(solution, gaps, line, 1 / plain), variances(solution, gaps) / plain
 
@@ -102,21 +105,24 @@ def variances(solution: Solution, gaps: Gaps) -> FloatArray:
 
 
 def follow(curve: Curves, gap: FloatArray, phi: FloatArray, quantile: FloatArray) -> Profile:
-    """Find the ends at which twice the fall, divided by phi, is the square of the quantile; all `[gaps]`."""
+    """Find the ends at which twice the decrease, divided by phi, is the squared quantile; all `[gaps]`."""
     far = np.full_like(gap, FARTHEST)
     top = _crossing(lambda moved: curve.steepness(moved) < 0, -far, far)
+    # The reference is the maximum of the curve itself, so that the likelihood ratio cannot be negative.
     peak = curve.value(top)
     least = peak - phi * quantile**2 / 2
     low = _crossing(lambda moved: curve.value(moved) > least, -far, top)
     high = _crossing(lambda moved: curve.value(moved) < least, top, far)
+    # Still above the threshold at the farthest point: no end.
     low = np.where(curve.value(-far) > least, -np.inf, low)
     high = np.where(curve.value(far) > least, np.inf, high)
+    # A gap of 0 is reached by moving by -gap.
     fall = np.maximum(peak - curve.value(-gap), 0.0)
     return Profile(gap + low, gap + high, np.sign(gap + top) * np.sqrt(2 * fall / phi))
 
 
 def _crossing(is_beyond: Callable[[FloatArray], BoolArray], low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return where a condition becomes true between two ends, by halving."""
+    """Return where a condition becomes true between two ends, by bisection."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         beyond = is_beyond(middle)
@@ -125,7 +131,7 @@ def _crossing(is_beyond: Callable[[FloatArray], BoolArray], low: FloatArray, hig
 
 
 def _gather(solution: Solution, gaps: Gaps, line: FloatArray, bend: FloatArray) -> Curves:
-    """Pick the rows that say most about each gap."""
+    """Return the curves made of the rows that are most informative about each gap."""
     rows, bots = solution.rows, solution.strength.shape[1]
     places = _candidates(solution, gaps)
     each = np.arange(len(places))[:, None]
@@ -134,8 +140,10 @@ def _gather(solution: Solution, gaps: Gaps, line: FloatArray, bend: FloatArray) 
     left = solution.points - solution.matches * solution.mean
     information = solution.matches * solution.mean * (1 - solution.mean)
     if places.shape[1] > _MOST_ROWS:
+        # A row adds slope² * information to the curvature along the line.
         chosen = np.argpartition(-(slope**2) * information[places], _MOST_ROWS, axis=1)[:, :_MOST_ROWS]
         places, slope = np.take_along_axis(places, chosen, axis=1), np.take_along_axis(slope, chosen, axis=1)
+    # The gradient of the whole quasi-likelihood, from which the chosen rows are subtracted below.
     pull = np.zeros((len(solution.strength), bots + 1))
     np.add.at(pull, (rows.group, rows.low), solution.slope * left)
     np.subtract.at(pull, (rows.group, rows.high), solution.slope * left)
@@ -155,7 +163,7 @@ def _gather(solution: Solution, gaps: Gaps, line: FloatArray, bend: FloatArray) 
 
 
 def _candidates(solution: Solution, gaps: Gaps) -> IntArray:
-    """Return the rows that may say something about each gap, filled up with -1, `[gaps, rows]`."""
+    """Return the rows that may be informative about each gap, padded with -1, `[gaps, rows]`."""
     rows = solution.rows
     if len(solution.strength) > 1:
         return _rows_of(rows.group, np.arange(len(rows.group)), len(solution.strength))[gaps.group]
@@ -166,14 +174,14 @@ def _candidates(solution: Solution, gaps: Gaps) -> IntArray:
         np.concatenate([rows.low, rows.high]), np.concatenate([each, each]), solution.strength.shape[1]
     )
     own, others = of_bot[gaps.low], of_bot[gaps.high]
-    # A row of both bots stands in both lists.
+    # A row of both bots is in both lists.
     is_twice = (others >= 0) & (rows.low[others] == gaps.low[:, None])
     is_twice |= (others >= 0) & (rows.high[others] == gaps.low[:, None])
     return np.concatenate([own, np.where(is_twice, -1, others)], axis=1)
 
 
 def _rows_of(owner: IntArray, row: IntArray, num: int) -> IntArray:
-    """Return the rows of each owner, filled up with -1, `[owners, most]`."""
+    """Return the rows of each owner, padded with -1, `[owners, most]`."""
     order = np.argsort(owner, kind="stable")
     sizes = np.bincount(owner, minlength=num)
     found = np.full((num, max(int(sizes.max(initial=0)), 1)), -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Ratings with their errors: what a fit gives and what can be asked of it."""
+"""Ratings with their errors: the result of a fit, and queries on it."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from arena.rating.sums import Encounters, FloatArray
 
 SPARE_DEGREES = 4.0
-"""Degrees of freedom beside the informative clusters: the design effect leans on the field and on 1."""
+"""Degrees of freedom besides the informative clusters: the design effect is shrunk towards the field and
+1."""
 _AT_ONCE = 8192
-"""Gaps times encounters of one field that are followed together.
-
-The neighbours of 40 bots all at once take 3 MB for a moment, which a process often keeps."""
+"""Number of gaps times encounters of one field that are followed together. The neighbours of 40 bots all at
+once take 3 MB for a moment, which a process often keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """How far one bot is above another."""
+    """The difference in rating of two bots."""
 
     elo: float
     """Elo of the first named minus Elo of the second."""
     error: float
     """Half of the 95 % interval by the covariance, Elo: the figure after `+/-`; infinite without matches."""
     low: float
-    """Lower end of the 95 % interval by the likelihood, Elo; minus infinity where no result bounds it."""
+    """Lower end of the 95 % interval by the likelihood, Elo; minus infinity if no result bounds it."""
     high: float
-    """Upper end, Elo; infinite where no result bounds it."""
+    """Upper end, Elo; infinite if no result bounds it."""
     los: float
-    """Likelihood of superiority, 0 … 1; above 0.975 exactly when the interval lies above 0."""
+    """Likelihood of superiority, 0 … 1; above 0.975 exactly if the interval lies above 0."""
     level: float = LEVEL
-    """Share of such intervals that may miss the truth."""
+    """Probability that such an interval misses the truth."""
 
     @property
     def is_separated(self) -> bool:
@@ -62,30 +62,30 @@ class Gap:
 
     @property
     def score(self) -> tuple[float, float, float]:
-        """Points per match expected against the other bot, sides swapped, with the ends of its interval."""
+        """Expected points per match against the other bot, sides swapped, with the ends of the interval."""
         return expected_score(self.elo), expected_score(self.low), expected_score(self.high)
 
     def reversed(self) -> Gap:
-        """Return the gap seen by the other bot."""
-        # Subtracted from 0, as minus 0.0 would be -0.0, which JSON and tables show.
+        """Return the gap from the view of the other bot."""
+        # 0.0 - x, because minus 0.0 would be -0.0, which JSON and tables show.
         return Gap(0.0 - self.elo, self.error, -self.high, -self.low, 1 - self.los, self.level)
 
 
 NO_MATCH = Gap(0.0, math.inf, -math.inf, math.inf, 0.5)
-"""Of two bots that have not met."""
+"""The gap of two bots that have not met."""
 
 
 def gaps_of(
     solution: Solution, gaps: Gaps, degrees: FloatArray, unbounded: Sequence[tuple[bool, bool]], level: float
 ) -> list[Gap]:
-    """Return gaps with their ends.
+    """Return gaps with their intervals.
 
     Args:
         solution: the ratings.
-        gaps: which ones.
-        degrees: of freedom, `[gaps]`.
+        gaps: which gaps.
+        degrees: degrees of freedom, `[gaps]`.
         unbounded: whether results leave the lower and the upper side open, `[gaps]`.
-        level: share of intervals that may miss the truth.
+        level: probability that an interval misses the truth.
     """
     if not len(gaps.group):
         return []
@@ -125,11 +125,11 @@ def _gaps_of(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
-    """Bots on one scale per table; a table is a connected part of the graph of matches."""
+    """Bots on one scale per table; a table is a connected component of the graph of matches."""
 
     names: tuple[str, ...]
     elo: tuple[float, ...]
-    """Shown rating: the mean of a table is 1500, or the anchor has the value it was given, `[num_bots]`."""
+    """Shown rating: the mean of a table is 1500, or the anchor has its fixed value, `[num_bots]`."""
     error: tuple[float, ...]
     """Half of the 95 % interval, Elo, `[num_bots]`, relative to the mean of the table or to the anchor.
 
@@ -140,9 +140,9 @@ class Ratings:
     table: tuple[int, ...]
     """Number of each bot's table, `[num_bots]`."""
     strong: tuple[int, ...]
-    """Number of each bot's strongly connected part, `[num_bots]`."""
+    """Number of each bot's strongly connected component, `[num_bots]`."""
     encounters: Encounters
-    """What was rated."""
+    """The rated results."""
     solution: Solution
     """The fit, in natural units; the field is its only group."""
 
@@ -158,7 +158,7 @@ class Ratings:
 
     @property
     def advantage(self) -> float:
-        """What moving first is worth near equality, Elo."""
+        """Value of the first move between nearly equal bots, Elo."""
         return float(self.solution.advantage[0]) / LOGITS_PER_ELO
 
     @property
@@ -168,17 +168,17 @@ class Ratings:
 
     @cached_property
     def num_pairs(self) -> tuple[int, ...]:
-        """Complete pairs of each bot, `[num_bots]`."""
+        """Number of complete pairs of each bot, `[num_bots]`."""
         return self._by_bot(self.encounters.num_pairs)
 
     @cached_property
     def num_counted(self) -> tuple[int, ...]:
-        """Those of them that count, `[num_bots]`."""
+        """Number of complete pairs that count, `[num_bots]`."""
         return self._by_bot(self.encounters.num_counted)
 
     @cached_property
     def num_different(self) -> tuple[int, ...]:
-        """Matches of each bot that differ in side, opening or moves, `[num_bots]`."""
+        """Number of matches of each bot that differ in side, opening or moves, `[num_bots]`."""
         return self._by_bot(self.encounters.num_different)
 
     def _by_bot(self, values: FloatArray) -> tuple[int, ...]:
@@ -195,10 +195,10 @@ class Ratings:
 
     @cached_property
     def rests_on_prior(self) -> tuple[bool, ...]:
-        """True where results leave a side of the rating open, so that it is marked `?`, `[num_bots]`.
+        """Whether results leave a side of the rating open, so that it is marked `?`, `[num_bots]`.
 
-        Unmarked is the largest strongly connected part of each table, if it has two bots and no rival of its
-        size; between it and the others results bound the gap on one side at most.
+        The largest strongly connected component of each table is not marked, if it has two bots and no rival
+        of its size; between it and the others results bound the gap on one side at most.
         """
         return tuple(part not in self._cores.values() for part in self.strong)
 
@@ -206,7 +206,7 @@ class Ratings:
     def open_sides(self) -> tuple[tuple[bool, bool], ...]:
         """Whether results leave the rating open below and above, against the unmarked bots, `[num_bots]`.
 
-        Where a table has no unmarked bots, against all others of the table.
+        In a table without unmarked bots, against all others of the table.
         """
         found: list[tuple[bool, bool]] = []
         for bot, part in enumerate(self.strong):
@@ -230,7 +230,7 @@ class Ratings:
         return self.gaps([(i, j)], level)[0]
 
     def gaps(self, pairs: Sequence[tuple[int, int]], level: float = LEVEL) -> list[Gap]:
-        """Return how far the first of each two bots is above the second.
+        """Return how far the first bot of each pair is above the second.
 
         Raises:
             ConfigError: two bots are in different tables.
@@ -246,14 +246,14 @@ class Ratings:
         return [Gap(0.0, 0.0, 0.0, 0.0, 0.5, level) if i == j else next(found) for i, j in pairs]
 
     def ranking(self) -> tuple[tuple[int, ...], ...]:
-        """Bots of each table from the highest rating down, the table with most matches first."""
+        """Return the bots of each table from the highest rating down, the table with most matches first."""
         bots = sorted(range(len(self.names)), key=lambda bot: (-self.elo[bot], self.names[bot], bot))
         tables = [tuple(bot for bot in bots if self.table[bot] == table) for table in sorted(set(self.table))]
         return tuple(sorted(tables, key=lambda table: -sum(self.num_matches[bot] for bot in table)))
 
     @cached_property
     def _parts(self) -> dict[int, list[int]]:
-        """Strongly connected parts of each table."""
+        """Strongly connected components of each table."""
         found: dict[int, set[int]] = {}
         for part, table in zip(self.strong, self.table, strict=True):
             found.setdefault(table, set()).add(part)
@@ -261,7 +261,7 @@ class Ratings:
 
     @cached_property
     def _cores(self) -> dict[int, int]:
-        """The part of each table that is not marked."""
+        """The component of each table that is not marked."""
         sizes = Counter(self.strong)
         cores: dict[int, int] = {}
         for table, parts in self._parts.items():
@@ -273,28 +273,32 @@ class Ratings:
 
     @cached_property
     def _reach(self) -> tuple[frozenset[int], ...]:
-        """Parts that chains of results lead to from each part."""
+        """Components that chains of results lead to from each component."""
         links = {(self.strong[i], self.strong[j]) for i, j in took(self.encounters)}
         return graph.reachable(links, max(self.strong, default=-1) + 1)
 
     def _open(self, i: int, j: int) -> tuple[bool, bool]:
-        """Whether no chain of results bounds the gap of `i` above `j` from below, and from above."""
+        """Return whether no chain of results bounds the gap of `i` above `j` from below, and from above."""
         one, other = self.strong[i], self.strong[j]
         if one == other:
             return False, False
         return other not in self._reach[one], one not in self._reach[other]
 
     def _check_comparable(self, i: int, j: int) -> None:
-        """Refuse two bots without a chain of matches between them."""
+        """Refuse two bots without a chain of matches between them.
+
+        Raises:
+            ConfigError: the bots are in different tables.
+        """
         if self.table[i] != self.table[j]:
             raise ConfigError(
                 f"no chain of matches connects {self.names[i]} and {self.names[j]}; "
-                "let them, or opponents of theirs, meet"
+                "let them or their opponents play each other"
             )
 
 
 def took(encounters: Encounters) -> list[tuple[int, int]]:
-    """Return each bot with each other one that it took a point or half a point from."""
+    """Return pairs of a bot, and one that it took a point or half a point from."""
     results = encounters.results.sum(axis=1)
     low, high = encounters.low.tolist(), encounters.high.tolist()
     edges: list[tuple[int, int]] = []

@@ -1,6 +1,6 @@
-"""Exact profiles of gaps in small fields: the other ratings are refitted at every gap that is looked at.
+"""Exact profile likelihoods of gaps in small fields: the other ratings are refitted at every evaluated gap.
 
-In a sparse field the straight line of `arena.rating.profile` gives intervals that are too narrow.
+In a sparse field the straight line of `arena.rating.profile` yields intervals that are too narrow.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ if TYPE_CHECKING:
     from arena.rating.sums import FloatArray, IntArray
 
 MOST_BOTS = 64
-"""A refit of every gap of a larger field would take seconds."""
+"""Maximum number of bots; a refit of every gap of a larger field would take seconds."""
 _STEPS = 40
 _TOLERANCE = 1e-7
 """Natural log-odds."""
 _LONGEST = 2.0
 _RIDGE = 1e-9
-"""Share of the mean curvature that keeps the matrix of a swept bot, whose curvature vanishes, invertible."""
+"""Share of the mean curvature added to the matrix, which is otherwise singular for a swept bot without
+curvature."""
 
 
 def refine(solution: Solution, gaps: Gaps, phi: FloatArray, quantile: FloatArray, first: Profile) -> Profile:
-    """Return the profile of gaps of one field without a fitted advantage.
+    """Return the profiles of gaps of one field without a fitted advantage.
 
     Args:
         solution: the ratings.
-        gaps: which ones.
+        gaps: which gaps.
         phi: design effect of each, `[gaps]`.
-        quantile: of Student's distribution, `[gaps]`.
+        quantile: quantile of Student's distribution, `[gaps]`.
         first: the ends along straight lines.
     """
     field = _Field(solution, gaps.low, gaps.high)
@@ -49,21 +50,22 @@ def refine(solution: Solution, gaps: Gaps, phi: FloatArray, quantile: FloatArray
     ]
     value, slope = field.at_gap(field.moved(strength, -gap))
     root = np.sign(slope) * np.sqrt(2 * np.maximum(peak - value, 0.0) / phi)
+    # An end as far away as that means that nothing bounds the gap.
     low, high = (np.where(np.abs(end - gap) < FARTHEST, end, np.sign(end) * np.inf) for end in ends)
     return Profile(low, high, root)
 
 
 class _Local(NamedTuple):
-    """The quasi-likelihood near a point of each gap."""
+    """Local quadratic model of the quasi-likelihood at a point of each gap."""
 
     value: FloatArray
-    """After the other ratings have given way, `[gaps]`."""
+    """Value after the other ratings have adapted, `[gaps]`."""
     others: FloatArray
-    """The step in which they do, `[gaps, bots]`."""
+    """The step of the other ratings, `[gaps, bots]`."""
     line: FloatArray
-    """How they follow the gap, `[gaps, bots]`."""
+    """Derivative of the ratings by the gap, `[gaps, bots]`."""
     slope: FloatArray
-    """Of the value by the gap, `[gaps]`."""
+    """Derivative of the value by the gap, `[gaps]`."""
     bend: FloatArray
 
 
@@ -89,16 +91,19 @@ class _Field:
         return strength + np.clip(by, -FARTHEST, FARTHEST)[:, None] * self._line
 
     def peak(self, strength: FloatArray) -> float:
-        """Return the highest value there is, that of the ratings themselves."""
+        """Return the maximum, which is the value at the ratings themselves."""
         return float(self._derivatives(strength[None, :])[0][0])
 
     def end(self, point: FloatArray, least: FloatArray, sign: int) -> FloatArray:
         """Return the gaps beyond which the profile is below `least`, on the side of `sign`."""
         for _ in range(_STEPS):
             at = self._local(point)
+            # The root of the quadratic model value + slope * x - bend * x² / 2 = least on the side of `sign`.
             room = at.slope**2 + 2 * at.bend * (at.value - least)
             step = (at.slope + sign * np.sqrt(np.maximum(room, 0.0))) / at.bend
+            # The model holds only nearby.
             step = np.clip(step, -1.0, 1.0)
+            # The other ratings are maximised in the same step, so that the iteration ends on the profile.
             point = point + at.others + step[:, None] * at.line
             if max(np.abs(step).max(initial=0.0), np.abs(at.others).max(initial=0.0)) < _TOLERANCE:
                 break
@@ -120,17 +125,21 @@ class _Field:
 
     def _local(self, point: FloatArray) -> _Local:
         value, gradient, matrix = self._derivatives(point)
+        # Two right-hand sides of one system: the unconstrained Newton step, and the direction of a changed
+        # gap.
         sides = np.stack([gradient, self._contrast], axis=2)
         solved: FloatArray = np.linalg.solve(matrix, sides).astype(np.float64)
         free, line = solved[:, :, 0], solved[:, :, 1]
+        # By the Schur complement, the curvature of the profile is 1 / (contrast' inverse contrast).
         bend = 1 / self._gap(line)
         slope = self._gap(free) * bend
+        # The Newton step without the part that changes the gap.
         others = free - slope[:, None] * line
         gain = np.einsum("gi,gi->g", others, gradient) / 2
         return _Local(value + gain, _short(others), line * bend[:, None], slope, bend)
 
     def _derivatives(self, point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Value `[points]`, gradient `[points, bots]` and negative Hessian `[points, bots, bots]`."""
+        """Return value `[points]`, gradient `[points, bots]` and negative Hessian `[points, bots, bots]`."""
         rows, bots, num = self._rows, self._num_bots, len(point)
         logits = point[:, rows.low] - point[:, rows.high] + self._offset
         mean = sigmoid(logits)
@@ -145,11 +154,12 @@ class _Field:
         own: FloatArray = across.sum(axis=2)
         matrix: FloatArray = own[:, :, None] * np.eye(bots) - across
         size = np.maximum(own.mean(axis=1), _RIDGE)
+        # As in the solver: holds the mean of each component at 0.
         matrix += size[:, None, None] * (self._parts + _RIDGE * np.eye(bots))
         return value, np.reshape(gradient, (num, bots)), matrix
 
 
 def _short(step: FloatArray) -> FloatArray:
-    """Shorten the steps that would move a rating too far, `[points, bots]`."""
+    """Return the steps, shortened if they would move a rating too far, `[points, bots]`."""
     longest = np.abs(step).max(axis=1, initial=_LONGEST)
     return step * (_LONGEST / longest)[:, None]

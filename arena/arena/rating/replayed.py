@@ -1,9 +1,9 @@
-"""Ratings of an event that was paired by its own results, corrected by playing it again from the model.
+"""Ratings of a tournament that was paired by its own results, corrected by simulating it from the model.
 
 Bots that are ahead by luck meet stronger ones, and those that are behind weaker ones. So errors of the
 results choose the opponents, and a fit shows the field wider than it is, with intervals that are too narrow.
-Both can be computed, since the pairing is a pure function of results: it is replayed with results drawn from
-the model.
+Both effects can be computed, because the pairing is a pure function of results: it is replayed with results
+drawn from the model.
 """
 
 from __future__ import annotations
@@ -26,22 +26,23 @@ if TYPE_CHECKING:
     from arena.rating.sums import FloatArray
 
 NUM_REPLAYS = 40
-"""Of each of the two steps; the width of an interval is then known to 11 %."""
+"""Number of replays in each of the two steps; the width of an interval is then known to 11 %."""
 _LEAST, _MOST = 0.5, 2.0
-"""Bounds of a slope: where all bots are about equal, chance alone would give any."""
+"""Bounds of a slope: if all bots are about equal, chance alone could produce any value."""
 
 _LEAST_TRUE = 0.1
-"""Of the variance of ratings, so much at least is taken for true: else equal bots would leave no model."""
+"""Minimum share of the variance of ratings that is taken as true: otherwise equal bots would leave no
+model."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replayed:
-    """Corrected ratings with errors that allow for the pairing."""
+    """Corrected ratings with errors that account for the pairing."""
 
     strength: FloatArray
     """Elo above the mean of the field, `[num_bots]`."""
     slope: float
-    """How many times wider than the truth a fit shows such a field."""
+    """Factor by which a plain fit overestimates the spread of such a field."""
     away: FloatArray
     """Error of the corrected ratings in each replay of the last step, Elo, `[replays, num_bots]`."""
 
@@ -51,7 +52,10 @@ class Replayed:
         return self._quantile(LEVEL) * np.sqrt((self.away**2).mean(axis=0))
 
     def gap(self, i: int, j: int, level: float = LEVEL) -> Gap:
-        """Return how far bot `i` is above bot `j`, with an interval that misses the truth at `level`."""
+        """Return how far bot `i` is above bot `j`.
+
+        `level` is the chance that the interval misses the truth.
+        """
         elo = float(self.strength[i] - self.strength[j])
         deviation = float(np.sqrt(((self.away[:, i] - self.away[:, j]) ** 2).mean()))
         half = self._quantile(level) * deviation
@@ -59,16 +63,16 @@ class Replayed:
         return Gap(elo=elo, error=half, low=elo - half, high=elo + half, los=los, level=level)
 
     def _quantile(self, level: float) -> float:
-        # The mean square is taken around 0, so what the slope leaves of the bias counts as error.
+        # The mean square is taken around 0, so the bias that remains after the slope counts as error.
         return student_quantile(float(len(self.away)), 1 - level / 2)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReplayedRatings(Ratings):
-    """Ratings of an event as replays corrected them; all else is that of the fit."""
+    """Ratings of a tournament corrected by replays; everything else is that of the fit."""
 
     found: Replayed
-    """What the replays found."""
+    """The result of the replays."""
 
     @property
     @override
@@ -78,14 +82,14 @@ class ReplayedRatings(Ratings):
 
     @override
     def gaps(self, pairs: Sequence[tuple[int, int]], level: float = LEVEL) -> list[Gap]:
-        """Return how far the first of each two bots is above the second.
+        """Return how far the first bot of each pair is above the second.
 
-        Sides that no result bounds are open, as they are of the fit.
+        Sides that no result bounds are open, as in the fit.
 
         Raises:
             ConfigError: two bots are in different tables.
         """
-        # Only to hear of bots that cannot be compared.
+        # The fit's gaps supply the open sides, and raise for bots that cannot be compared.
         plain = super().gaps(pairs, level)
         gaps = [self.found.gap(i, j, level) for i, j in pairs]
         return [
@@ -101,12 +105,12 @@ class ReplayedRatings(Ratings):
 def with_replays(
     ratings: Ratings, found: Replayed, anchors: Sequence[tuple[int, float]] = ()
 ) -> ReplayedRatings:
-    """Return the ratings of an event with those of its replays in their place.
+    """Return the ratings of a tournament with the strengths and errors of its replays.
 
     Args:
-        ratings: the fit of the event.
-        found: what replays of it found, for the same bots.
-        anchors: indices of bots and the Elo they are given, as for `fit`.
+        ratings: the fit of the tournament.
+        found: the result of its replays, for the same bots.
+        anchors: indices of bots and their fixed Elo, as for `fit`.
     """
     error = found.error
     if anchors:
@@ -123,25 +127,26 @@ def with_replays(
 def correct(
     fitted: FloatArray, replay: Callable[[FloatArray, int], FloatArray], num_replays: int = NUM_REPLAYS
 ) -> Replayed:
-    """Correct the ratings of an event by replays of it.
+    """Correct the ratings of a tournament by replays of it.
 
     The mean of the fits of replays is regressed on the model they are drawn from, and the ratings are divided
-    by that slope. The result is a better model, so this is done once more from there. But ratings are spread
-    by their errors, too, and a field that is wider than the true one has another slope: 1.17 in place of 1.25
-    for 24 bots with a deviation of 250 Elo, 7 rounds and 1 pair. So the second model is drawn together until
-    its variance is that of the ratings less that of their errors, bots with wide errors most: with one factor
-    for all, bots that won or lost nearly everything stay too far away, where fits are drawn in by the prior,
+    by that slope. The result is a better model, so this is repeated once from there. But ratings are spread
+    by their errors, too, and a field that is wider than the true one has another slope: 1.17 instead of 1.25
+    for 24 bots with a standard deviation of 250 Elo, 7 rounds and 1 pair. So the second model is shrunk until
+    its variance is that of the ratings less that of their errors, bots with large errors most: with one
+    factor for all, bots that won or lost nearly everything stay too far away, where the prior shrinks fits,
     and the slope is found 2 % too small.
 
     Args:
-        fitted: what the fit of the event says, Elo above the mean, `[num_bots]`.
-        replay: returns the fit of the event when it is played again by bots of given strengths, both Elo
-            above the mean, `[num_bots]`; the number of the replay decides its draws.
-        num_replays: of each step, 2 or more.
+        fitted: the fit of the tournament, Elo above the mean, `[num_bots]`.
+        replay: returns the fit of a replay between bots of given strengths, both Elo above the mean,
+            `[num_bots]`; the number of the replay is its random seed.
+        num_replays: number of replays in each step, 2 or more.
     """
     model = fitted
     slope = 1.0
     away = np.zeros((num_replays, len(fitted)))
+    # The second step starts from a model with the true spread; its random seeds are new.
     for step in (0, 1):
         fits = np.array([replay(model, step * num_replays + number) for number in range(num_replays)])
         slope = _slope(fits.mean(axis=0), model)
@@ -151,20 +156,22 @@ def correct(
 
 
 def _likely(strength: FloatArray, fits: FloatArray) -> FloatArray:
-    """Return strengths that have the spread of the truth, which errors widen.
+    """Return strengths with the spread of the true ones, without the spread added by errors.
 
-    Those with the widest errors are drawn together most (a posterior mean), so that one bot which won or lost
-    all its matches does not stand further away than it is likely to.
+    Those with the largest errors are shrunk most (a posterior mean), so that a bot which won or lost all its
+    matches is not farther away than is likely.
 
     Args:
         strength: ratings above their mean, `[num_bots]`.
-        fits: the same of replays, `[replays, num_bots]`.
+        fits: ratings of replays, `[replays, num_bots]`.
     """
     variance = float(strength.var())
     if not variance:
         return strength
     errors = fits.var(axis=0, ddof=1)
     true = max(_LEAST_TRUE * variance, variance - float(errors.mean()))
+    # Posterior means for a normal prior of variance `true`; rescaled below, because shrinking reduces the
+    # spread of the field further.
     drawn = strength * true / (true + errors)
     drawn = drawn - drawn.mean()
     deviation = float(drawn.std())

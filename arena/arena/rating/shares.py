@@ -1,15 +1,15 @@
-"""Shares of matches with their intervals."""
+"""Confidence intervals of shares of matches."""
 
 from __future__ import annotations
 
 from math import sqrt
 
 _Z = 1.959964
-"""97.5 % of the normal distribution lie below."""
+"""Quantile 0.975 of the normal distribution."""
 
 
 def wilson(points: float, total: int) -> tuple[float, float]:
-    """Give the 95 % score interval of a share, both in percent (Wilson, 1927)."""
+    """Return the 95 % score interval of a share, both ends in percent (Wilson, 1927)."""
     if not total:
         return 0.0, 100.0
     share = points / total

@@ -18,22 +18,22 @@ EloModel: TypeAlias = Literal["logistic", "normalized"]
 Decision: TypeAlias = Literal["H0", "H1"]
 
 _EMPTY_CELL = 1e-3
-"""Stands for an empty cell, so that every law has all results (fishtest)."""
+"""Replaces an empty cell, so that every result has a positive probability (as in fishtest)."""
 _TOLERANCE = 1e-10
-"""A law moves less than this in its last step."""
+"""Largest change of a probability in the last step."""
 _MAX_STEPS = 200
-"""Far above need: 2 to 20 steps, at 3000 Elo too."""
+"""Far more than needed: 2 to 20 steps, even at 3000 Elo."""
 _MAX_HALVINGS = 1100
-"""Far above need: 3 to 60; halving alone ends after the 1,074 binary digits that a number has."""
+"""Far more than needed: 3 to 60; bisection alone ends after the 1,074 binary digits of a float."""
 _EPSILON = 1e-15
-"""Relative step at which a root is found."""
+"""Relative step below which a root is found."""
 
 
 def bounds(alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
-    """Log likelihood ratios at which H0 and H1 are accepted (Wald).
+    """Return the log likelihood ratios at which H0 and H1 are accepted (Wald).
 
     Raises:
-        ConfigError: error rates that are not above 0, or not below 1 together.
+        ConfigError: error rates that are not above 0, or whose sum is not below 1.
     """
     if not (alpha > 0 and beta > 0 and alpha + beta < 1):
         raise ConfigError(f"alpha {alpha} and beta {beta} must be above 0 and their sum below 1")
@@ -41,7 +41,7 @@ def bounds(alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
 
 
 def decide(ratio: float, alpha: float = 0.05, beta: float = 0.05) -> Decision | None:
-    """The hypothesis a log likelihood ratio accepts, or None to play on; ask after complete pairs only."""
+    """Return the hypothesis that a log likelihood ratio accepts, None to go on; only after complete pairs."""
     lower, upper = bounds(alpha, beta)
     return "H0" if ratio <= lower else "H1" if ratio >= upper else None
 
@@ -49,10 +49,10 @@ def decide(ratio: float, alpha: float = 0.05, beta: float = 0.05) -> Decision | 
 def log_likelihood_ratio(
     cells: Cells, elo0: float = 0.0, elo1: float = 20.0, *, model: EloModel = "logistic"
 ) -> float:
-    """Log likelihood ratio of H1 against H0 after one sample; see `log_likelihood_ratios`.
+    """Return the log likelihood ratio of H1 against H0 for one sample; see `log_likelihood_ratios`.
 
     Args:
-        cells: three or five counts, seen by the bot under test.
+        cells: three or five counts, from the view of the tested bot.
         elo0: Elo difference under H0.
         elo1: Elo difference under H1.
         model: whether both are logistic or normalized Elo.
@@ -66,13 +66,13 @@ def log_likelihood_ratio(
 
 
 def log_likelihood_ratios(cells: FloatArray, elo0: float, elo1: float, *, model: EloModel) -> FloatArray:
-    """Log likelihood ratio of H1 against H0 for each sample, `[samples]`.
+    """Return the log likelihood ratio of H1 against H0 for each sample, `[samples]`.
 
-    Each hypothesis has its most likely law of results: Van den Bergh, "Comparing approximations for the
-    generalized log likelihood ratio", Proposition 1.1.
+    Each hypothesis is represented by its maximum-likelihood distribution of results: Van den Bergh,
+    "Comparing approximations for the generalized log likelihood ratio", Proposition 1.1.
 
     Args:
-        cells: three or five counts of each sample, seen by the bot under test, `[samples, cells]`.
+        cells: three or five counts of each sample, from the view of the tested bot, `[samples, cells]`.
         elo0: Elo difference under H0.
         elo1: Elo difference under H1.
         model: whether both are logistic or normalized Elo.
@@ -94,11 +94,12 @@ def log_likelihood_ratios(cells: FloatArray, elo0: float, elo1: float, *, model:
 
 
 def _law(observed: FloatArray, values: FloatArray) -> FloatArray:
-    """The most likely law, given the observed one, under which `values` have mean 0; all `[samples, cells]`.
+    """Return the maximum-likelihood distributions under which `values` have mean 0; all `[samples, cells]`.
 
-    It is observed / (1 + theta * values). The mean falls in theta between the poles; Newton's step is taken
-    where it stays between the bounds that close in, else they are halved.
+    It is observed / (1 + theta * values). The mean decreases in theta between the poles; Newton's step is
+    taken if it stays between the narrowing bounds, otherwise they are bisected.
     """
+    # Between these poles all probabilities are positive.
     low, high = -1 / values.max(axis=1), -1 / values.min(axis=1)
     theta = np.where((low < 0) & (high > 0), 0.0, (low + high) / 2)
     is_found = np.zeros(len(theta), dtype=np.bool_)
@@ -109,7 +110,7 @@ def _law(observed: FloatArray, values: FloatArray) -> FloatArray:
         low, high = np.where(mean > 0, theta, low), np.where(mean > 0, high, theta)
         after = theta + mean / (weighed * share).sum(axis=1)
         after = np.where((after > low) & (after < high), after, (low + high) / 2)
-        # A root that is found stays, so that a sample does not depend on its company.
+        # A root that is found stays fixed, so that a sample's result does not depend on the other samples.
         after = np.where(is_found, theta, after)
         is_found |= np.abs(after - theta) <= _EPSILON * np.abs(theta)
         theta = after
@@ -120,10 +121,12 @@ def _law(observed: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def _normalized_law(observed: FloatArray, scores: FloatArray, target: float) -> FloatArray:
-    """The most likely laws with (mean - 1/2) / deviation = `target`, `[samples, cells]`.
+    """Return the most likely distributions with (mean - 1/2) / deviation = `target`, `[samples, cells]`.
 
-    Few distinct results can have two local maxima: the search starts from the observed law and the even one.
+    With few distinct results there can be two local maxima: the search starts from the observed distribution
+    and from the uniform one.
     """
+    # Of both local maxima the likelier one is kept.
     even = np.full_like(observed, 1 / observed.shape[1])
     one, other = (_search(observed, scores, target, start) for start in (observed, even))
     likelihood = [np.sum(observed * np.log(law), axis=1) for law in (one, other)]
@@ -131,23 +134,25 @@ def _normalized_law(observed: FloatArray, scores: FloatArray, target: float) -> 
 
 
 def _search(observed: FloatArray, scores: FloatArray, target: float, start: FloatArray) -> FloatArray:
-    """A local maximum near `start` for each sample, `[samples, cells]`.
+    """Return a local maximum near `start` for each sample, `[samples, cells]`.
 
-    The condition is linearised at the last law until that no longer moves. Where no law satisfies the linear
-    condition, the step goes only part of the way to the target.
+    The condition is linearised at the last distribution until that no longer changes. If no distribution
+    satisfies the linear condition, the step goes only part of the way to the target.
     """
     law = start.copy()
-    # Samples whose search goes on.
+    # Indices of the samples that have not converged.
     open_ = np.arange(len(observed))
     for _ in range(_MAX_STEPS):
         here = law[open_]
         mean = here @ scores
         away = scores - mean[:, None]
         deviation = np.sqrt(np.sum(here * away**2, axis=1))
+        # To first order the standard deviation of a distribution q near `here` is its mean of `bulge`.
         bulge = deviation[:, None] * (1 + (away / deviation[:, None]) ** 2) / 2
         aim, reached = np.full(len(open_), target), (mean - 0.5) / deviation
         values = scores - 0.5 - aim[:, None] * bulge
         while bool((is_impossible := (values.min(axis=1) >= 0) | (values.max(axis=1) <= 0)).any()):
+            # Values of one sign cannot have mean 0, so halve the distance to the target.
             aim = np.where(is_impossible, (aim + reached) / 2, aim)
             values = scores - 0.5 - aim[:, None] * bulge
         law[open_] = after = _law(observed[open_], values)

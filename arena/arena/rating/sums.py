@@ -1,7 +1,7 @@
-"""Sums per encounter: all that ratings need to know of matches.
+"""Sums per encounter: everything that ratings need from matches.
 
-They are made of clusters, and a cluster is what two bots played from one opening. Two matches of one pair
-number with sides swapped are a pair; every other match is a single.
+They are made of clusters; a cluster is all matches of two bots from one opening. Two matches with the same
+pair number and sides swapped are a pair; every other match is a single.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 
 NUM_PAIR_CELLS = 5
 FEWEST_OPENINGS = 8
-"""With fewer openings the pairs are the clusters: the spread between so few says too little."""
+"""With fewer openings the pairs are the clusters: the spread between so few openings is too uncertain."""
 _FEWEST_REPLAYS = 3
 _SHARE_ALIKE = 0.9
-"""Of the replays that must have the same moves; to ask for all would miss bots that stray now and then."""
+"""Minimum share of replays with the same moves; requiring all would miss bots that vary now and then."""
 MASK = (1 << 63) - 1
-"""Keeps a hash within a signed number of 64 bits."""
+"""Limits a hash to 63 bits, so that it fits a signed 64-bit integer."""
 
 
 class RatedMatch(NamedTuple):
-    """A rated match as ratings see it."""
+    """The part of a rated match that ratings use."""
 
     first: int
     """Index of the bot that moved first."""
     second: int
-    """Index of the other one."""
+    """Index of the other bot."""
     points: float
     """Points of the first: 1, 0.5 or 0."""
     pair: Hashable
     """The MatchPair it belongs to, unique over all tournaments."""
     opening: Hashable
-    """Equal for matches that began from the same opening."""
+    """Equal for matches from the same opening."""
     moves: Hashable
     """Equal for matches with the same moves."""
 
@@ -51,7 +51,7 @@ class MatchArrays:
     """Rated matches as arrays, 48 bytes each."""
 
     def __init__(self, played: Iterable[RatedMatch] = ()) -> None:
-        """Begin with the first matches."""
+        """Initialise with the first matches."""
         self._parts: list[IntArray] = []
         self.add(played)
 
@@ -76,10 +76,10 @@ class MatchArrays:
         return sum(len(part) for part in self._parts)
 
     def renumbered(self, numbers: IntArray) -> MatchArrays:
-        """Return the matches with other indices of the bots, without those of a bot against itself.
+        """Return the matches with other indices of the bots, without matches of a bot against itself.
 
         Args:
-            numbers: new index by old one; below 0 for a bot whose matches are left out.
+            numbers: new index by old one; negative for a bot whose matches are omitted.
         """
         rows = self.rows.copy()
         rows[:, :2] = numbers[rows[:, :2]]
@@ -87,7 +87,7 @@ class MatchArrays:
 
     @classmethod
     def of(cls, rows: IntArray) -> MatchArrays:
-        """Build the arrays from matches as `rows` has them."""
+        """Return the arrays of matches in the format of `rows`."""
         found = cls()
         found._parts.append(rows)
         return found
@@ -102,9 +102,9 @@ class MatchArrays:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterSums:
-    """Sums over clusters of matches M and points S of the lower bot, for each encounter, all `[encounters]`.
+    """Sums over clusters of matches M and points S of the lower bot, per encounter, all `[encounters]`.
 
-    They give the sum of (S - M * mean)² at any mean.
+    They determine the sum of (S - M * mean)² for any mean.
     """
 
     num: FloatArray
@@ -120,7 +120,7 @@ class ClusterSums:
 
     @property
     def columns(self) -> tuple[FloatArray, ...]:
-        """All sums in their order."""
+        """All sums in order."""
         return self.num, self.m, self.s, self.mm, self.ms, self.ss
 
     def take(self, places: IntArray) -> ClusterSums:
@@ -130,7 +130,7 @@ class ClusterSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encounters:
-    """All encounters of a field in numbers, seen by the bot with the lower index."""
+    """Sums of all encounters of a field, from the view of the bot with the lower index."""
 
     low: IntArray
     """Index of the bot whose results these are, `[encounters]`; below `high`."""
@@ -142,19 +142,19 @@ class Encounters:
     singles: FloatArray
     """Losses, draws and wins without counterpart by side, `[encounters, 2, 3]`."""
     num_openings: FloatArray
-    """Different openings, `[encounters]`."""
+    """Number of different openings, `[encounters]`."""
     openings: ClusterSums
-    """Of complete pairs; an opening is a cluster."""
+    """Sums of complete pairs; an opening is a cluster."""
     collapsed: ClusterSums
-    """Each opening as one pair with its mean score."""
+    """Sums with each opening as one pair with its mean score."""
     collapsed_singles: tuple[ClusterSums, ClusterSums]
-    """The same of openings that were played from one side only, by side."""
+    """Sums of openings that were played from one side only, each as one match, by side."""
     num_different: FloatArray
-    """Matches that differ in side, opening or moves, `[encounters]`."""
+    """Number of matches that differ in side, opening or moves, `[encounters]`."""
     replays: FloatArray
-    """Matches with the bots, sides and opening of another one, `[encounters]`."""
+    """Number of matches with the bots, sides and opening of another one, `[encounters]`."""
     alike: FloatArray
-    """Replays with the same moves, `[encounters]`."""
+    """Number of replays with the same moves, `[encounters]`."""
 
     def __len__(self) -> int:
         """Return the number of encounters."""
@@ -162,38 +162,39 @@ class Encounters:
 
     @property
     def repeats(self) -> npt.NDArray[np.bool_]:
-        """Whether an encounter plays the same matches again, so that each opening counts once."""
+        """Whether an encounter repeats the same matches, so that each opening counts once."""
         return (self.replays >= _FEWEST_REPLAYS) & (self.alike >= _SHARE_ALIKE * self.replays)
 
     @property
     def num_pairs(self) -> FloatArray:
-        """Complete pairs, `[encounters]`."""
+        """Number of complete pairs, `[encounters]`."""
         return self.ptnml.sum(axis=1)
 
     @property
     def num_counted(self) -> FloatArray:
-        """Pairs that count: all, or one an opening where the encounter repeats."""
+        """Number of pairs that count: all, or one per opening if the encounter repeats."""
         return np.where(self.repeats, self.collapsed.num, self.num_pairs)
 
     @property
     def num_matches(self) -> FloatArray:
-        """Matches in all, `[encounters]`."""
+        """Number of matches, `[encounters]`."""
         return self.results.sum(axis=(1, 2))
 
     def pair_sums(self) -> ClusterSums:
-        """Sums where every counted pair is a cluster of its own."""
+        """Return the sums with every counted pair as a cluster of its own."""
         half = np.arange(NUM_PAIR_CELLS) / 2
         pairs, points = self.num_pairs, self.ptnml @ half
+        # Each pair is a cluster with M = 2, so M² is 4 and M S is 2 S.
         every = ClusterSums(pairs, 2 * pairs, points, 4 * pairs, 2 * points, self.ptnml @ half**2)
         return _choose(self.repeats, self.collapsed, every)
 
     def cluster_sums(self) -> ClusterSums:
-        """Sums over the clusters that evidence is counted in: openings, or pairs where those are few."""
+        """Return the sums over the clusters of evidence: openings, or pairs if there are few openings."""
         are_enough = (self.openings.num >= FEWEST_OPENINGS) & ~self.repeats
         return _choose(are_enough, self.openings, self.pair_sums())
 
     def single_sums(self, side: int) -> ClusterSums:
-        """Sums of the matches without counterpart in which `low` moved first (side 0) or second (1)."""
+        """Return the sums of singles in which `low` moved first (side 0) or second (1)."""
         points = np.array([0.0, 0.5, 1.0])
         cells = self.singles[:, side]
         num, taken = cells.sum(axis=1), cells @ points
@@ -208,17 +209,18 @@ class Encounters:
         """Return points of the first player in counted pairs, and matches of these, both `[encounters]`."""
         paired = self.results - self.singles
         first = paired[:, 0] @ [0.0, 0.5, 1.0] + paired[:, 1] @ [1.0, 0.5, 0.0]
+        # Repeated openings count once, and so do the first movers in them.
         share = self.num_counted / np.maximum(self.num_pairs, 1)
         return first * share, paired.sum(axis=(1, 2)) * share
 
 
 def sum_by(index: IntArray, values: FloatArray, num: int) -> FloatArray:
-    """Add up values by index, `[num]`."""
+    """Return the sums of values by index, `[num]`."""
     return np.bincount(index, values, num).astype(np.float64)
 
 
 def join(parts: Sequence[ClusterSums]) -> ClusterSums:
-    """Put sums below each other."""
+    """Concatenate sums."""
     return ClusterSums(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
 
@@ -228,16 +230,17 @@ def _choose(where: npt.NDArray[np.bool_], one: ClusterSums, other: ClusterSums) 
 
 
 def encounters(matches: MatchArrays) -> Encounters:
-    """Sum up matches; neither their order nor the tournament they come from matters."""
+    """Return the sums of matches; neither their order nor their tournament matters."""
     rows = matches.rows
     first, second, half = rows[:, 0], rows[:, 1], rows[:, 2]
+    # From the view of the bot with the lower index: on side 1 it moved second, so half points are mirrored.
     side = (first > second).astype(np.int64)
     half = np.where(side, 2 - half, half)
     keys = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
     bots, of = np.unique(keys, axis=0, return_inverse=True)
     of = of.reshape(-1)
     num = len(bots)
-    # Within an encounter by pair, and within a pair by side.
+    # Sort by encounter, then by pair, then by side.
     order = np.lexsort((side, rows[:, 3], of))
     one = _starts_of_pairs(of[order], rows[order, 3], side[order])
     lower, upper = order[one], order[one + 1]
@@ -255,7 +258,8 @@ def encounters(matches: MatchArrays) -> Encounters:
         ptnml=_count((of[lower], pair_half), (num, NUM_PAIR_CELLS)),
         singles=singles,
         num_openings=groups.num_openings,
-        # Both began from one opening; should they not, the choice may not depend on who is lower.
+        # Both should begin from one opening. If they do not, the choice must not depend on which bot is
+        # lower.
         openings=_opening_sums(of[lower], np.minimum(rows[lower, 4], rows[upper, 4]), pair_half / 2, num),
         collapsed=groups.pairs(),
         collapsed_singles=(groups.singles(0), groups.singles(1)),
@@ -266,10 +270,10 @@ def encounters(matches: MatchArrays) -> Encounters:
 
 
 def _starts_of_pairs(of: IntArray, pair: IntArray, side: IntArray) -> IntArray:
-    """Return where in the sorted matches a pair begins: two of one number, one from each side."""
+    """Return where in the sorted matches a pair begins: two with one number, one from each side."""
     same = (of[1:] == of[:-1]) & (pair[1:] == pair[:-1])
     begins = same & (side[:-1] == 0) & (side[1:] == 1)
-    # Of three or more matches under one number nobody can say which belong together.
+    # If three or more matches have one number, it is unknown which belong together.
     begins[1:] &= ~same[:-1]
     begins[:-1] &= ~same[1:]
     return np.flatnonzero(begins)
@@ -293,13 +297,13 @@ def _number(*keys: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _sum(of: IntArray, num: int, m: FloatArray, s: FloatArray) -> ClusterSums:
-    """Add up clusters of the encounters `of`."""
+    """Return the sums over clusters of the encounters `of`."""
     weights = (np.ones_like(m), m, s, m * m, m * s, s * s)
     return ClusterSums(*(sum_by(of, weight, num) for weight in weights))
 
 
 def _opening_sums(of: IntArray, opening: IntArray, points: FloatArray, num: int) -> ClusterSums:
-    """Add up complete pairs by opening, then the openings by encounter."""
+    """Sum complete pairs by opening, then the openings by encounter."""
     example, cluster = _number(of, opening)
     pairs = np.bincount(cluster, minlength=len(example)).astype(np.float64)
     return _sum(of[example], num, 2 * pairs, sum_by(cluster, points, len(example)))
@@ -323,7 +327,7 @@ class _Groups:
         self.num_openings = np.bincount(self._encounter, minlength=num).astype(np.float64)
 
     def replays(self, moves: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return replays, those of them with the moves most of their group have, and matches that differ.
+        """Return replays, replays with the moves that most of their group have, and distinct matches.
 
         All `[encounters]`.
         """
@@ -335,17 +339,18 @@ class _Groups:
         return self._by_encounter(self._played), self._by_encounter(most), different.astype(np.float64)
 
     def _by_encounter(self, played: npt.NDArray[np.generic]) -> FloatArray:
+        # The first match of a group is not a replay.
         more = np.maximum(played.astype(np.float64) - 1, 0).sum(axis=1)
         return sum_by(self._encounter, more, self._num)
 
     def pairs(self) -> ClusterSums:
-        """Each opening that was played from both sides as one pair with its mean score."""
+        """Return the sums of openings played from both sides, each as one pair with its mean score."""
         both = (self._played > 0).all(axis=1)
         points = self._mean[both].sum(axis=1)
         return _sum(self._encounter[both], self._num, np.full_like(points, 2.0), points)
 
     def singles(self, side: int) -> ClusterSums:
-        """Each opening that was played from this side only as one match with its mean score."""
+        """Return the sums of openings played from this side only, each as one match with its mean score."""
         alone = (self._played[:, side] > 0) & (self._played[:, 1 - side] == 0)
         points = self._mean[alone, side]
         return _sum(self._encounter[alone], self._num, np.ones_like(points), points)

@@ -1,4 +1,4 @@
-"""Incremental Elo for live display; it depends on the order of matches and is no rating."""
+"""Incremental Elo for live display; it depends on the order of matches and is not a rating."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from arena.rating.pairs import expected_score
 
 @dataclass(slots=True)
 class Ticker:
-    """Elo after each match as it ends; shown with a `~`."""
+    """Elo updated after each match; shown with a `~`."""
 
     k: float = 16.0
-    """Elo a match can move at most."""
+    """Maximum Elo that a match can move."""
     elo: dict[str, float] = field(default_factory=dict[str, float])
     """Current figure of each bot that has played."""
 
     def update(self, first: str, second: str, score: float) -> None:
-        """Moves both bots after a match.
+        """Update both bots after a match.
 
         Args:
             first: name of the bot that moved first.
@@ -29,5 +29,5 @@ class Ticker:
         self.elo[first], self.elo[second] = self.of(first) + change, self.of(second) - change
 
     def of(self, bot: str) -> float:
-        """Current figure of a bot; 1500 before its first match."""
+        """Return the current figure of a bot; 1500 before its first match."""
         return self.elo.get(bot, MEAN_ELO)

@@ -1,8 +1,8 @@
-"""Tie-breaks: who is placed first of bots with equal points.
+"""Tie-breaks: the order of bots with equal points.
 
-Definitions are those of the FIDE Handbook, C.07 (2024), with two choices of our own. Points are those of
-matches, so an encounter of six matches counts as its points, and each encounter is one opponent. A bye counts
-as an opponent with the bot's own points (article 16.4); opponents' scores are not adjusted.
+Definitions are those of the FIDE Handbook, C.07 (2024), with two deviations. Points are those of matches, so
+an encounter of six matches counts with its points, and each encounter is one opponent. A bye counts as an
+opponent with the bot's own points (article 16.4); opponents' scores are not adjusted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Meeting(NamedTuple):
-    """What two bots played against each other in one encounter, or the bye of one bot."""
+    """The encounter of two bots, or the bye of one bot."""
 
     one: int
     """Index of a bot."""
@@ -27,12 +27,12 @@ class Meeting(NamedTuple):
     lost: float
     """Points of the other; 0 for a bye."""
     wins: int
-    """Matches that `one` won; 0 for a bye."""
+    """Number of matches that `one` won; 0 for a bye."""
     losses: int
-    """Matches that the other won."""
+    """Number of matches that the other won."""
 
     def reversed(self) -> Meeting:
-        """Return the meeting as the other bot sees it."""
+        """Return the meeting from the view of the other bot."""
         if self.other is None:
             return self
         return Meeting(self.other, self.one, self.lost, self.points, self.losses, self.wins)
@@ -44,21 +44,21 @@ class TieBreaks:
 
     points: float
     buchholz: float
-    """Sum of the points of its opponents, one of each meeting."""
+    """Sum of the points of its opponents, one per meeting."""
     cut_one: float
-    """The same without the lowest of them."""
+    """The same without the lowest opponent."""
     median: float
-    """The same without the lowest and the highest."""
+    """The same without the lowest and the highest opponent."""
     sonneborn_berger: float
-    """Sum over meetings of the points it took, times the points that the opponent has in all."""
+    """Sum over meetings of the points it took, times the total points of the opponent."""
     direct: float | None
     """Points against the bots with equal points; None unless all of these have met one another."""
     wins: int
-    """Matches won."""
+    """Number of matches won."""
 
     @property
     def key(self) -> tuple[float, ...]:
-        """What bots are placed by; higher is better."""
+        """Sort key of bots; higher is better."""
         direct = 0.0 if self.direct is None else self.direct
         return (
             self.points,
@@ -76,7 +76,7 @@ def tie_breaks(meetings: Sequence[Meeting], num_bots: int) -> list[TieBreaks]:
 
     Args:
         meetings: all of them, each once; two bots may meet more than once.
-        num_bots: how many bots there are; those without meetings have nothing but zeros.
+        num_bots: number of bots; those without meetings have only zeros.
     """
     own: defaultdict[int, list[Meeting]] = defaultdict(list)
     for meeting in meetings:
@@ -111,6 +111,6 @@ def tie_breaks(meetings: Sequence[Meeting], num_bots: int) -> list[TieBreaks]:
 
 
 def places(found: Sequence[TieBreaks]) -> list[int]:
-    """Return the place of each bot, from 1; those that no tie-break separates share the best of theirs."""
+    """Return the place of each bot, from 1; bots that no tie-break separates share the best."""
     keys = [each.key for each in found]
     return [1 + sum(other > key for other in keys) for key in keys]

@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.schedules.bracket import Bracket, BracketSlot, BracketTie
+    from arena.schedules.bracket_state import Bracket, BracketSlot, BracketTie
 
 
 class BracketRow(msgspec.Struct, frozen=True, kw_only=True):

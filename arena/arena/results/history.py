@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from arena.rating.ratings import Ratings
-    from arena_db.counted import Counted
+    from arena_db.counted import CountedMatch
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -121,7 +121,7 @@ class History:
         step = step_of(tournament.num_done, self._num_bots, NUM_SCANNED)
         matches = GatheredMatches()
         found: list[RatingPoint] = []
-        last: Counted | None = None
+        last: CountedMatch | None = None
         for page in store.counted_matches(self._tournament.id):
             start = 0
             while start < len(page) and len(matches) < end:
@@ -139,7 +139,7 @@ class History:
         missing = [point for point in found if point.ratings]
         self.points = sorted([*missing, *self.points], key=lambda point: point.num_matches)
 
-    def _point(self, store: Store, matches: GatheredMatches, last: Counted) -> RatingPoint:
+    def _point(self, store: Store, matches: GatheredMatches, last: CountedMatch) -> RatingPoint:
         ratings = _seat_ratings(fit(matches.encounters(), self._num_bots))
         if self._seats is not None:
             ratings = tuple(rating for rating in ratings if rating.seat in self._seats)
@@ -148,7 +148,7 @@ class History:
         return RatingPoint(len(matches), last.id, ratings, ended_at)
 
 
-def _rated(match: Counted) -> RatedMatch:
+def _rated(match: CountedMatch) -> RatedMatch:
     points = POINTS[Outcome(match.outcome)]
     pair = match.encounter, match.match_no // 2
     return RatedMatch(match.first_seat, match.second_seat, points, pair, match.opening_hash, match.match_hash)

@@ -16,7 +16,7 @@ from arena.schedules.sprt_words import parse_sprt, sprt_text
 if TYPE_CHECKING:
     from arena.rating.estimate import SprtEstimate
     from arena.schedules.protocol import MatchKey
-    from arena.schedules.sprt import SprtState, SprtTest
+    from arena.schedules.sprt_schedule import SprtState, SprtTest
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

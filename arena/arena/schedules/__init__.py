@@ -1,1 +1,1 @@
-"""What is to be played next, as pure functions of what has been played."""
+"""Schedules: the next matches of a tournament, as pure functions of the results so far."""

@@ -1,4 +1,4 @@
-"""Shapes of knockouts: which encounters there are, and where those who play them come from."""
+"""Shapes of knockouts: their encounters, and the origin of the bots in each."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ THIRD_PLACE = "third place"
 FINAL = "final"
 SECOND_FINAL = "second final"
 _NAMES = {1: FINAL, 2: "semifinal", 4: "quarterfinal"}
-"""Of a round with so many encounters."""
+"""Names of rounds by their number of encounters."""
 
 
 class SlotOrigin(NamedTuple):
-    """Where somebody in a tie comes from."""
+    """The origin of a bot in a tie."""
 
     kind: Literal["seed", "winner", "loser"]
     number: int
-    """Seat of a seed, from 0; else index of the tie."""
+    """Seat of a seed, from 0; otherwise index of the tie."""
 
 
 class TieShape(NamedTuple):
-    """An encounter of a knockout, whoever is in it."""
+    """An encounter of a knockout, independent of the bots in it."""
 
     round_name: str
-    """semifinal, losers' round 2."""
+    """Examples: semifinal, losers' round 2."""
     name: str
-    """semifinal 1, losers' round 2, encounter 1; unique."""
+    """Unique name, such as semifinal 1, or losers' round 2, encounter 1."""
     stage: int
-    """From 0; ties of one stage are played at the same time, once those of earlier stages are decided."""
+    """From 0; ties of one stage are played at the same time, after those of earlier stages are decided."""
     slots: tuple[SlotOrigin, SlotOrigin]
-    """The first one is drawn on top."""
+    """The first one is drawn at the top."""
     out: int = 0
-    """0 where the loser may go on; else it is out, and the higher this is, the better its place."""
+    """0 if the loser goes on; otherwise the loser is out, and a higher number means a better place."""
 
 
 def fold(size: int) -> list[int]:
     """Return the seeds from top to bottom of a bracket, from 0; `size` is a power of two.
 
-    If all better seeds win, the best meets the worst in each round, so that the first two meet last.
+    If all better seeds win, the best remaining seed meets the worst in each round, so the first two meet
+    last.
     """
     order = [0]
     while len(order) < size:
@@ -49,11 +50,11 @@ def fold(size: int) -> list[int]:
 
 
 def single_elimination(num_bots: int, *, third_place: bool = False) -> list[TieShape]:
-    """Return the ties of a knockout, each behind those it waits for, the final last.
+    """Return the ties of a knockout, each after those it waits for, the final last.
 
     Args:
-        num_bots: 2 or more; where it is no power of two, the top seeds have byes.
-        third_place: whether those who lose in a semifinal meet; with two bots nobody does.
+        num_bots: 2 or more; if it is not a power of two, the top seeds have byes.
+        third_place: whether the losers of the semifinals meet; with two bots there are none.
     """
     found: list[TieShape] = []
     slots = _seeds(num_bots)
@@ -69,11 +70,11 @@ def single_elimination(num_bots: int, *, third_place: bool = False) -> list[TieS
 
 
 def double_elimination(num_bots: int) -> list[TieShape]:
-    """Return the ties of a knockout in which two defeats put a bot out, each behind those it waits for.
+    """Return the ties of a knockout in which a bot is out after two defeats, each after its predecessors.
 
-    Those who lose in the winners' bracket enter the losers' bracket from its other end, so that bots that
-    have met meet again late. The last tie is the second final, which is needed if the bot without a defeat
-    loses the first one.
+    Losers of the winners' bracket enter the losers' bracket from its other end, so that bots that have met
+    meet again late. The last tie is the second final, which is needed if the bot without a defeat loses the
+    first one.
     """
     found: list[TieShape] = []
     winners = _seeds(num_bots)
@@ -108,7 +109,7 @@ def _last_out(found: Sequence[TieShape]) -> int:
 def _add_round(
     found: list[TieShape], name: str, slots: Sequence[SlotOrigin], *, out: int = 0
 ) -> list[SlotOrigin]:
-    """Add the ties of a round, in each two slots that follow one another, and return their winners."""
+    """Add the ties of a round, each of two consecutive slots, and return their winners."""
     begin = len(found)
     pairs = list(zip(slots[::2], slots[1::2], strict=True))
     sep = " " if name in _NAMES.values() else ", encounter "

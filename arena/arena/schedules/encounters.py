@@ -1,4 +1,4 @@
-"""What events that pair by results have in common: points with walkovers, and the matches of an encounter."""
+"""Helpers of schedules that pair by results: points with walkovers, and the matches of an encounter."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ def is_playing(view: View, seat: int) -> bool:
 
 
 def points_of(view: View, match: PlannedMatch) -> tuple[float, float] | None:
-    """Return the points of the lower and of the higher seat; None while the match is to be played.
+    """Return the points of the lower and of the higher seat; None while the match must be played.
 
-    A stored result counts. A match that is open or void gives the point to the seat that still takes part if
-    the other has left or is out (a walkover); a void match of two that take part gives nobody a point. Who
-    comes back does not play what was open when it left: of such a match the point stays with the other seat.
+    A stored result counts. An open or void match gives the point to the seat that still takes part if the
+    other has left or is out (a walkover); a void match of two present seats gives no points. A bot that
+    returns does not play the matches that were open when it left: the point of such a match stays with the
+    other seat.
     """
     key = (match.encounter, match.match_no)
     points = view.results.get(key)
@@ -42,17 +43,17 @@ def points_of(view: View, match: PlannedMatch) -> tuple[float, float] | None:
 
 
 def walkover(view: View, low: int, high: int, number: int) -> tuple[float, float] | None:
-    """Return the points of two seats for a match without a result that one of them missed and came back.
+    """Return the points of a match without a result that a seat missed before it returned.
 
     Args:
-        view: who was away, and when.
+        view: contains the absences.
         low: one seat.
         high: the other one.
-        number: of the match in the plan.
+        number: number of the match in the plan.
 
     Returns:
-        The point goes to the seat that was still there when the first of both left; None where neither has
-        come back since the match was planned.
+        The point goes to the seat that stayed longer; None if neither has returned since the match was
+            planned.
     """
     if not any(each.gone >= number for seat in (low, high) for each in view.seats[seat].absences):
         return None
@@ -75,14 +76,14 @@ def plan_encounters(
 ) -> list[PlannedMatch]:
     """Return the next matches of encounters, whole pairs.
 
-    Numbers go on where the plan ends and match numbers where each encounter ends, so bots that meet again get
-    the next openings. The lower seat moves first in the first match of a pair.
+    Numbers continue the plan and match numbers continue each encounter, so bots that meet again get the next
+    openings. The lower seat moves first in the first match of a pair.
 
     Args:
         plan: all matches planned so far.
-        wanted: lower seat, higher seat and how many more matches, an even number.
-        openings: pair k of an encounter starts from opening k, counted around the list.
-        limit: the most matches, at least 2.
+        wanted: lower seat, higher seat and number of further matches, an even number.
+        openings: pair k of an encounter starts from opening k, modulo their number.
+        limit: maximum number of matches, at least 2.
     """
     played = Counter(match.encounter for match in plan)
     found: list[PlannedMatch] = []

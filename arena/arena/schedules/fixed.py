@@ -1,4 +1,4 @@
-"""Events whose plan is known before the first match: match, round robin, gauntlet."""
+"""Types whose plan is known before the first match: match, round robin, gauntlet."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FixedSchedule:
-    """Hands out a fixed plan piece by piece; results change nothing, only bots that come and go do."""
+    """Returns a fixed plan piece by piece; results do not change it, only bots that join or leave do."""
 
     fixed: FixedPlan
-    """The plan, of the version the event was stored with."""
+    """The plan, of the version that the tournament was stored with."""
 
     def next(self, view: View, wanted: int) -> Next:
-        """Return the next `wanted` matches; none of those before is computed again.
+        """Return the next `wanted` matches without computing earlier ones.
 
-        Where bots have joined or left, the plan goes on with the encounters of those that take part: those
-        that were played least often come first.
+        After bots have joined or left, the plan goes on with the encounters of the present bots: those that
+        were played least often come first.
         """
         if has_changed(view.seats):
             return self._rest(view, wanted)
@@ -39,7 +39,7 @@ class FixedSchedule:
         return PlannedBatch(list(self.fixed.matches(begin, begin + wanted)), total)
 
     def _rest(self, view: View, wanted: int) -> Next:
-        """Return the next matches of those that take part now."""
+        """Return the next matches of the bots that take part now."""
         plan = plan_for(self.fixed, len(view.seats))
         planned = Counter(match.encounter for match in view.plan)
         is_here = [who.state == "playing" for who in view.seats]
@@ -47,24 +47,24 @@ class FixedSchedule:
         num_left = sum(max(0, plan.rounds * plan.games - planned[each[0]]) for each in still)
         if not num_left:
             return Closed()
-        wishes = (
+        needed = (
             (encounter, (low, high), match_no)
             for round_no in range(plan.rounds)
             for encounter, low, high in still
             for match_no in range(max(planned[encounter], round_no * plan.games), (round_no + 1) * plan.games)
         )
         found = [
-            plan.match_of(number, *wish)
-            for number, wish in enumerate(islice(wishes, wanted), len(view.plan) + 1)
+            plan.match_of(number, *match)
+            for number, match in enumerate(islice(needed, wanted), len(view.plan) + 1)
         ]
         return PlannedBatch(found, len(view.plan) + num_left)
 
 
 def plan_for(fixed: FixedPlan, num_seats: int) -> FixedPlan:
-    """Return the plan of an event with so many seats, those of bots that joined among them."""
+    """Return the plan for this number of seats, including those of bots that joined."""
     return fixed if num_seats == fixed.num_bots else replace(fixed, num_bots=num_seats)
 
 
 def has_changed(seats: Sequence[Participant] | Sequence[Entrant]) -> bool:
-    """Return whether bots have joined an event or left it."""
+    """Return whether bots have joined a tournament or left it."""
     return any(who.joined or who.state != "playing" for who in seats)

@@ -1,4 +1,4 @@
-"""Knockouts: who loses is out, or with `is_double` who loses twice."""
+"""Knockouts: a bot is out after one defeat, or with `is_double` after two."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
-from arena.schedules.bracket import BracketRules, bracket_of
+from arena.schedules.bracket_state import BracketRules, bracket_of
 from arena.schedules.elimination import double_elimination, single_elimination
 from arena.schedules.encounters import plan_encounters, points_of
 from arena.schedules.protocol import Closed, PlannedBatch, Wait
@@ -14,7 +14,7 @@ from arena.schedules.protocol import Closed, PlannedBatch, Wait
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.schedules.bracket import Bracket, BracketTie
+    from arena.schedules.bracket_state import Bracket, BracketTie
     from arena.schedules.protocol import Next, View
 
 
@@ -22,22 +22,23 @@ if TYPE_CHECKING:
 class KnockoutSchedule:
     """Plays a bracket stage by stage; the seat of a bot is its seed, and the lowest is the best.
 
-    A tie has `pairs` pairs. One that is level gets `tie_pairs` more, once; then the bot with fewer forfeits
-    in the tie goes on, then the higher seed. A bot that has left or is out gives walkovers.
+    A tie has `pairs` pairs. A level tie gets `tie_pairs` more, once; then the bot with fewer forfeits in the
+    tie advances, then the higher seed. A bot that has left or is out loses by walkover.
     """
 
     num_bots: int
-    """How many were drawn; nobody joins later."""
+    """Number of bots in the draw; no bot joins later."""
     pairs: int
-    """MatchPairs of each tie."""
+    """MatchPairs per tie."""
     openings: Sequence[tuple[int, ...]]
-    """Pair k of two bots starts from opening k, counted around the list; ties that follow go on there."""
+    """Pair k of two bots starts from opening k, modulo their number; later ties of the same bots continue
+    there."""
     tie_pairs: int = 2
-    """More MatchPairs where a tie is level; 0 for none."""
+    """Further MatchPairs of a level tie; 0 for none."""
     third_place: bool = False
-    """Whether those who lose in a semifinal meet."""
+    """Whether the losers of the semifinals meet."""
     is_double: bool = False
-    """Whether it takes two defeats to be out."""
+    """Whether a bot is out only after two defeats."""
 
     def __post_init__(self) -> None:
         """Refuse impossible numbers.
@@ -50,17 +51,17 @@ class KnockoutSchedule:
         if self.pairs < 1:
             raise ConfigError(f"pairs={self.pairs} is not a positive number")
         if self.tie_pairs < 0:
-            raise ConfigError(f"tie_pairs={self.tie_pairs} is negative; 0 plays no more matches")
+            raise ConfigError(f"tie_pairs={self.tie_pairs} is negative; 0 plays no further matches")
         if not self.openings:
             raise ConfigError("no opening is given; matches from the initial state need the empty one")
         if self.third_place and self.is_double:
             raise ConfigError(
                 "with --double the bot that loses the last round of the losers' bracket is third;"
-                " leave --third-place out"
+                " omit --third-place"
             )
 
     def bracket(self, view: View) -> Bracket:
-        """Return the bracket as it stands."""
+        """Return the present bracket."""
         if self.is_double:
             shapes = double_elimination(self.num_bots)
         else:
@@ -70,8 +71,8 @@ class KnockoutSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return the next ties of a stage.
 
-        More pairs of level ties are planned when all others of their stage are over, so that the plan does
-        not depend on the order in which results arrive.
+        Further pairs of level ties are planned when all other ties of their stage have ended, so that the
+        plan does not depend on the order in which results arrive.
         """
         bracket = self.bracket(view)
         last = bracket.decisive
@@ -81,9 +82,9 @@ class KnockoutSchedule:
         note = " and ".join(dict.fromkeys(tie.shape.round_name for tie in stage))
         for state in ("open", "level"):
             ties = [tie for tie in stage if tie.state == state]
-            wishes = [_wish(tie) for tie in ties if tie.num_missing]
-            if wishes:
-                found = plan_encounters(view.plan, wishes, self.openings, max(2, wanted))
+            missing = [_missing(tie) for tie in ties if tie.num_missing]
+            if missing:
+                found = plan_encounters(view.plan, missing, self.openings, max(2, wanted))
                 return PlannedBatch(found, None, note if state == "open" else f"{note}, level encounters")
             if ties:
                 break
@@ -92,7 +93,7 @@ class KnockoutSchedule:
         return Wait(f"{note}: {are_open} still to be played")
 
 
-def _wish(tie: BracketTie) -> tuple[int, int, int]:
-    """Return both seats of a tie, the lower one first, and the matches that it needs."""
+def _missing(tie: BracketTie) -> tuple[int, int, int]:
+    """Return both seats of a tie, the lower one first, and the number of matches that it needs."""
     low, high = sorted(slot.seat for slot in tie.slots if slot.seat is not None)
     return low, high, tie.num_missing

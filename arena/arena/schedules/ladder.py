@@ -1,8 +1,8 @@
-"""A ladder: pairs without an end, each of the bot with the fewest against one near it in the ranking.
+"""A ladder: endless pairs, each of the bot with the fewest pairs against one near it in the ranking.
 
 Pairing by results biases the ratings that are computed from the same results: two bots that drift apart by
-chance would no longer meet, so the error would stay. Therefore pairs belong to two folds in turn, and the
-opponent of a pair is drawn by the ranking that the *other* fold alone gives.
+chance would no longer meet, so the error would stay. Therefore pairs belong alternately to two folds, and the
+opponent of a pair is drawn by a ranking from the *other* fold alone.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.pairing.sampling import draw_number
 from arena.pairing.schedule import stable_encounter
-from arena.schedules.counts import SeatCounts, fold_of
 from arena.schedules.protocol import Closed, PlannedBatch, Wait
 from arena.schedules.ranking import strengths
+from arena.schedules.seat_counts import SeatCounts, fold_of
 from arena_db.records import PlannedMatch
 
 if TYPE_CHECKING:
@@ -24,41 +24,42 @@ if TYPE_CHECKING:
     from arena.schedules.protocol import Next, View
 
 _FEWEST_PAIRS = 8
-"""Pairs of a batch at least; a batch costs two rankings, and sees no result of its own."""
+"""Minimum number of pairs of a batch; a batch costs two rankings, and does not use its own results."""
 _BOTS_PER_PAIR = 8
 _DRAWN = 1 << 64
-"""What `draw_number` gives lies below this."""
+"""Upper bound of `draw_number`, exclusive."""
 _SETTLED_ELO = 60.0
-"""A newcomer is one until its rating is that close, half of the 95 % interval,"""
+"""Error below which a bot is no longer a newcomer: half of the 95 % interval, Elo,"""
 _SETTLED_PAIRS = 100
-"""or until it has so many pairs."""
+"""or number of pairs from which it is not."""
 
 
 _MOST_WAITING = 3
-"""Of the pairs that a seat waits on average, how many times as many one waits at most."""
+"""Ratio of a seat's longest permitted wait to its average wait, in pairs."""
 
 
 def is_settled(num_pairs: int, error: float) -> bool:
-    """Return whether a bot that joined is no newcomer any more; `error` is half its 95 % interval, Elo.
+    """Return whether a joined bot is no longer a newcomer; `error` is half its 95 % interval, Elo.
 
-    Below eight pairs none is, so that its first matches need not wait for a fit of all ratings.
+    With less than eight pairs no bot is settled, so that its first matches need not wait for a fit of all
+    ratings.
     """
     return num_pairs >= _SETTLED_PAIRS or (num_pairs >= _FEWEST_PAIRS and error <= _SETTLED_ELO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LadderSchedule:
-    """Plays until every rating is close enough, or as long as it is asked."""
+    """Plays until every rating is precise enough, or without end."""
 
     seed: int
-    """Of the event; it decides all draws."""
+    """Seed of the tournament; it decides all draws."""
     openings: Sequence[tuple[int, ...]]
-    """Pair k of an encounter starts from opening k, counted around the list."""
+    """Pair k of an encounter starts from opening k, modulo their number."""
     until: float | None = None
-    """Half of the 95 % interval that every rating is to reach, Elo; None plays without an end."""
+    """Half of the 95 % interval that every rating must reach, Elo; None plays without end."""
 
     def next(self, view: View, wanted: int) -> Next:
-        """Return a batch of max(8, playing bots / 8) pairs, or fewer where fewer are wanted.
+        """Return a batch of max(8, playing bots / 8) pairs, or fewer if fewer are wanted.
 
         It has two pairs while a newcomer has fewer than eight.
 
@@ -79,7 +80,7 @@ class LadderSchedule:
             newcomers = [seat for seat in newcomers if not is_settled(counts.num_pairs[seat], errors[seat])]
         num_pairs = max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR)
         if any(counts.num_pairs[seat] < _FEWEST_PAIRS for seat in newcomers):
-            # Of a bot that nobody knows each pair says where to look next, one in each fold.
+            # Each pair of an unknown bot says where to look next, so plan one pair per fold.
             num_pairs = 2
         num_pairs = min(max(1, wanted // 2), num_pairs)
         pairs = list(_Draft(self.seed, counts, playing, newcomers).pairs(num_pairs))
@@ -108,7 +109,7 @@ class LadderSchedule:
 
 
 class _Ranking(NamedTuple):
-    """The playing seats by one fold."""
+    """The playing seats ranked by one fold."""
 
     seats: list[int]
     """Best first."""
@@ -119,7 +120,7 @@ class _Ranking(NamedTuple):
 
 
 class _Draft:
-    """One batch in the making."""
+    """Chooses the pairs of one batch."""
 
     def __init__(
         self, seed: int, counts: SeatCounts, playing: Sequence[int], newcomers: Sequence[int]
@@ -136,6 +137,7 @@ class _Draft:
         """Yield the two seats of the next pairs."""
         for number in range(self._begin, self._begin + num):
             bot = self._bot(number)
+            # The ranking of the other fold, so that the pair's own results never influence the pairing.
             ranking = self._rankings[1 - fold_of(number)]
             find = self._nearest if self._is_newcomer(bot) else self._near
             other = find(ranking, bot, number)
@@ -144,9 +146,9 @@ class _Draft:
             yield bot, other
 
     def _bot(self, number: int) -> int:
-        """Choose who plays: a seat that can wait no longer, else a newcomer, else one of all.
+        """Choose a bot: a seat that can wait no longer, otherwise a newcomer, otherwise any.
 
-        Of newcomers, and of all, the fewest pairs decide.
+        Among newcomers, and among all, the one with the fewest pairs is chosen.
         """
         overdue = self._overdue(number)
         if overdue is not None:
@@ -155,12 +157,13 @@ class _Draft:
         return self._least(newcomers or self._playing, self._num_pairs.__getitem__, number)
 
     def _overdue(self, number: int) -> int | None:
-        """Return the seat that has waited longest if it, or one behind it, could else not play in time.
+        """Return the seat that has waited longest if it, or a later one, would otherwise miss its deadline.
 
-        A seat waits playing / 2 pairs on average, and shall not wait longer than three times that. Each pair
-        serves one of those who wait, so the k-th of them must have k pairs left. Whoever was never paired has
-        waited longest, so a bot that just joined is next.
+        A seat waits playing / 2 pairs on average, and must not wait longer than three times that. Each pair
+        serves one of the waiting seats, so the k-th of them must have k pairs left. A seat without any pair
+        has waited longest, so a bot that just joined is next.
         """
+        # A pair serves two seats, so the average wait is playing / 2 pairs.
         longest = _MOST_WAITING * len(self._playing) // 2
         waiting = sorted(self._playing, key=lambda seat: (self._last_pair.get(seat, -1), seat))
         for place, seat in enumerate(waiting):
@@ -184,16 +187,16 @@ class _Draft:
         return _Ranking(seats, {seat: place for place, seat in enumerate(seats)}, known)
 
     def _nearest(self, ranking: _Ranking, bot: int, number: int) -> int:
-        """Return the opponent of a newcomer: against one of its strength a result says most.
+        """Return a newcomer's opponent: one of equal strength, against which a result is most informative.
 
-        The others are known well enough, so that this ties no two unknown bots to each other.
+        The others are well known, so this does not tie two unknown bots to each other.
         """
         others = [seat for seat in self._playing if seat != bot]
         gaps = {seat: abs(ranking.known[seat] - ranking.known[bot]) for seat in others}
         return min(others, key=lambda seat: (gaps[seat], self._draw("nearest", number, seat)))
 
     def _near(self, ranking: _Ranking, bot: int, number: int) -> int:
-        """Draw an opponent with a chance that falls with the distance in the ranking, as 1 / distance."""
+        """Draw an opponent with a probability proportional to 1 / distance in the ranking."""
         place = ranking.places[bot]
         weights = [1 / abs(at - place) if at != place else 0.0 for at in range(len(ranking.seats))]
         left = self._draw("opponent", number, bot) / _DRAWN * sum(weights)
@@ -201,7 +204,7 @@ class _Draft:
             left -= weight
             if left < 0:
                 return seat
-        # Rounding alone gets here; the last seat is the bot itself where it is ranked last.
+        # Only rounding errors get here; the last seat is the bot itself if it is ranked last.
         return ranking.seats[-1] if ranking.seats[-1] != bot else ranking.seats[-2]
 
     def _draw(self, purpose: str, number: int, seat: int) -> int:

@@ -1,4 +1,4 @@
-"""The best way to pair everybody off, exactly."""
+"""The exact optimal pairing of all bots."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def pair_off(costs: Mapping[Edge, tuple[int, ...]]) -> set[Edge]:
-    """Return the pairs whose costs add up to the least sum, compared entry by entry.
+    """Return the perfect matching with the least sum of costs, compared entry by entry.
 
-    It is a maximum-weight matching of a general graph (Edmonds' blossoms, as Galil, "Efficient algorithms for
-    finding maximum matching in graphs", 1986, has them). The entries become the digits of one whole number,
-    since with float weights the search may end beside the best.
+    It is a maximum-weight matching of a general graph (Edmonds' blossom algorithm; see Galil, "Efficient
+    algorithms for finding maximum matching in graphs", 1986). The entries become the digits of one integer,
+    because with float weights the search may miss the optimum.
 
     Args:
-        costs: of each pair that may meet, lower number first; 0 or more, and equally many entries for all.
-            Some way to pair everybody off must exist.
+        costs: cost of each permitted pair, lower number first; 0 or more, and equally many entries for all. A
+            perfect matching must exist.
 
     Raises:
         PluginError: networkx is not installed.

@@ -1,7 +1,7 @@
-"""Strengths for pairing: the likeliest ones by one fold of a ladder.
+"""Strengths for pairing: the posterior mode from one fold of a ladder.
 
-They are never shown. A prior keeps them finite whatever has been played, so that a ladder always finds the
-next pair; ratings that are shown come from `arena.rating.fit`, whose prior shrinks less.
+They are never displayed. A prior keeps them finite for any results, so that a ladder always finds the next
+pair; displayed ratings come from `arena.rating.fit`, whose prior shrinks less.
 """
 
 from __future__ import annotations
@@ -13,24 +13,26 @@ import numpy as np
 from arena.rating.model import LOGITS_PER_ELO
 
 if TYPE_CHECKING:
-    from arena.schedules.counts import FloatArray, FoldSums, IntArray
+    from arena.schedules.seat_counts import FloatArray, FoldSums, IntArray
 
 _PRIOR_SD = 400 * LOGITS_PER_ELO
-"""Standard deviation of strengths before the first match. It hardly matters: only the order is used."""
+"""Prior standard deviation of strengths. It hardly matters, because only the order is used."""
 _TOLERANCE = 1e-6
 """Natural log-odds; Newton's error after such a step is about its square."""
 _MAX_STEPS = 100
-"""A step is halved until it gains, so this is a bound for rounding alone; fields take 4 to 7 steps."""
+"""A step is halved until it improves, so this bound only matters for rounding errors; fields take 4 to 7
+steps."""
 _ROUNDING = 1 << 24
-"""Parts of an Elo that tell two strengths apart; beyond them machines may differ, and chance decides."""
+"""Fractions of an Elo down to which strengths are distinguished; below, machines may round differently, and
+chance decides."""
 
 
 def strengths(sums: FoldSums) -> dict[int, float]:
     """Return the posterior mode of the strength of each seat with a match, Elo rounded to 24 binary digits.
 
     The expected score of a match is the logistic function of the gap (Bradley and Terry 1952), and strengths
-    are independent normal numbers around 0. The posterior is concave, so Newton's method with steps that gain
-    finds its only mode. That of a seat without a match is 0.
+    are independent normal variables with mean 0. The posterior is log-concave, so Newton's method with
+    improving steps finds its only mode. A seat without a match has strength 0.
     """
     seats, places = np.unique(np.concatenate([sums.low, sums.high]), return_inverse=True)
     low, high = places.reshape(2, -1)
@@ -59,7 +61,7 @@ def _mode(low: IntArray, high: IntArray, sums: FoldSums, num: int) -> FloatArray
 
 
 def _information(weight: FloatArray, low: IntArray, high: IntArray, num: int) -> FloatArray:
-    """Return minus the second derivative of the log posterior, `[num, num]`."""
+    """Return the negative Hessian of the log posterior, `[num, num]`."""
     matrix = np.zeros((num, num))
     matrix[low, high] = matrix[high, low] = -weight
     matrix[np.diag_indices(num)] = (

@@ -1,4 +1,4 @@
-"""Plays an event again from the model that its results were fitted with."""
+"""Simulates a tournament again from the model that its results were fitted with."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ if TYPE_CHECKING:
     from arena_db.records import PlannedMatch
 
 _WINDOW = 1 << 20
-"""Matches asked for at once: replays are planned round by round, without a window."""
+"""Matches requested at once: replays are planned round by round, without a window."""
 _DRAWN = 1 << 64
 _ROOM = 0.98
-"""Of the way to a certain result that moving first can bring a match."""
+"""Share of the distance to a certain result by which the first move may raise an expected score."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldModel:
-    """How results of a field come about."""
+    """The model from which results of a field are drawn."""
 
     strength: FloatArray
     """Elo, `[num_bots]`."""
     advantage: float
-    """What moving first is worth near equality, Elo."""
+    """Value of the first move between nearly equal bots, Elo."""
     draws: float
-    """Share of draws between equal bots, 0 … 1; of others as many times less as a defeat is less likely."""
+    """Share of draws between equal bots, 0 … 1; between others it falls in proportion to the weaker bot's
+    expected score."""
 
     def result(self, match: PlannedMatch, text: str) -> float:
-        """Draw the points of the lower seat; `text` decides."""
+        """Draw the points of the lower seat; `text` is the random seed."""
         low, high = sorted((match.first, match.second))
         gap = float(self.strength[low] - self.strength[high])
         mean, away = _law(gap, self.advantage)
@@ -63,14 +64,15 @@ def replayed(
     seed: int,
     num_replays: int = NUM_REPLAYS,
 ) -> Replayed:
-    """Correct the ratings of an event that was paired by its own results.
+    """Correct the ratings of a tournament that was paired by its own results.
 
     Args:
-        schedule: what paired it.
-        seats: who took part, by index in the ratings.
+        schedule: the schedule that paired it.
+        seats: participants by index in the ratings.
         ratings: the fit of its results.
-        seed: of the event; it decides all draws.
-        num_replays: of each of the two steps; one of 24 bots and 7 rounds takes 0.1 s of CPU.
+        seed: seed of the tournament; it decides all draws.
+        num_replays: number of replays in each of the two steps; one of 24 bots and 7 rounds takes 0.1 s of
+            CPU.
 
     Raises:
         ArenaError: the schedule waits for something that no replay brings.
@@ -80,7 +82,7 @@ def replayed(
     def replay(strength: FloatArray, number: int) -> FloatArray:
         model = FieldModel(strength, ratings.advantage, share_of_draws(ratings, strength))
         view = play_again(schedule, seats, model, f"{seed}/replay/{number}")
-        # The matches of who was disqualified are void, though others were paired by them.
+        # Matches of a disqualified bot are void, although others were paired by them.
         played = (match for match in rated_matches(view) if not out & {match.first, match.second})
         return fit(encounters(MatchArrays(played)), len(seats)).strength
 
@@ -88,12 +90,12 @@ def replayed(
 
 
 def play_again(schedule: Schedule, seats: Sequence[Participant], model: FieldModel, text: str) -> View:
-    """Play an event to its end with results drawn from a model, and return what was planned and played.
+    """Play a tournament to its end with results drawn from a model, and return the final view.
 
-    Who joined or left does so after as many matches as it did.
+    Bots join or leave after the same number of planned matches as in the real tournament.
 
     Raises:
-        ArenaError: the schedule waits, though all is played.
+        ArenaError: the schedule waits, although all matches are played.
     """
     plan: list[PlannedMatch] = []
     results: dict[MatchKey, float | None] = {}
@@ -104,7 +106,7 @@ def play_again(schedule: Schedule, seats: Sequence[Participant], model: FieldMod
         if isinstance(found, Closed):
             return view
         if not isinstance(found, PlannedBatch):
-            why = found.why if isinstance(found, Wait) else f"it goes on after it decided {found.decision}"
+            why = found.why if isinstance(found, Wait) else f"it goes on after its decision {found.decision}"
             raise ArenaError(f"the event cannot be replayed: {why}")
         plan += found.matches
         for match in found.matches:
@@ -113,7 +115,7 @@ def play_again(schedule: Schedule, seats: Sequence[Participant], model: FieldMod
 
 
 def rated_matches(view: View) -> Iterator[RatedMatch]:
-    """Yield the final matches as ratings see them; no two have equal moves."""
+    """Yield the final matches in the format of ratings; no two have equal moves."""
     for place, match in enumerate(view.plan):
         points = view.results.get((match.encounter, match.match_no))
         if points is not None:
@@ -122,11 +124,11 @@ def rated_matches(view: View) -> Iterator[RatedMatch]:
 
 
 def share_of_draws(ratings: Ratings, strength: FloatArray) -> float:
-    """Return the share of draws between equal bots that makes as many draws likely as there were, 0 … 1.
+    """Return the share of draws between equal bots at which the observed number of draws is expected, 0 … 1.
 
     Args:
-        ratings: what was played.
-        strength: how strong the bots are taken to be, Elo, `[num_bots]`.
+        ratings: results and their fit.
+        strength: assumed strengths, Elo, `[num_bots]`.
     """
     found = ratings.encounters
     gaps = strength[found.low] - strength[found.high]
@@ -140,7 +142,7 @@ def share_of_draws(ratings: Ratings, strength: FloatArray) -> float:
 
 
 def _law(gap: float, advantage: float) -> tuple[float, float]:
-    """Return the points expected of each match of a pair, and what moving first adds; arguments in Elo."""
+    """Return the expected points of each match of a pair, and what the first move adds; arguments in Elo."""
     mean = _sigmoid(gap)
     room = _ROOM * min(mean, 1 - mean)
     away = (_sigmoid(gap + advantage) - _sigmoid(gap - advantage)) / 2
@@ -152,9 +154,9 @@ def _sigmoid(elo: float) -> float:
 
 
 def _at(who: Participant, num_planned: int) -> Participant:
-    """Return a participant as it was when so many matches were planned."""
+    """Return a participant as it was when this number of matches was planned."""
     gone = num_planned < who.joined_at or (who.left_at is not None and num_planned >= who.left_at)
     was_away = any(away.gone <= num_planned < away.back for away in who.absences)
-    # It leaves nothing unplayed: every match that is planned here has its result at once.
+    # No match is left unplayed: every match planned here has its result at once.
     absences = tuple(away._replace(change=0) for away in who.absences)
     return who._replace(state="left" if gone or was_away else "playing", absences=absences)

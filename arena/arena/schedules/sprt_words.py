@@ -1,4 +1,4 @@
-"""How a sequential test is written: `gain`, `non-regression`, `elo0=0,elo1=30,alpha=0.05,beta=0.05`."""
+"""Text form of a sequential test: `gain`, `non-regression`, `elo0=0,elo1=30,alpha=0.05,beta=0.05`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError
-from arena.schedules.sprt import SprtTest
+from arena.schedules.sprt_schedule import SprtTest
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from arena.rating.sprt import EloModel
 
 PRESETS: Final = {"gain": (0.0, 30.0), "non-regression": (-30.0, 0.0)}
-"""Normalized Elo of H0 and H1: is it stronger, and is it at least not weaker."""
+"""Normalized Elo of H0 and H1: is the bot stronger, and is it at least not weaker."""
 _NUMBERS: Final = ("elo0", "elo1", "alpha", "beta")
 _MODELS: Final[Mapping[str, EloModel]] = {"normalized": "normalized", "logistic": "logistic"}
 _WAY_OUT: Final = "write gain, non-regression or elo0=0,elo1=30,alpha=0.05,beta=0.05,model=normalized"
 
 
 def parse_sprt(text: str) -> SprtTest:
-    """Read the hypotheses of a test; the keys are those of fastchess and cutechess, joined by commas.
+    """Parse the hypotheses of a test; the keys are those of fastchess and cutechess, separated by commas.
 
-    A preset may come first, and keys behind it change it: `gain,alpha=0.01`.
+    A preset may come first, and keys after it change it: `gain,alpha=0.01`.
 
     Raises:
-        ConfigError: it cannot be read, or no test can be held with it; says how it is written.
+        ConfigError: it cannot be parsed, or is not a valid test; the text shows the format.
     """
     head, *words = text.strip().split(",")
     if head in PRESETS:
@@ -47,7 +47,7 @@ def parse_sprt(text: str) -> SprtTest:
             raise ConfigError(f'--sprt {text}: "{word}" is unknown{_guess(key, equals)}; {_WAY_OUT}')
     if model == "bayesian":
         raise ConfigError(
-            f"--sprt {text}: BayesElo is not supported, since what it is in Elo depends on the draws; write "
+            f"--sprt {text}: BayesElo is not supported, because its meaning depends on the draws; write "
             "model=normalized or model=logistic"
         )
     if model not in _MODELS:
@@ -61,7 +61,7 @@ def parse_sprt(text: str) -> SprtTest:
 
 
 def sprt_text(test: SprtTest) -> str:
-    """Return the text from which `parse_sprt` makes this test, every key written out."""
+    """Return the text from which `parse_sprt` makes this test, with every key."""
     numbers = ",".join(f"{key}={getattr(test, key):.12g}" for key in _NUMBERS)
     return f"{numbers},model={test.model}"
 

@@ -1,4 +1,4 @@
-"""A Swiss tournament: in each round everybody meets somebody new who has about as many points."""
+"""A Swiss tournament: in each round every bot meets a new opponent with about as many points."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from arena_db.records import PlannedMatch
 
 _DRAWN_BITS = 32
-"""Of a hash that are compared; two ways to pair off that are else equal agree in them once in 4e9."""
+"""Number of compared bits of a hash; two otherwise equal pairings agree in them with probability 1 / 4e9."""
 
 
 class SwissEncounter(NamedTuple):
-    """Two bots that meet in a round."""
+    """The encounter of two bots in a round."""
 
     low: int
     """Lower seat."""
     high: int
     matches: tuple[PlannedMatch, ...]
-    """Planned so far, of 2 · `pairs`."""
+    """Matches planned so far, of 2 · `pairs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwissRound:
-    """Who meets whom in a round."""
+    """The encounters of a round."""
 
     number: int
     """From 1."""
     encounters: tuple[SwissEncounter, ...]
     """In the order of the plan."""
     end: int
-    """Matches planned up to its end."""
+    """Number of matches planned up to its end."""
 
     @property
     def seats(self) -> frozenset[int]:
-        """Everybody who has an opponent."""
+        """All seats with an opponent."""
         return frozenset(seat for each in self.encounters for seat in (each.low, each.high))
 
 
@@ -56,21 +56,21 @@ class SwissRound:
 class SwissSchedule:
     """Pairs each round by the complete results of the rounds before.
 
-    Of all ways to pair everybody off it takes the one with, in this order, the fewest earlier byes and the
-    fewest earlier meetings, the least sum of squared differences of points, and of bots with equal points the
-    upper half against the lower half, by seat; what is left is drawn by the seed. There are no rules for
-    colours, since the pairs of an encounter hold both sides. Where the number of bots is odd, a bye counts as
+    Of all perfect matchings it takes the one with, in this order, the fewest earlier byes and the fewest
+    earlier meetings, the least sum of squared differences of points, and of bots with equal points the upper
+    half against the lower half, by seat; remaining ties are drawn by the seed. There are no rules for
+    colours, because the pairs of an encounter have both sides. If the number of bots is odd, a bye counts as
     an opponent with the fewest points.
     """
 
     rounds: int
-    """How many; with more than the number of bots less one, bots meet again."""
+    """Number of rounds; with more than the number of bots less one, bots meet again."""
     pairs: int
-    """MatchPairs of each encounter."""
+    """MatchPairs per encounter."""
     seed: int
-    """Of the event; it decides all draws."""
+    """Seed of the tournament; it decides all draws."""
     openings: Sequence[tuple[int, ...]]
-    """Pair k of an encounter starts from opening k, counted around the list."""
+    """Pair k of an encounter starts from opening k, modulo their number."""
 
     def __post_init__(self) -> None:
         """Refuse impossible numbers.
@@ -87,9 +87,9 @@ class SwissSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return the next encounters of a round, whole pairs.
 
-        A bot that joins or comes back is paired from the next pairing on, one that has left is not. Who is
-        left over when the others of a round are planned meets a newcomer, if one joins in time. Rounds that a
-        bot missed give it no points.
+        A bot that joins or returns is paired from the next pairing on, one that has left is not. The bot
+        without an opponent in a round meets a newcomer, if one joins in time. Rounds that a bot missed give
+        it no points.
         """
         played = self.rounds_of(view)
         last = played[-1] if played else SwissRound(0, (), 0)
@@ -110,20 +110,21 @@ class SwissSchedule:
                 return Closed()
         before = played[: number - 1]
         pairings = self._pair(view, before, waiting, last.seats if number == last.number else frozenset())
-        wishes = [*missing, *((low, high, 2 * self.pairs) for low, high in pairings)]
+        needed = [*missing, *((low, high, 2 * self.pairs) for low, high in pairings)]
         num_playing = sum(who.state == "playing" for who in view.seats)
+        # An estimate of the total: bots may still join or leave.
         later = (self.rounds - number) * (num_playing // 2) * 2 * self.pairs
         return PlannedBatch(
-            plan_encounters(view.plan, wishes, self.openings, max(2, wanted)),
-            len(view.plan) + sum(num for _, _, num in wishes) + later,
+            plan_encounters(view.plan, needed, self.openings, max(2, wanted)),
+            len(view.plan) + sum(num for _, _, num in needed) + later,
             self._name(number),
         )
 
     def rounds_of(self, view: View) -> list[SwissRound]:
-        """Return the rounds that the plan holds, the last one perhaps in part.
+        """Return the rounds in the plan; the last one may be incomplete.
 
-        Nobody has two opponents in a round, and at most one bot that takes part is missing in a complete
-        round. So an encounter begins a new round exactly where one of its bots has an opponent already.
+        No bot has two opponents in a round, and at most one participant is missing in a complete round. So an
+        encounter begins a new round exactly if one of its bots has an opponent already.
         """
         found: list[SwissRound] = []
         now: list[SwissEncounter] = []
@@ -141,7 +142,10 @@ class SwissSchedule:
         return found
 
     def scores(self, view: View, rounds: Iterable[SwissRound]) -> Counter[int]:
-        """Return half points by seat after these rounds; a bye counts as an encounter won in every match."""
+        """Return half points by seat after these rounds.
+
+        A bye counts as winning all matches of an encounter.
+        """
         found: Counter[int] = Counter()
         for each in rounds:
             for encounter in each.encounters:
@@ -153,7 +157,10 @@ class SwissSchedule:
         return found
 
     def points(self, view: View, encounter: SwissEncounter) -> tuple[float, float]:
-        """Return the points of both bots so far; matches that a leaver prevented go to the other one."""
+        """Return the points of both bots so far.
+
+        A bot that left gives the unplayed matches to the other one.
+        """
         found = [points_of(view, match) or (0.0, 0.0) for match in encounter.matches]
         low, high = fsum(points for points, _ in found), fsum(points for _, points in found)
         missing = 2 * self.pairs - len(encounter.matches)
@@ -168,7 +175,7 @@ class SwissSchedule:
         return low, high
 
     def meetings(self, view: View) -> list[Meeting]:
-        """Return what everybody has done so far, for tie-breaks; bots are numbered by seat."""
+        """Return all encounters and byes so far, for tie-breaks; bots are numbered by seat."""
         rounds = self.rounds_of(view)
         found: list[Meeting] = []
         for each in rounds:
@@ -184,7 +191,10 @@ class SwissSchedule:
 
     @staticmethod
     def byes(view: View, played: SwissRound) -> list[int]:
-        """Return who took part in a complete round and had no opponent; one bot at most, unless some left."""
+        """Return the participants of a complete round without opponent.
+
+        At most one, unless bots have left.
+        """
         found: list[int] = []
         for seat, who in enumerate(view.seats):
             gone = who.left_at if who.left_at is not None else (0 if who.state != "playing" else played.end)
@@ -195,7 +205,7 @@ class SwissSchedule:
 
     @staticmethod
     def _waiting(view: View, now: SwissRound) -> list[int]:
-        """Return who takes part and has no opponent in a round."""
+        """Return the participants that have no opponent in a round."""
         taken = now.seats
         return [seat for seat, who in enumerate(view.seats) if who.state == "playing" and seat not in taken]
 
@@ -203,11 +213,11 @@ class SwissSchedule:
         return f"round {number} of {self.rounds}"
 
     def _encounters(self, view: View) -> Iterator[SwissEncounter]:
-        """Yield the encounters of the plan, 2 · pairs matches in a row; a leaver may cut one short."""
+        """Yield the encounters of the plan, 2 · pairs consecutive matches each; fewer if a bot left."""
         for _, group in groupby(view.plan, key=lambda match: match.encounter):
             matches = tuple(group)
             low, high = sorted((matches[0].first, matches[0].second))
-            # Who comes back begins another encounter, though it may be with the bot that it met last.
+            # A bot that returns begins another encounter, even if its opponent is the same as before it left.
             cuts = {
                 away.back for seat in (low, high) for away in view.seats[seat].absences if away.change != 0
             }
@@ -228,13 +238,13 @@ class SwissSchedule:
     def _pair(
         self, view: View, before: Sequence[SwissRound], waiting: Sequence[int], paired: frozenset[int]
     ) -> list[tuple[int, int]]:
-        """Return who meets whom, the highest scores first.
+        """Return the pairings, the highest scores first.
 
         Args:
-            view: what was played.
+            view: plan and results so far.
             before: the rounds before this one.
-            waiting: seats that have no opponent yet.
-            paired: seats that have one in this round; they keep the places of the others as they were.
+            waiting: seats without an opponent.
+            paired: seats that have an opponent in this round; they keep their places in the ranking.
         """
         scores = self.scores(view, before)
         ranking = sorted({*waiting, *paired}, key=lambda seat: (-scores[seat], seat))
@@ -256,7 +266,7 @@ def _costs(
     ranking: Sequence[int],
     scores: Mapping[int, int],
 ) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
-    """Yield each two bots that may meet, with its cost; in an odd field the seat after the last is a bye."""
+    """Yield the permitted pairs with their costs; in an odd field the seat after the last one is a bye."""
     number = len(before) + 1
     byes = Counter(seat for each in before for seat in schedule.byes(view, each))
     met = Counter((each.low, each.high) for past in before for each in past.encounters)
@@ -271,12 +281,14 @@ def _costs(
             other = seats[other_place]
             low, high = min(seat, other), max(seat, other)
             is_bye = other == len(view.seats)
-            # Of bots with different points the last of those above should meet the first of those below.
+            # Of bots with different points, the last of the upper group should meet the first of the lower
+            # group.
             is_level = points[place] == points[other_place] and not is_bye
             distance = sizes[points[place]] // 2 if is_level else 1
             yield (
                 (low, high),
                 (
+                    # Compared entry by entry: a later entry only breaks ties of the earlier ones.
                     byes[seat] if is_bye else 0,
                     met[low, high],
                     (points[place] - points[other_place]) ** 2,

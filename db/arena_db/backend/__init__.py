@@ -1,1 +1,1 @@
-"""What a store lies in: a file of SQLite, or a server of PostgreSQL."""
+"""The database of a store: a file of SQLite, or a database on a PostgreSQL server."""

@@ -1,14 +1,14 @@
-"""Chooses the database of a store by its place."""
+"""Chooses the backend of a store by its place."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena_db.backend.lite import opening
-from arena_db.backend.lite.database import LiteBackend
-from arena_db.backend.lite.engine import FileSettings
 from arena_db.backend.settings import StoreSettings
+from arena_db.backend.sqlite import opening
+from arena_db.backend.sqlite.database import SqliteBackend
+from arena_db.backend.sqlite.engine import FileSettings
 from arena_db.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def settings_of(
     place: Place, *, read_only: bool = False, fast: bool = False, busy_ms: int = 30_000
 ) -> StoreSettings:
-    """Return how a store at some place is opened."""
+    """Return the settings to open a store at a place with."""
     if isinstance(place, Path):
         return FileSettings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
     return StoreSettings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
 
 
 def prepare(settings: StoreSettings, *, create: bool) -> None:
-    """Make sure that a store of the present revision lies there: create it, or upgrade it.
+    """Create or upgrade a store, so that it has the current revision.
 
     Raises:
         DatabaseError: it cannot be used; the kind says why.
@@ -40,13 +40,13 @@ def prepare(settings: StoreSettings, *, create: bool) -> None:
 
 
 def backend_of(settings: StoreSettings) -> Backend:
-    """Return the database of a prepared store.
+    """Return the backend of a prepared store.
 
     Raises:
-        UnsupportedError: it lies on a server, for which the driver is missing.
+        UnsupportedError: the store is on a server, and the driver is missing.
     """
     if isinstance(settings, FileSettings):
-        return LiteBackend(settings)
+        return SqliteBackend(settings)
     return _postgres().PostgresBackend(settings)
 
 
@@ -54,13 +54,13 @@ def is_there(server: Server) -> bool:
     """Return whether there is a store on a server.
 
     Raises:
-        DatabaseError: the server cannot be asked, or the driver is missing.
+        DatabaseError: the server cannot be reached, or the driver is missing.
     """
     return _postgres().is_there(server)
 
 
 def _postgres() -> ModuleType:
-    # The driver and the dialect take 20 MB and a fifth of a second, that only who has such a store needs.
+    # Imported here: driver and dialect take 20 MB and 0.2 s, which only stores on a server need.
     try:
         from arena_db.backend import postgres
     except ImportError as error:

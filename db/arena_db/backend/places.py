@@ -1,4 +1,4 @@
-"""Where a store lies: a file, or a database of a PostgreSQL server."""
+"""The place of a store: a file, or a database of a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ if TYPE_CHECKING:
 
 _SCHEMES: Final = ("postgresql", "postgres")
 _OPTIONS: Final = ("host", "user", "service", "sslrootcert", "sslcert", "sslkey", "passfile")
-"""What may stand behind the question mark of a URL, beside `insecure`."""
+"""Query parameters that a URL may have besides `insecure`."""
 _SECRETS: Final = ("password", "sslpassword")
 _INSECURE: Final = "insecure"
 NO_COPY: Final = (
-    'this is a PostgreSQL database: pg_dump -Fc "service=arena" -f FILE copies it; arena db merge makes a '
-    "SQLite store of it"
+    'this is a PostgreSQL database: pg_dump -Fc "service=arena" -f FILE copies it; arena db merge copies it '
+    "to an SQLite store"
 )
-"""Why a backup is refused, and what makes one."""
+"""The message with which a backup is refused; it names the alternatives."""
 SECURE: Final = "verify-full"
-"""The mode of TLS in which nobody between here and the server can read or pretend anything."""
+"""The TLS mode that verifies the certificate and the host name, so that the connection cannot be
+intercepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A database of a server; its text is the URL without anything that only this machine needs."""
+    """A database of a server; as text it is the URL without what only this machine needs."""
 
     database: str = ""
-    """Empty: as its service says, else the name of the user."""
+    """If empty, the service decides, otherwise it is the name of the user."""
     host: str = ""
-    """A name, an address or the folder of a socket; empty: as its service or the environment says."""
+    """A name, an address or the folder of a socket; if empty, the service or the environment decides."""
     port: int | None = None
     user: str = ""
     options: tuple[tuple[str, str], ...] = ()
-    """Others that libpq knows."""
+    """Other options of libpq."""
     is_insecure: bool = False
-    """Whether somebody asked for a connection that nobody vouches for."""
+    """Whether a connection without verified TLS was requested."""
 
     def __str__(self) -> str:
         from urllib.parse import quote
@@ -55,7 +56,7 @@ class Server:
 
     @property
     def name(self) -> str:
-        """What a screen calls the store."""
+        """Name of the store on a screen."""
         return self.database or dict(self.options).get("service", "") or self.user
 
     @property
@@ -77,7 +78,7 @@ class Server:
 
     @property
     def tls(self) -> dict[str, str]:
-        """What libpq is told of TLS: nothing on this machine, elsewhere no less than the best."""
+        """TLS options for libpq: none on this machine, elsewhere the strictest mode."""
         return {} if self.is_insecure or _is_local(self._real_host()) else {"sslmode": SECURE}
 
     def _real_host(self) -> str:
@@ -89,11 +90,11 @@ Place: TypeAlias = Path | Server
 
 
 def find_place(location: str | Place) -> Place:
-    """Return the place of a store given by itself, as `sqlite:///path` or as `postgresql://USER@HOST/DB`.
+    """Return the place of a store: itself, `sqlite:///path` or `postgresql://USER@HOST/DB`, parsed.
 
     Raises:
-        UnsupportedError: it is the URL of another kind of server, a folder, a device or a pipe, or it holds a
-            password.
+        UnsupportedError: it is the URL of another kind of server, a folder, a device or a pipe, or it
+            contains a password.
     """
     if isinstance(location, Server):
         return location
@@ -104,21 +105,21 @@ def find_place(location: str | Place) -> Place:
             return _server(text)
         if scheme != "sqlite" or not rest.startswith("/"):
             raise UnsupportedError(
-                f"{scheme}://… is no place of a store; give a file, or postgresql://USER@HOST/DB"
+                f"{scheme}://… cannot hold a store; give a file, or postgresql://USER@HOST/DB"
             )
         text = rest[1:]
     path = Path(text).absolute()
     if path.is_dir():
         raise UnsupportedError(f"{path} is a folder; give a file in it")
     if path.exists() and not path.is_file():
-        # SQLite would wait for ever for the other end of a pipe.
-        raise UnsupportedError(f"{path} is no regular file; give a file on a local disk")
+        # SQLite would block for ever on a pipe.
+        raise UnsupportedError(f"{path} is not a regular file; give a file on a local disk")
     return path
 
 
 def _server(text: str) -> Server:
-    """Read the URL of a server; no message repeats it, for it may hold a password."""
-    # Here and below: who has a store in a file loads none of it.
+    """Parse the URL of a server; no message repeats it, because it may contain a password."""
+    # Imported here and below, because stores in files need none of it.
     from urllib.parse import parse_qsl, unquote, urlsplit
 
     try:
@@ -126,18 +127,18 @@ def _server(text: str) -> Server:
         port, pairs = parts.port, parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)
     except ValueError:
         if not (query := text.partition("?")[2]) or _SECRETS[0] in query:
-            raise _odd("it cannot be read") from None
-        raise _odd("what stands behind its ? is no list of NAME=VALUE") from None
+            raise _odd("it cannot be parsed") from None
+        raise _odd("the part after ? is not a list of NAME=VALUE") from None
     _refuse_secrets(parts, pairs)
     options = dict(pairs)
     unknown = sorted(options.keys() - {*_OPTIONS, _INSECURE, "sslmode"})
     if unknown:
-        raise _odd(f"{unknown[0]} is none of its options ({', '.join(_OPTIONS)})")
+        raise _odd(f"{unknown[0]} is not one of its options ({', '.join(_OPTIONS)})")
     is_insecure = options.pop(_INSECURE, "") not in {"", "0"}
     if options.pop("sslmode", SECURE) != SECURE:
         raise UnsupportedError(
-            f"a store on a server is reached by sslmode={SECURE} alone, except on this machine; leave "
-            "sslmode out, or add --db-insecure where nobody else is on the network"
+            f"a store on a server is reached only with sslmode={SECURE}, except on this machine; omit "
+            "sslmode, or add --db-insecure on a network that you trust"
         )
     return Server(
         database=unquote(parts.path.removeprefix("/")),
@@ -150,7 +151,7 @@ def _server(text: str) -> Server:
 
 
 def _odd(why: str) -> UnsupportedError:
-    return UnsupportedError(f"the URL of the server is odd: {why}; write postgresql://USER@HOST/DB")
+    return UnsupportedError(f"the URL of the server is not valid: {why}; write postgresql://USER@HOST/DB")
 
 
 def _refuse_secrets(parts: SplitResult, pairs: list[tuple[str, str]]) -> None:
@@ -164,7 +165,7 @@ def _refuse_secrets(parts: SplitResult, pairs: list[tuple[str, str]]) -> None:
 
 
 def _is_local(host: str) -> bool:
-    """Return whether a host is a socket of this machine, or its loopback."""
+    """Return whether a host is a socket of this machine, or its loopback address."""
     import ipaddress
 
     if not host or host[0] in "/@" or host == "localhost":
@@ -176,7 +177,7 @@ def _is_local(host: str) -> bool:
 
 
 def _host_of(service: str) -> str:
-    """Return the host that a service file names for a service; libpq reads the rest of it."""
+    """Return the host that a service file defines for a service; libpq reads the rest of it."""
     from configparser import ConfigParser
     from configparser import Error as ConfigParserError
 

@@ -1,4 +1,4 @@
-"""A database of a PostgreSQL server as that of an open store."""
+"""The backend of a store in a database of a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -36,31 +36,32 @@ if TYPE_CHECKING:
 LEAST_VERSION: Final = 150_000
 _CONNECT_S: Final = 5
 _LOCK: Final = 0x6172_6E61
-"""Number of the advisory lock of all writers; locks are of one database."""
+"""Key of the advisory lock of all writers (the bytes of `arna`); such locks are per database."""
 _POOL: Final = 5
 _MOST_MORE: Final = 40
-"""Connections of one process that stay open, and those that may come on top: viewers read in many threads."""
+"""Connections of one process that stay open, and the maximum number of further ones: viewers read in many
+threads."""
 _IDLE_MS: Final = 20_000
-"""A transaction that waits for its client for so long is ended by the server: it holds locks, and its process
-was stopped or is out of reach."""
+"""Milliseconds after which the server ends a transaction whose client is silent: it holds locks, and its
+process was stopped or is unreachable."""
 _ASKED_EVERY_S: Final = 0.05
 _UNREACHED_MS: Final = 20_000
-"""After which silence of a network a connection is given up."""
+"""Milliseconds of network silence after which a connection is abandoned."""
 
 _BEGIN: Final = (
     "SELECT set_config('lock_timeout', '{busy}', true), set_config('synchronous_commit', '{sync}', true), "
     "pg_advisory_xact_lock{shared}({lock})"
 )
 _VERSION: Final = "SELECT pg_current_snapshot()::text"
-"""It names the transactions that are running, so it changes when one of them has ended."""
+"""Lists the running transactions, so it changes whenever one has ended."""
 
 
 def connect(server: Server) -> psycopg.Connection[Any]:
-    """Return a new connection; passwords come from the files of libpq alone.
+    """Return a new connection; passwords come only from the files of libpq.
 
     Raises:
-        AwayError: nobody answers, or lets this user in.
-        UnsupportedError: the server is too old, or has texts in another encoding.
+        AwayError: the server cannot be reached, or rejects this user.
+        UnsupportedError: the server is too old, or its strings have another encoding.
     """
     told: dict[str, Any] = {"dbname": server.database, "host": server.host, "user": server.user}
     told |= {"port": server.port} | dict(server.options) | server.tls
@@ -85,21 +86,21 @@ def connect(server: Server) -> psycopg.Connection[Any]:
 
 
 def is_there(server: Server) -> bool:
-    """Return whether a store was made in a database.
+    """Return whether a database contains a store.
 
     Raises:
-        MissingError: the server cannot be asked.
+        MissingError: the server cannot be reached.
     """
     try:
         opened = connect(server)
     except AwayError as error:
-        raise MissingError(f"{error}; start it, or give another store by --db") from error
+        raise MissingError(f"{error}; start it, or name another store with --db") from error
     with closing(opened) as raw:
         return raw.execute("SELECT to_regclass('alembic_version')").fetchall() != [(None,)]
 
 
 def prepare(settings: StoreSettings, *, create: bool) -> None:
-    """Make sure that the tables of the present revision are there: create them, or upgrade them.
+    """Create or upgrade the tables, so that they have the current revision.
 
     Raises:
         DatabaseError: the database cannot be used; the kind says why.
@@ -108,7 +109,7 @@ def prepare(settings: StoreSettings, *, create: bool) -> None:
     try:
         _prepare(backend, settings, may_create=create)
     except AwayError as error:
-        raise MissingError(f"{error}; start it, or give another store by --db") from error
+        raise MissingError(f"{error}; start it, or name another store with --db") from error
     finally:
         backend.close()
 
@@ -119,14 +120,14 @@ def _prepare(backend: PostgresBackend, settings: StoreSettings, *, may_create: b
     if revision == REVISION:
         return
     if revision is None and (settings.read_only or not may_create):
-        raise MissingError(f"no store in {settings.place}; hold a tournament first, or give another by --db")
+        raise MissingError(f"no store in {settings.place}; run a tournament first, or name another with --db")
     if settings.read_only:
         raise OlderError(
             f"{settings.place} was made by an older version; `arena db upgrade` brings it up to date, after "
             "pg_dump"
         )
     with backend.writing(settings, alone=True) as connection:
-        # Another process may have been faster.
+        # Another process may have done it since.
         revision = _revision(connection, settings.place)
         if revision is None:
             create(connection)
@@ -137,10 +138,11 @@ def _prepare(backend: PostgresBackend, settings: StoreSettings, *, may_create: b
 
 
 def _revision(connection: Connection, place: object) -> str | None:
-    """Return the revision of the tables, None where there are none.
+    """Return the revision of the tables, None if there are none.
 
     Raises:
-        ForeignError: there are tables that are not arena's, or texts in another encoding.
+        ForeignError: there are tables that are not arena's.
+        UnsupportedError: the database has another encoding than UTF-8.
         DamagedError: there is no revision.
         NewerError: a newer version made them.
     """
@@ -154,11 +156,11 @@ def _revision(connection: Connection, place: object) -> str | None:
         return None
     if "alembic_version" not in names or "tournaments" not in names:
         raise ForeignError(
-            f"{place} has tables that are not arena's; make a database for the store by createdb"
+            f"{place} has tables that are not arena's; create a database for the store with createdb"
         )
     revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     if revision is None:
-        raise DamagedError(f"{place} is damaged (it has no revision); take a copy back by pg_restore")
+        raise DamagedError(f"{place} is damaged (it has no revision); restore a copy with pg_restore")
     if revision != REVISION:
         from arena_db.migrate import known_revisions
 
@@ -172,13 +174,13 @@ def _revision(connection: Connection, place: object) -> str | None:
 class PostgresBackend:
     """A store on a server; see `Backend`.
 
-    All writers share an advisory lock. Those of runs hold it side by side, and each locks the lease of its
-    tournament; who changes anything else holds it alone. So ids of matches that are seen by whoever holds it
-    alone are those of all matches below the highest one, as the kept sums need it.
+    All writers take an advisory lock. Runs share it, and each of them locks the lease of its tournament; any
+    other writer takes it exclusively. So a writer with the exclusive lock sees the matches of all ids below
+    the highest one, which the stored sums rely on.
     """
 
     def __init__(self, settings: StoreSettings) -> None:
-        """Store the place; nothing is opened yet."""
+        """Keep the place; no connection is opened yet."""
         self._place = cast("Server", settings.place)
         self._watch = _Watch()
         self.engine: Engine = create_engine(
@@ -193,13 +195,13 @@ class PostgresBackend:
         self.spool = None
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         self._watch.close()
         self.engine.dispose()
 
     @contextmanager
     def writing(self, settings: StoreSettings, *, alone: bool) -> Generator[Connection]:
-        """Write in a transaction that holds the advisory lock, alone or beside those of other runs."""
+        """Open a transaction that holds the advisory lock, exclusively or shared with other runs."""
         begin = _BEGIN.format(
             busy=max(1, settings.busy_ms),
             sync="off" if settings.fast else "on",
@@ -211,13 +213,14 @@ class PostgresBackend:
             yield connection
 
     def removing(self, settings: StoreSettings) -> AbstractContextManager[Connection]:
-        """Write alone."""
+        """Write with the exclusive lock."""
         return self.writing(settings, alone=True)
 
     @contextmanager
     def reading(self, is_wanted: Callable[[], bool] | None) -> Generator[Connection]:
         """Read one snapshot; a thread asks now and then whether the query is still wanted."""
         with self.engine.connect() as connection, _dropped_if_lost(connection):
+            # In PostgreSQL this level is snapshot isolation.
             connection.execution_options(isolation_level="REPEATABLE READ")
             if is_wanted is None:
                 yield connection
@@ -226,9 +229,10 @@ class PostgresBackend:
                 yield connection
 
     def watcher(self) -> PoolProxiedConnection:
-        """Open a connection that is in no transaction between two questions."""
+        """Open a connection that is in no transaction between two queries."""
         found = self.engine.raw_connection()
         raw: Any = found.driver_connection
+        # Out of the pool, which would end its transaction when it is returned.
         found.detach()
         raw.autocommit = True
         return found
@@ -240,29 +244,30 @@ class PostgresBackend:
         try:
             yield
         finally:
-            # A lost connection has nothing to end.
+            # A lost connection has no transaction to end.
             if raw.info.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
                 raw.execute("ROLLBACK")
 
     @contextmanager
     def beside(self, busy_ms: int) -> Generator[Any]:
-        """Write one row: nothing else depends on it, so no lock is needed."""
+        """Write one row without the advisory lock: no other row depends on it."""
         with closing(connect(self._place)) as raw, raw.transaction():
             raw.execute("SELECT set_config('lock_timeout', %s, true)", (str(max(1, busy_ms)),))
             yield raw
 
     def data_version(self, raw: Any) -> int:  # noqa: ANN401 - see above
-        """Ask which transactions are running, of all databases of the server."""
+        """Return a number derived from the running transactions of all databases of the server."""
+        # Callers only compare it with the number before.
         return crc32(raw.execute(_VERSION).fetchone()[0].encode())
 
     def interrupt(self) -> None:
-        """Do nothing: the thread that watches over queries hears of it."""
+        """Do nothing: the thread that watches queries notices it."""
 
     def check_readable(self) -> None:
-        """Do nothing: a server that is away says so itself."""
+        """Do nothing: an unreachable server reports itself."""
 
     def check_place(self) -> None:
-        """Do nothing: a connection never leads to another database."""
+        """Do nothing: a connection never switches to another database."""
 
     def hold_place(self) -> None:
         """Do nothing."""
@@ -272,10 +277,10 @@ class PostgresBackend:
         return []
 
     def backup(self, target: Path) -> None:
-        """Refuse it.
+        """Refuse the backup.
 
         Raises:
-            UnsupportedError: always; says what makes one.
+            UnsupportedError: always; it names the alternatives.
         """
         del target
         raise UnsupportedError(NO_COPY)
@@ -283,7 +288,7 @@ class PostgresBackend:
 
 @contextmanager
 def _dropped_if_lost(connection: Connection) -> Generator[None]:
-    """Remove a connection that was lost in a `with` block from the pool, which would ask it to roll back."""
+    """Invalidate a connection that is lost in a `with` block; its pool would ask it to roll back."""
     raw: Any = connection.connection.driver_connection
     try:
         yield
@@ -294,7 +299,7 @@ def _dropped_if_lost(connection: Connection) -> Generator[None]:
 
 
 class _Watch:
-    """A thread that ends queries that nobody wants any more; it begins with the first that may be ended."""
+    """A thread that cancels queries that are no longer wanted; started by the first cancellable query."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -303,7 +308,7 @@ class _Watch:
         self._is_closed = False
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -312,7 +317,7 @@ class _Watch:
 
     @contextmanager
     def over(self, raw: Any, is_wanted: Callable[[], bool]) -> Generator[None]:  # noqa: ANN401 - of psycopg
-        """Watch over the queries of a `with` block."""
+        """Watch the queries of a `with` block."""
         with self._changed:
             self._queries[id(raw)] = raw, is_wanted
             if self._thread is None:
@@ -322,7 +327,7 @@ class _Watch:
         try:
             yield
         finally:
-            # Under the lock: from then on nothing is ended, which would be the query of somebody else.
+            # Under the lock, so that a later query on the connection is not cancelled by mistake.
             with self._changed:
                 del self._queries[id(raw)]
 

@@ -1,4 +1,4 @@
-"""What a store asks of the database that it lies in."""
+"""The interface between a store and its database."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
-    from arena_db.backend.lite.spool import Spool
     from arena_db.backend.settings import StoreSettings
+    from arena_db.backend.sqlite.spool import Spool
 
 
 class Backend(Protocol):
-    """The database of one open store; its errors are those of the driver, which callers explain."""
+    """The database of one open store; it raises the driver's errors, which callers translate."""
 
     @property
     def engine(self) -> Engine:
-        """Makes connections that are given back by their `close`."""
+        """Makes connections; closing one returns it to the pool."""
         ...
 
     @property
     def driver_error(self) -> type[Exception]:
-        """The base of what the driver raises."""
+        """Base class of the driver's exceptions."""
         ...
 
     @property
     def spool(self) -> Spool | None:
-        """Where results wait while another process holds the write lock; None where nothing lies beside."""
+        """Where results wait while another process holds the write lock.
+
+        None if the backend has no such place.
+        """
         ...
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         ...
 
     def writing(self, settings: StoreSettings, *, alone: bool) -> AbstractContextManager[Connection]:
@@ -42,57 +45,58 @@ class Backend(Protocol):
 
         Args:
             settings: how long to wait for the lock, and whether to sync.
-            alone: keep all other writers out. Else those of runs write side by side, where that is possible;
-                each of them has to lock the lease of its tournament first.
+            alone: whether to exclude all other writers. Otherwise runs write concurrently, if the backend
+                supports it; each of them must lock the lease of its tournament first.
         """
         ...
 
     def removing(self, settings: StoreSettings) -> AbstractContextManager[Connection]:
-        """Do as `writing` alone, for somebody who removes whole tournaments with all that points to them."""
+        """Write exclusively, as `writing`, to remove whole tournaments and all rows that refer to them."""
         ...
 
     def reading(self, is_wanted: Callable[[], bool] | None) -> AbstractContextManager[Connection]:
         """Yield a connection that reads one snapshot of the store.
 
         Args:
-            is_wanted: asked now and then, in any thread; the query that runs ends once it says no.
+            is_wanted: called now and then, from any thread; the running query is interrupted once it returns
+                False.
         """
         ...
 
     def watcher(self) -> PoolProxiedConnection:
-        """Open a connection for those who look again and again."""
+        """Open a connection for polling."""
         ...
 
     def looking(self, raw: Any) -> AbstractContextManager[None]:  # noqa: ANN401 - a driver's connection
-        """Run all queries of a `with` block by a driver's own connection in one snapshot."""
+        """Run all queries of a `with` block on a driver's connection in one snapshot."""
         ...
 
     def beside(self, busy_ms: int) -> AbstractContextManager[Any]:
-        """Yield a driver's connection for one quick write, also beside a store that is open to read only."""
+        """Yield a driver's connection for one quick write; works with a store that is open read-only, too."""
         ...
 
     def data_version(self, raw: Any) -> int:  # noqa: ANN401 - see above
-        """Return a number that changes when anybody has written."""
+        """Return a number that changes with every commit."""
         ...
 
     def interrupt(self) -> None:
-        """End the queries that are running."""
+        """Interrupt the running queries."""
         ...
 
     def check_readable(self) -> None:
-        """Return if what was opened still has its name and may be read."""
+        """Check that the opened file still has its name and is readable."""
         ...
 
     def check_place(self) -> None:
-        """Return if what was opened still has its name."""
+        """Check that the opened file still has its name."""
         ...
 
     def hold_place(self) -> None:
-        """Remember also what lies beside the store, from now on."""
+        """From now on check the files beside the store, too."""
         ...
 
     def take_warnings(self) -> list[str]:
-        """Return what people should know, each text once."""
+        """Return warnings for people, each text once."""
         ...
 
     def backup(self, target: Path) -> None:

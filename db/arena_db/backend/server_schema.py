@@ -1,4 +1,4 @@
-"""Compares the tables of a database on a server with those that arena makes."""
+"""Compares the tables of a database on a server with arena's own."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
 
 
 def find_differing(connection: Connection) -> Iterator[tuple[Key, str]]:
-    """Yield kind and name of each part of the schema that is missing, not ours or not as we make it.
+    """Yield kind and name of each part of the schema that is missing, foreign or different.
 
-    Tables come first: what is wrong with an index often follows from its table.
+    Tables come first, because a fault of an index often follows from its table.
     """
     found = {(row.kind, row.name): row.detail for row in connection.execute(_FOUND)}
     wanted = dict(_wanted(connection))
@@ -63,7 +63,7 @@ def find_differing(connection: Connection) -> Iterator[tuple[Key, str]]:
         elif key not in found:
             yield key, f"{what} is missing"
         elif found[key] != wanted[key]:
-            yield key, f"{what} is not as arena makes it: it is {found[key]}, not {wanted[key]}"
+            yield key, f"{what} differs from arena's: it is {found[key]}, not {wanted[key]}"
 
 
 _KINDS: Final = ("table", "column", "rule", "index", "trigger", "rewrite rule")

@@ -1,4 +1,4 @@
-"""How a store is opened, whatever it lies in."""
+"""The settings with which a store is opened, on any backend."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ class StoreSettings:
     """A file, by its absolute path, or a server."""
     read_only: bool = False
     fast: bool = False
-    """Commits survive the end of the process, but the last ones not a power cut."""
+    """Commits survive the end of the process, but a power cut may take the last ones."""
     busy_ms: int = 30_000
     """How long to wait for another writer, in milliseconds."""

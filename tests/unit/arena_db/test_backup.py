@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.lite import backup as backups
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite import backup as backups
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import AccessError, DamagedError, DatabaseError, TakenError
 from arena_db.files import _mark  # pyright: ignore[reportPrivateUsage] - what parts of other processes are named by
 from arena_db.owner import current_owner

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.lite import engine
-from arena_db.backend.lite.engine import FileSettings, open_raw, writer_lock
+from arena_db.backend.sqlite import engine
+from arena_db.backend.sqlite.engine import FileSettings, open_raw, writer_lock
 from arena_db.errors import AccessError, LockedError, RefusedError
 from arena_db.models import COMMAND_KINDS
 from arena_db.store import Store
@@ -44,7 +44,7 @@ def test_an_answer_is_given_once(store: Store) -> None:
     assert answered.answer == "play the middle"
     assert answered.answered_at is not None
     for unanswerable in (number, 99):
-        with pytest.raises(RefusedError, match=f"no command {unanswerable}"):
+        with pytest.raises(RefusedError, match=f"command {unanswerable} does not exist"):
             store.answer(unanswerable, "again")
     assert store.command(99) is None
 

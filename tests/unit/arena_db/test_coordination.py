@@ -14,7 +14,7 @@ import pytest
 
 from arena_db import coordination
 from arena_db import owner as owners
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.clock import now
 from arena_db.errors import DamagedError, LeaseLostError, RefusedError
 from arena_db.owner import Owner, current_owner, is_alive
@@ -61,12 +61,14 @@ def test_a_lease_has_one_owner(store: Store) -> None:
     first.release()
     second = claim(store, tournament, OTHER)
     for forbidden in (first.beat, first.release):
-        with pytest.raises(LeaseLostError, match="rr-1 was taken over by pid 1 on elsewhere, which goes on"):
+        with pytest.raises(
+            LeaseLostError, match="rr-1 was taken over by pid 1 on elsewhere, which continues"
+        ):
             forbidden()
     second.beat()
     assert store.claim(99, OTHER) is None
     for impossible in (store.beat, store.release):
-        with pytest.raises(RefusedError, match="no tournament of it is claimed"):
+        with pytest.raises(RefusedError, match="none of its tournaments is claimed"):
             impossible()
 
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import LargeBinary, Table
 
 from arena_db import seals
-from arena_db.backend.lite.engine import FileSettings, make_migration_engine
+from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine
 from arena_db.checking import find_faults
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.models import metadata

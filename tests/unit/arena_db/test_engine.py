@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.lite import engine
-from arena_db.backend.lite.engine import FileSettings, find_driver, writer_lock
+from arena_db.backend.sqlite import engine
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, writer_lock
 from arena_db.errors import AccessError, LockedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -43,7 +43,7 @@ def test_a_safe_python_needs_no_other_library(monkeypatch: pytest.MonkeyPatch) -
 def test_one_safe_library_is_loaded_and_no_other(tmp_path: Path) -> None:
     script = """
 import sys
-from arena_db.backend.lite import engine
+from arena_db.backend.sqlite import engine
 engine.SAFE_SQLITE = (3, 0, 0)
 name = engine.find_driver().module.__name__
 assert name == "sqlite3" or "sqlite3" not in sys.modules, name
@@ -62,7 +62,7 @@ def test_without_a_safe_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 _SINGLE_WRITER = """
 import sys
-from arena_db.backend.lite import engine
+from arena_db.backend.sqlite import engine
 engine.SAFE_SQLITE = (99, 0, 0)
 from arena_db.records import MatchFilter
 from arena_db.store import Store

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import event
 
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import (
     AccessError,
     DamagedError,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.lite import filesystem
-from arena_db.backend.lite.filesystem import network_type
+from arena_db.backend.sqlite import filesystem
+from arena_db.backend.sqlite.filesystem import network_type
 from arena_db.errors import UnsupportedError
 from arena_db.store import Store
 from stores import add_cup

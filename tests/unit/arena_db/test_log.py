@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena_db.backend.lite import log
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite import log
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from stores import add_cup
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def test_a_reader_that_stands_still(store: Store, monkeypatch: pytest.MonkeyPatc
 
 _READING = """
 import sys
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from pathlib import Path
 raw = open_raw(FileSettings(place=Path(sys.argv[1]), read_only=True))
 raw.execute("BEGIN")

@@ -19,8 +19,8 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from arena_db import migrate, models
-from arena_db.backend.lite import opening
-from arena_db.backend.lite.engine import FileSettings, make_migration_engine, open_raw, writing
+from arena_db.backend.sqlite import opening
+from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine, open_raw, writing
 from arena_db.errors import DamagedError, OlderError, UnsupportedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store

@@ -15,8 +15,8 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import live, migrate
-from arena_db.backend.lite import opening
-from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, writing
+from arena_db.backend.sqlite import opening
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, writing
 from arena_db.errors import OlderError, TakenError
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import LiveEvent, MatchFilter
@@ -121,7 +121,7 @@ def test_two_upgrades_in_one_second(old: Path, monkeypatch: pytest.MonkeyPatch) 
         shutil.copy(before, old)
         Store.open(old).close()
     shutil.copy(before, old)
-    with pytest.raises(TakenError, match="has 2 backups of this second"):
+    with pytest.raises(TakenError, match="has 2 backups from this second"):
         Store.open(old)
     backups = sorted(file.name for file in old.parent.glob("*.bak"))
     assert backups == ["arena.db.19700101-000000-2.bak", "arena.db.19700101-000000.bak"]

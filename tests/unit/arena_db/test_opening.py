@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import text
 
 from arena_db.backend import places
-from arena_db.backend.lite import engine
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite import engine
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -69,7 +69,7 @@ def test_a_new_store_is_empty_and_sound(path: Path) -> None:
 def test_devices_and_pipes_are_no_places(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(UnsupportedError, match="no regular file"):
+        with pytest.raises(UnsupportedError, match="not a regular file"):
             Store.open(place)
 
 
@@ -170,7 +170,7 @@ def test_a_reader_where_nothing_can_be_written(store: Store, monkeypatch: pytest
     with Store.open(store.place, read_only=True) as alone:
         assert len(alone.matches(ALL)) == 1
         assert [file.name for file in store.path.parent.iterdir()] == ["arena.db"]
-    with pytest.raises(AccessError, match="may not be written"):
+    with pytest.raises(AccessError, match="is not writable"):
         Store.open(store.place)
 
 
@@ -224,8 +224,8 @@ def test_a_folder_nobody_may_write_in(store: Store) -> None:
         path.parent.chmod(0o555)
         child = run_child([sys.executable, "-c", _AS_NOBODY, path], cwd=Path("/"))
         assert child.stdout.splitlines() == [
-            f"AccessError {path} may not be written by you",
-            f"AccessError {path}.new may not be written by you",
+            f"AccessError {path} is not writable for you",
+            f"AccessError {path}.new is not writable for you",
             "2",
         ]
         path.parent.chmod(0o755)
@@ -237,7 +237,7 @@ def test_a_store_whose_maker_was_killed(path: Path) -> None:
     assert killed.returncode == -signal.SIGKILL
     assert path.with_name("arena.db-journal").stat().st_size > 0
 
-    with pytest.raises(MissingError, match="its maker was killed; hold the tournament again"):
+    with pytest.raises(MissingError, match="its creator was killed; run the tournament again"):
         Store.open(path, read_only=True)
     with Store.open(path) as store:
         assert store.check() == []

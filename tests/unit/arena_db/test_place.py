@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import rescue
-from arena_db.backend.lite.spool import Spool
+from arena_db.backend.sqlite.spool import Spool
 from arena_db.errors import AccessError, DatabaseError, ForeignError, FullError, MovedError, RefusedError
 from arena_db.owner import current_owner
 from arena_db.records import Remark
@@ -258,7 +258,7 @@ def test_what_cannot_be_merged_says_why_and_changes_nothing(store: Store, cup: C
     good = target.read_bytes()
     with Store.open(tmp_path / "backup.db") as backup:
         for content, error, words in (
-            (good + b"{}\n", ForeignError, "line 5 of .*cup.spool is no result of a match"),
+            (good + b"{}\n", ForeignError, "line 5 of .*cup.spool is not the result of a match"),
             (good + encode(cup.match(6), 1, "0" * 32), ForeignError, "does not say which tournament"),
             (encode(cup.match(6), 1), ForeignError, "does not say which tournament"),
             (encode(cup.match(6), 1, "0" * 32), RefusedError, "not in this store \\(uid 0+\\)"),

@@ -11,7 +11,7 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import migrate
-from arena_db.backend.lite.engine import FileSettings, make_migration_engine, writing
+from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine, writing
 from arena_db.errors import RefusedError
 from arena_db.records import BatchRecord, NewBatch, OpenPlan
 from arena_db.store import Store

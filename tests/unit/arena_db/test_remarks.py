@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena_db import remark_codec
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, LockedError, RefusedError
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter, Remark
@@ -177,7 +177,7 @@ def test_analyses_that_fit_no_match_are_refused(store: Store, cup: Cup) -> None:
     store.save([cup.match(1)])
     with pytest.raises(RefusedError, match="no match 9"):
         store.add_analysis(JudgedMatch(match=9, name="solver", plies=(), made_at=0.0))
-    with pytest.raises(RefusedError, match="of which 1 are judged"):
+    with pytest.raises(RefusedError, match="but 1 are judged"):
         store.add_analysis(JudgedMatch(match=1, name="solver", plies=judged(1), made_at=0.0))
     plies = judged(len(cup.match(1).actions))
     with pytest.raises(RefusedError):

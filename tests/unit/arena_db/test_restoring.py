@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.lite import restoring
-from arena_db.backend.lite.engine import FileSettings, open_raw, writer_lock
+from arena_db.backend.sqlite import restoring
+from arena_db.backend.sqlite.engine import FileSettings, open_raw, writer_lock
 from arena_db.errors import (
     AccessError,
     DamagedError,

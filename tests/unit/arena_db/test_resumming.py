@@ -14,8 +14,8 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import migrate, resumming
-from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
-from arena_db.backend.lite.schema import find_differences
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.sqlite.schema import find_differences
 from arena_db.errors import DamagedError, OlderError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -175,7 +175,7 @@ def test_an_upgrade_that_would_lose_a_match(filled: Path, monkeypatch: pytest.Mo
         with pytest.raises(DamagedError, match="do not hold as many matches as are stored"):
             Store.open(filled)
     # The mark is still there, and nobody takes these sums for those of the matches.
-    with pytest.raises(DamagedError, match="puts the backup of before the upgrade"):
+    with pytest.raises(DamagedError, match="puts the backup made before the upgrade"):
         Store.open(filled)
 
 

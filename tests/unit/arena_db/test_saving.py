@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.records import Entrant, MatchFilter, MatchRecord
 from arena_db.sums import SUMS

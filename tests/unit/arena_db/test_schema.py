@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena_db import migrate
-from arena_db.backend.lite import schema
-from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.sqlite import schema
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
 from arena_db.errors import AlteredError, DamagedError
 from arena_db.models import REVISION
 from arena_db.store import Store
@@ -47,14 +47,14 @@ OTHERS = {
     "no table": ("DROP TABLE analyses", "the table analyses is missing"),
     "column": (
         "ALTER TABLE bots ADD COLUMN note TEXT",
-        "the table bots is not as arena makes it: it has note",
+        "the table bots differs from arena's: it has note",
     ),
 }
 REWRITTEN = {
     "other CHECK": (
         "'resign'",
         "abs(1)",
-        "the table matches is not as arena makes it: it has CONSTRAINT ck_matches",
+        "the table matches differs from arena's: it has CONSTRAINT ck_matches",
     ),
     "no CHECK": ("CHECK (rated IN (0, 1))", "CHECK (1)", "ck_matches_rated_flag"),
     "other type": ("reason TEXT NOT NULL", "reason TEXT", "it has reason TEXT"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import seals
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.records import NewBatch, OpenPlan
 from arena_db.store import Store
@@ -96,7 +96,7 @@ def test_no_change_of_a_league_seals_damage_over(store: Store, tmp_path: Path) -
         copy.save([cup.match(3)])
     store.void([1], reason="it was helped", who="anna@lab")
     tamper(store.place, "UPDATE changes SET reason = 'it was not'")
-    wrong = r"what was decided about tournament rr-1 is not as it was stored; `arena db check` tells more"
+    wrong = r"what was decided about tournament rr-1 is not as it was stored; `arena db check` shows more"
     with pytest.raises(DamagedError, match=wrong):
         store.unvoid([1], reason="it was not", who="ben@lab")
     with pytest.raises(DamagedError, match=wrong):
@@ -118,7 +118,7 @@ def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:
         f"INSERT INTO planned {row} FROM planned WHERE number = 1",
         "UPDATE tournaments SET num_planned = 13",
     )
-    assert "match 13 of the plan of rr-1 was added by nobody" in store.check()
+    assert "match 13 of the plan of rr-1 has no seal" in store.check()
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena_db import coordination, files
-from arena_db.backend.lite.engine import FileSettings, open_raw
-from arena_db.backend.lite.spool import Spool
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.spool import Spool
 from arena_db.errors import AccessError, FullError, LeaseLostError, LockedError
 from arena_db.owner import Owner, current_owner
 from arena_db.records import LiveEvent
@@ -151,7 +151,7 @@ def test_what_the_store_does_not_take_is_kept(store: Store, cup: Cup) -> None:
     assert store.save([cup.match(5)]) == 1
     assert stored(store) == [2, 5]
     assert (spool.waiting(), len(spool.refused())) == ([], 2)
-    assert any("results the store does not take" in fault for fault in store.check())
+    assert any("results that the store refuses" in fault for fault in store.check())
 
 
 def test_the_folder_may_vanish_meanwhile(store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch) -> None:

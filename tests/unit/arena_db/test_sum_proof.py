@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import sum_faults, sum_proof
-from arena_db.backend.lite.engine import FileSettings, make_engine
+from arena_db.backend.sqlite.engine import FileSettings, make_engine
 from arena_db.kept import clusters, encounters, strays
 from arena_db.match_faults import MatchReading
 from arena_db.models import tallies

@@ -16,7 +16,7 @@ from alembic import command
 from alembic.config import Config
 
 from arena_db import migrate, resumming
-from arena_db.backend.lite.engine import FileSettings, make_migration_engine, open_raw, writing
+from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine, open_raw, writing
 from arena_db.errors import DamagedError
 from arena_db.store import Store
 from arena_db.sums import FIRST_PAIR, SUMS

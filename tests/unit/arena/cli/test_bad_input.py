@@ -40,7 +40,7 @@ PLANS = [
     (f"{PLAN} --isolation T9", "'T9' is not one of 'auto', 'none', 'T1', 'T2', 'T3'."),
     (f"{PLAN} --require-limits exact", "'exact' is not one of 'kernel', 'polled'."),
     (f"{PLAN} --isolation none --require-limits kernel", "have no limits; leave out --isolation none"),
-    (f"{PLAN} --stop-when often", "write error=E with E in Elo, as error=20"),
+    (f"{PLAN} --stop-when often", "write error=E with E in Elo, such as error=20"),
     (f"{PLAN} --stop-when error=x", "write error=E with E in Elo"),
     (f"{PLAN} --max-time 0", "--max-time 0 is not a positive number"),
     (f"{PLAN} --srand -1", "from 0 to 2^63 - 1"),
@@ -110,8 +110,8 @@ QUERIES = [
     ("logs spring/0", "no match 0 in spring; its matches are spring/1 to spring/12"),
     ("leaderboard --until 2001-01-01", "no stored match fits"),
     ("leaderboard --pool 7/move", 'no pool "7/move"; there are: 2/move in-process; 5/move in-process'),
-    ("leaderboard --anchor random", "write BOT=ELO, as random=1000"),
-    ("leaderboard --anchor random=nan", "write BOT=ELO, as random=1000"),
+    ("leaderboard --anchor random", "write BOT=ELO, such as random=1000"),
+    ("leaderboard --anchor random=nan", "write BOT=ELO, such as random=1000"),
     ("leaderboard --anchor randon=3", '--anchor randon is none of the bots; did you mean "random"?'),
     ("leaderboard --since yesterday", "yesterday is not a time like 2026-01-31T12:00"),
     ("matches --until 2026-13-01", "2026-13-01 is not a time"),
@@ -130,7 +130,7 @@ QUERIES = [
     ("bots new x --into taken", "taken exists; choose another folder"),
     ("db backup arena.db", "exists; give a backup a new name"),
     ("db restore nope.db", "nope.db; `arena db backup FILE` makes one"),
-    ("db restore arena.db", "is the store itself; give a backup of it"),
+    ("db restore arena.db", "is the store itself; name a backup of it"),
 ]
 
 
@@ -157,7 +157,7 @@ def test_queries_name_what_is_not_there(played: CommandLine, call: str, text: st
 def test_a_tier_that_is_required_and_not_to_be_had_fails_closed(arena: CommandLine) -> None:
     line = _one_line(arena, f"{PLAN} --isolation none --require-tier T2", status=1)
     assert "tier T2 is required" in line
-    assert "say --require-tier T0 to accept that" in line
+    assert "--require-tier T0 accepts that" in line
     assert not arena.db.exists()
 
 
@@ -185,9 +185,9 @@ def test_configuration_files_are_named(arena: CommandLine, content: bytes, text:
     [
         ({"ARENA_LOG": "loud"}, "ARENA_LOG=loud is none of debug, info, warning, error"),
         ({"ARENA_CONFIG": "nope"}, "ARENA_CONFIG names nope, which is no file"),
-        ({"ARENA_DB": "mysql://a/b"}, "is no place of a store; give a file"),
+        ({"ARENA_DB": "mysql://a/b"}, "cannot hold a store; give a file"),
         ({"ARENA_DB": "."}, "is a folder; give a file in it"),
-        ({"ARENA_DB": "nowhere/a.db"}, "make it, or give another place by --db FILE"),
+        ({"ARENA_DB": "nowhere/a.db"}, "create it, or name another place with --db FILE"),
     ],
 )
 def test_environment_variables_are_named(arena: CommandLine, env: dict[str, str], text: str) -> None:
@@ -198,7 +198,7 @@ def test_environment_variables_are_named(arena: CommandLine, env: dict[str, str]
     "call", ["matches", "leaderboard", "crosstable", "show 1", "resume", "stop", "db check"]
 )
 def test_nothing_is_stored_yet(arena: CommandLine, call: str) -> None:
-    assert "hold a tournament first, or give one by --db FILE" in _one_line(arena, call, status=2)
+    assert "run a tournament first, or name a store with --db FILE" in _one_line(arena, call, status=2)
     assert not arena.db.exists()
 
 

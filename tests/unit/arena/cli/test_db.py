@@ -64,8 +64,8 @@ def test_repair_counts_again(played: CommandLine) -> None:
             ["UPDATE leases SET last_seq = 1, pruned_seq = 0"],
             "the events of tournament duel are numbered on from",
         ),
-        (["DROP INDEX uq_matches_final"], "the index uq_matches_final is made anew"),
-        (["UPDATE rating_points SET elo = elo + 1"], "ratings over time are removed, which were wrong"),
+        (["DROP INDEX uq_matches_final"], "the index uq_matches_final is rebuilt"),
+        (["UPDATE rating_points SET elo = elo + 1"], "wrong ratings over time are removed"),
         (["UPDATE matches SET num_plies = 1 WHERE id = 2"], "plies and openings of 1 matches"),
     ],
 )
@@ -82,9 +82,7 @@ def test_repair_leaves_what_it_cannot_rebuild(played: CommandLine) -> None:
     tamper(played.db, "CREATE TABLE notes (a TEXT)", "DELETE FROM tallies")
     content = played.db.read_bytes()
     result = played("db", "repair", status=6)
-    assert (
-        "the table notes is not one of arena's, which no repair mends; nothing was changed" in result.stderr
-    )
+    assert "the table notes is not one of arena's, which cannot be repaired; nothing was" in result.stderr
     assert played.db.read_bytes() == content
 
 
@@ -94,10 +92,10 @@ FORGED = [
     ("UPDATE tournaments SET num_actions = 8 WHERE id = 1", "tournament spring has 8 actions"),
     (
         "UPDATE planned SET first_seat = second_seat, second_seat = first_seat WHERE number IN (1, 2)",
-        "match 1 of spring is not planned by its configuration",
+        "match 1 of spring is not the one that its configuration plans",
     ),
     ("UPDATE planned SET opening = x'0001' WHERE number = 1", "begins with another opening than planned"),
-    ("UPDATE planned SET opening = x'0001' WHERE number = 1", "has not the opening of its pair"),
+    ("UPDATE planned SET opening = x'0001' WHERE number = 1", "does not have the opening of its pair"),
     ("UPDATE planned SET opening = x'00000000000000'", "planned from an opening that the rules do not allow"),
     (
         "UPDATE matches SET outcome = iif(outcome = 'first', 'second', 'first') WHERE id = 3",
@@ -109,7 +107,7 @@ FORGED = [
     ),
     (
         "UPDATE matches SET actions = CAST(substr(actions, 1, length(actions) - 1) AS BLOB) WHERE id = 3",
-        "match #3 contradicts the rules: it is not over at its end",
+        "match #3 contradicts the rules: the game is not over after its last action",
     ),
 ]
 """What a forger could do who computes hashes and seals anew, and what the rules and the plan say of it."""
@@ -177,14 +175,14 @@ def test_resume_looks_first(played: CommandLine, statement: str, text: str) -> N
     tamper(played.db, *undone, statement)
     error = played("resume", "spring", status=6).stderr
     assert f"{text}" in error
-    assert "nothing is played; `arena db check` tells more" in error
+    assert "nothing is played; `arena db check` shows more" in error
 
 
 def test_a_value_without_sense_is_damage(played: CommandLine) -> None:
     tamper(played.db, "UPDATE matches SET outcome = 'won' WHERE id = 16")
     line = played("games", status=6).stderr
     assert "is damaged: 1 rows of matches break the rule ck_matches_outcome_known" in line
-    assert "`arena db check` tells more" in line
+    assert "`arena db check` shows more" in line
 
 
 def test_an_error_of_ours_is_no_damage(played: CommandLine) -> None:

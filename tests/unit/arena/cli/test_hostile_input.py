@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.lite.engine import find_driver
+from arena_db.backend.sqlite.engine import find_driver
 from command_line import FAST
 
 if TYPE_CHECKING:

@@ -22,13 +22,15 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
     finished = arena("ladder", "run", "main", "--quiet")
     assert "main is finished; arena ladder join main BOT opens it again" in finished.stderr
     joined = arena.lines("ladder", "join", "main", "minimax:depth=2", "--reason", "a deeper one")
-    assert joined == ["minimax:depth=2 joined main; nobody runs main now; arena ladder run main lets it play"]
+    assert joined == [
+        "minimax:depth=2 joined main; main is not being run; arena ladder run main lets it play"
+    ]
     again = arena.lines("ladder", "run", "main")
     assert any("minimax:depth=2" in line for line in again if line.startswith("Started"))
     left = arena.lines("ladder", "leave", "main", "minimax:depth=1")
     assert left == [
         "minimax:depth=1 left main; what it played counts, what was planned for it is dropped",
-        "nobody runs main now",
+        "main is not being run",
     ]
     status = arena.lines("ladder", "status", "main")
     assert status[0].startswith("main is finished: ")
@@ -45,19 +47,19 @@ def test_a_ladder_from_its_first_match_to_a_newcomer(arena: CommandLine) -> None
     ("command", "message"),
     [
         ("run main", 'no tournament "main"'),
-        ("run spring", "spring is a round-robin and no ladder"),
+        ("run spring", "spring is a round-robin, not a ladder"),
         ("run spring random minimax", "there is a tournament spring already"),
         (
             "run main --until error=15",
             "--until is for a new ladder; name its bots: arena ladder run main BOT BOT",
         ),
         ("run main --anchor random=1000", "--anchor is for a new ladder"),
-        ("run main random --until 15", "cannot be read; write error=E"),
-        ("run main random --anchor random", "write BOT=ELO, as random=1000"),
+        ("run main random --until 15", "is not valid; write error=E"),
+        ("run main random --anchor random", "write BOT=ELO, such as random=1000"),
         ("run main random --anchor minimax=3", "--anchor minimax names 0 of the bots; name one of: random"),
-        ("join spring random", "spring is a round-robin and no ladder"),
-        ("leave spring random", "spring is a round-robin and no ladder"),
-        ("status spring", "spring is a round-robin and no ladder"),
+        ("join spring random", "spring is a round-robin, not a ladder"),
+        ("leave spring random", "spring is a round-robin, not a ladder"),
+        ("status spring", "spring is a round-robin, not a ladder"),
     ],
 )
 def test_what_cannot_be_is_refused(played: CommandLine, command: str, message: str) -> None:

@@ -52,7 +52,7 @@ def test_stop_waits_for_the_answer_of_whoever_runs_it(arena: CommandLine) -> Non
         running = add_cup(store, name="cup").record
         add_cup(store, name="done")
         store.set_state(2, "finished")
-        assert arena("stop", "cup").stderr == "nobody runs cup; arena resume cup goes on with it\n"
+        assert arena("stop", "cup").stderr == "cup is not being run; arena resume cup continues it\n"
         with _answering(store, running.id) as kinds:
             told = arena("stop", "cup").stdout
             arena("stop", "--now")

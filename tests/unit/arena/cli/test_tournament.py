@@ -123,7 +123,7 @@ def test_a_dry_run_prints_the_plan_and_stores_nothing(arena: CommandLine) -> Non
 def test_a_bot_that_fails_its_first_position_is_named(arena: CommandLine) -> None:
     line = arena("tournament", "strange:cheat=on", "random", *FAST, status=5).stderr.splitlines()[-1]
     assert line.startswith("arena: strange:cheat=on failed before the tournament: illegal_move")
-    assert line.endswith("no match was played (arena bots check strange:cheat=on tells more)")
+    assert line.endswith("no match was played (arena bots check strange:cheat=on shows more)")
 
 
 @pytest.mark.usefixtures("strange")
@@ -156,13 +156,11 @@ def test_refused_bots_are_left_out_and_told_of_at_the_end(arena: CommandLine) ->
     arena(*call, "--strict", status=4)
     line = arena("tournament", *bots[:3], "--on-preflight", "skip", *FAST, status=5).stderr.splitlines()[-1]
     assert line == (
-        "arena: too few bots are left for a tournament, since these are refused: "
+        "arena: too few bots are left for a tournament; these were refused: "
         "Cheat: illegal_move: its action is not a legal one"
     )
     line = arena("tournament", *bots[1:3], "--on-preflight", "skip", *FAST, status=2).stderr.splitlines()[-1]
-    assert line.startswith(
-        "arena: too few bots are left for a tournament, since these are refused: nobody: no"
-    )
+    assert line.startswith("arena: too few bots are left for a tournament; these were refused: nobody: no")
     dry = arena(*call, "--dry-run")
     assert "warning: nobody is refused: no bot" in dry.stderr
     assert "stop" in arena("tournament", "--help").stdout

@@ -94,6 +94,6 @@ def test_it_is_off_by_default(begin: Begin) -> None:
 
 def test_a_game_without_a_solver_is_refused() -> None:
     with pytest.raises(
-        ConfigError, match="--adjudicate solver: there is no exact solver for gomoku; leave it"
+        ConfigError, match="--adjudicate solver: there is no exact solver for gomoku; omit it"
     ):
         make_plan(config("random", "mcts", game="gomoku", adjudicate="solver"))

@@ -106,7 +106,7 @@ def test_what_cannot_be_started_is_told_with_its_status(place: Path) -> None:
 
 def test_nobody_needs_to_wait(place: Path) -> None:
     launched = start(["match", "--", "mtcs", "random"], db=str(place))
-    with pytest.raises(NotStartedError, match="nobody waits for it"):
+    with pytest.raises(NotStartedError, match="the wait was cancelled"):
         follow(launched, lambda: False)
     assert ended(launched) == 2
 
@@ -143,7 +143,7 @@ def test_the_claim_of_another_process_is_no_claim_of_this_one(place: Path) -> No
 def test_nobody_is_asked_where_nobody_would_answer(place: Path) -> None:
     with Store.open(place) as store:
         cup = add_cup(store, name="cup").record.id
-        with pytest.raises(ArenaError, match="nobody runs cup; arena resume cup goes on with it"):
+        with pytest.raises(ArenaError, match="cup is not being run; arena resume cup continues it"):
             ask(str(place), "cup", StopRun())
         assert store.take_commands(cup) == []
         with pytest.raises(ArenaError, match="7 is no longer in"):
@@ -164,7 +164,7 @@ def test_the_end_of_the_holder_ends_the_wait(place: Path, monkeypatch: pytest.Mo
             held.release()
 
         began = time.monotonic()
-        with pytest.raises(ArenaError, match="nobody runs cup"):
+        with pytest.raises(ArenaError, match="cup is not being run"):
             ask(str(place), cup, AskHint(number=1, ply=0), tell=let_go)
         assert told == ["asked to hint"]
         assert time.monotonic() - began < client.HINT_S / 2

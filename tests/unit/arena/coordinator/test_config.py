@@ -153,9 +153,9 @@ def test_wrong_values_are_refused(values: dict[str, Any], message: str) -> None:
         ({"then_rate": 5}, "--then-rate belongs to a sequential test"),
         ({"rated": True}, "--rated belongs to a sequential test"),
         ({"sprt": "gain"}, "write arena match A B --sprt gain"),
-        ({"sprt": "gain", "type": "match", "games": 1}, "--games 1 does not go with a sequential test"),
-        ({"sprt": "gain", "type": "match", "no_swap": True}, "--no-swap does not go with"),
-        ({"sprt": "gain", "type": "match", "stop_when": "error=9"}, "--stop-when does not go with"),
+        ({"sprt": "gain", "type": "match", "games": 1}, "--games 1 cannot be combined with a sequential"),
+        ({"sprt": "gain", "type": "match", "no_swap": True}, "--no-swap cannot be combined with"),
+        ({"sprt": "gain", "type": "match", "stop_when": "error=9"}, "--stop-when cannot be combined with"),
         ({"sprt": "elo0=9,elo1=9", "type": "match"}, "elo0=9 must be below elo1=9"),
     ],
 )

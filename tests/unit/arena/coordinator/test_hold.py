@@ -215,7 +215,7 @@ def test_commands_from_another_shell(begin: Begin, tmp_path: Path, kind: str, la
     assert [match.termination for match in sitting.matches()] == [last]
     first, *later = (sitting.store.command(number) for number in (outdated, *asked))
     assert first is not None
-    assert first.answer == "asked before this run began"
+    assert first.answer == "sent before this run began"
     assert all(command is not None and "running" in command.answer for command in later), later
 
 

@@ -307,7 +307,7 @@ def test_a_knockout_gives_walkovers(begin: Begin) -> None:
     assert found is not None
     assert "walkover: random is out" in {row.why for row in found.bracket}
     assert record.state == "finished"
-    with pytest.raises(ConfigError, match="cup is a knockout, which nobody joins"):
+    with pytest.raises(ConfigError, match="cup is a knockout, which no bot can join"):
         add(sitting, "mcts:playouts=5")
 
 
@@ -318,10 +318,10 @@ def test_what_cannot_be_changed_says_so(begin: Begin) -> None:
     with pytest.raises(NotFoundError):
         withdraw(sitting, "nobody")
     withdraw(sitting, "random")
-    with pytest.raises(ConfigError, match="random has left cup before"):
+    with pytest.raises(ConfigError, match="random has already left cup"):
         withdraw(sitting, "random")
     disqualify(sitting, "random")
-    with pytest.raises(ConfigError, match="random was disqualified from cup before"):
+    with pytest.raises(ConfigError, match="random was already disqualified from cup"):
         disqualify(sitting, "random")
     assert sitting.play().state == "finished"
     assert sitting.matches() == []

@@ -182,7 +182,7 @@ def test_who_cannot_join_or_leave_is_told_why(begin: Begin) -> None:
     with pytest.raises(NotFoundError, match="nobody"):
         withdraw(sitting, "nobody")
     (left,) = withdraw(sitting, "minimax:depth=1")
-    with pytest.raises(ConfigError, match="minimax:depth=1 has left main before"):
+    with pytest.raises(ConfigError, match="minimax:depth=1 has already left main"):
         withdraw(sitting, "minimax:depth=1")
     assert enter(sitting, "minimax:depth=1").seat == left.seat
     begin(config(*TRIO, name="cup"))
@@ -192,5 +192,5 @@ def test_who_cannot_join_or_leave_is_told_why(begin: Begin) -> None:
 
 def test_only_a_ladder_can_be_joined(begin: Begin) -> None:
     sitting = begin(config(*TRIO, name="main"))
-    with pytest.raises(ConfigError, match="main is a round-robin and no ladder"):
+    with pytest.raises(ConfigError, match="main is a round-robin, not a ladder"):
         enter(sitting, "mcts:playouts=5")

@@ -12,7 +12,7 @@ from arena.coordinator.lease import Lease
 from arena.coordinator.orders import Orders
 from arena.coordinator.stop import StopSignals
 from arena.errors import ConfigError
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DatabaseError, LeaseLostError, LockedError, MovedError
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -60,8 +60,8 @@ def test_what_a_person_is_told_of_a_match_of_theirs(sitting: Sitting) -> None:
     """Nobody takes over a match of a person; it is resumed by the command that goes on playing."""
     store, tournament = sitting.store, sitting.tournament
     own = dataclasses.replace(tournament, type="play")
-    assert nobody_runs(tournament) == "nobody runs rr-1; arena resume rr-1 goes on with it"
-    assert nobody_runs(own) == "nobody runs rr-1; arena play --attach rr-1 goes on with it"
+    assert nobody_runs(tournament) == "rr-1 is not being run; arena resume rr-1 continues it"
+    assert nobody_runs(own) == "rr-1 is not being run; arena play --attach rr-1 continues it"
     assert store.claim(tournament.id, OTHER)
     silence(sitting, 31)
     lease = store.lease(tournament.id)
@@ -107,7 +107,7 @@ def test_who_is_stopped_in_the_middle_of_a_write(sitting: Sitting) -> None:
         Store.open(sitting.store.path, busy_ms=10) as store,
     ):
         stopped.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LockedError, match=rf"middle of a write: end it \(kill -9 {OTHER.pid}\)"):
+        with pytest.raises(LockedError, match=rf"during a write: end it \(kill -9 {OTHER.pid}\)"):
             Lease(store, sitting.tournament, current_owner(), take_over=True).__enter__()
 
 

@@ -38,7 +38,7 @@ def test_a_pause_holds_matches_back_until_it_goes_on(begin: Begin, monkeypatch: 
     assert sitting.play_in(WatchedPool(), on_event).state == "finished"
     sitting.assert_whole()
     assert [command.answer for command in map(store.command, asked) if command is not None] == [
-        "no new match begins until it goes on; running ones end and are stored",
+        "no new match begins until it is resumed; running ones end and are stored",
         "matches begin again",
     ]
     states = [unpack(event.payload)["state"] for event in sitting.told() if event.kind == "state"]

@@ -139,7 +139,7 @@ def test_what_is_not_kept_any_more_must_be_as_it_was(
     assert [bot.record for bot in again] == [bot.record for bot in was]
     assert all(Path(bot.place).is_dir() for bot in again)
     prune(unused_s=0)
-    changed = r"has changed since rr-1 began: .*content [0-9a-f]{8}, now [0-9a-f]{8}; bring the old one back"
+    changed = r"has changed since rr-1 began: .*content [0-9a-f]{8}, now [0-9a-f]{8}; restore the old version"
     with monkeypatch.context() as patch:
         strange_bots.install(patch, tmp_path / "newer", "2.0")
         with pytest.raises(ConfigError, match=changed):
@@ -226,14 +226,14 @@ def test_other_openings_are_refused(begin: Begin, tmp_path: Path) -> None:
     book.write_text("a1 a2\nb3 c3\n")
     sitting = begin(config(*TRIO, rounds=2, openings=f"file:{book}"))
     book.write_text("b2 a2\nb3 c3\n")
-    with pytest.raises(ConfigError, match="the openings of rr-1 are no longer those it began with"):
+    with pytest.raises(ConfigError, match="the openings of rr-1 have changed since it began"):
         enlarge(sitting.store, sitting.tournament, sitting.plan, 3)
     assert len(sitting.store.planned(sitting.tournament.id)) == 12
 
 
 def test_tiers() -> None:
     assert make_plan(config(*TRIO, isolation="T1", require_tier="T1")).tier == "T1"
-    with pytest.raises(ArenaError, match=r"tier T1 is required, .* say --require-tier T0 to accept that"):
+    with pytest.raises(ArenaError, match=r"tier T1 is required, .* --require-tier T0 accepts that"):
         make_plan(config(*TRIO, require_tier="T1"))
     with pytest.raises(ArenaError, match=r"tier T2 is required for strange, .* bots would run in T0"):
         make_plan(config("random", "strange", require_tier=None))

@@ -8,7 +8,7 @@ import pytest
 
 from arena.coordinator import plan_view
 from arena.coordinator.plan_view import EventView
-from arena.schedules.counts import SeatCounts
+from arena.schedules.seat_counts import SeatCounts
 from arena_db.records import Entrant, NewBatch
 from arena_db.store import Store
 from stores import add_cup, bot, plan

@@ -19,7 +19,7 @@ from arena.executor.slots import Slot
 from arena.executor.worker import Ways, make_control, play_batch
 from arena.pairing.schedule import FixedPlan
 from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from stores import seal_anew
 from tournaments import TRIO, Sitting, config
 
@@ -145,7 +145,7 @@ def test_other_openings_do_not_continue_a_plan(begin: Begin, tmp_path: Path) -> 
     book.write_text("b2 a2\nb3 c3\n")
     planner = sitting.planner(1)
     assert len(planner.more(0, [])) == 256, "what is planned is played"
-    with pytest.raises(ConfigError, match="the openings of rr-1 are no longer those it began with"):
+    with pytest.raises(ConfigError, match="the openings of rr-1 have changed since it began"):
         planner.more(0, [])
     assert sitting.store.unplayed(sitting.tournament.id) == sitting.matches_planned()
 
@@ -185,10 +185,10 @@ def test_a_schedule_that_waits_for_nothing_is_an_error(begin: Begin) -> None:
     sitting, _ = empty(begin, Wait("a result"))
     planner = planner_of(sitting)
     assert planner.more(0, []) == []
-    with pytest.raises(ArenaError, match="match-1 waits for results though nothing is being played"):
+    with pytest.raises(ArenaError, match="match-1 waits for results, but no match is running"):
         planner.more(0, [])
     sitting, _ = empty(begin, Wait("a result"))
-    with pytest.raises(ArenaError, match="though nothing is being played"):
+    with pytest.raises(ArenaError, match="but no match is running"):
         sitting.play_in(InlinePool(), planner=planner_of(sitting))
 
 
@@ -236,11 +236,11 @@ BROKEN: dict[str, tuple[list[PlannedMatch], str]] = {
         [replace(match, number=number) for number, match in enumerate([*PLAN.matches(2, 4)] * 2, 3)],
         "it has a match twice",
     ),
-    "no seat": ([replace(match, second=3) for match in PLAN.matches(2, 4)], "match 3 is of seats 0 and 3"),
+    "no seat": ([replace(match, second=3) for match in PLAN.matches(2, 4)], "match 3 has the seats 0 and 3"),
     "itself": ([replace(match, first=1, second=1) for match in PLAN.matches(2, 4)], "seats 1 and 1"),
     "left": (
         [replace(match, first=0, second=2) for match in PLAN.matches(2, 4)],
-        "match 3 is one of c, which takes no part any more",
+        "match 3 has c, which no longer takes part",
     ),
 }
 
@@ -249,7 +249,7 @@ BROKEN: dict[str, tuple[list[PlannedMatch], str]] = {
 def test_what_cannot_be_played_is_not_stored(matches: list[PlannedMatch], text: str) -> None:
     view = View(seats=SEATS, plan=list(PLAN.matches(0, 2)), results={})
     check_batch(view, PlannedBatch(list(PLAN.matches(2, 6)), None), "cup", plays_pairs=True)
-    with pytest.raises(ArenaError, match=f"the schedule of cup planned what cannot be played: .*{text}"):
+    with pytest.raises(ArenaError, match=f"the schedule of cup planned an invalid batch: .*{text}"):
         check_batch(view, PlannedBatch(matches, None), "cup", plays_pairs=True)
 
 

@@ -90,8 +90,8 @@ def test_results_without_ratings_are_told_once(begin: Begin, monkeypatch: pytest
     monkeypatch.setattr("arena.results.history.rate_now", hopeless)
     sitting = begin(config(*TRIO, rounds=12))
     assert sitting.play().state == "finished"
-    assert [text for text in sitting.notices() if "over time are not kept" in text] == [
-        "the ratings of this tournament over time are not kept: the ratings of a and b do not converge"
+    assert [text for text in sitting.notices() if "over time are not stored" in text] == [
+        "ratings over time are not stored for this tournament: the ratings of a and b do not converge"
     ]
 
 

@@ -205,7 +205,7 @@ def test_a_killed_preparation_is_seen_and_goes_on(arena: CommandLine) -> None:
         assert state_of(store, record) == "left"
         assert unbegun_config(store, record, AGAIN).bots == ("random", "random")
     assert "no coordinator" in arena("tournaments").stdout
-    assert arena("stop").stderr == "nobody runs cup; arena resume cup goes on with it\n"
+    assert arena("stop").stderr == "cup is not being run; arena resume cup continues it\n"
     again = arena("resume", "--quiet")
     assert "cup had not begun; it is prepared once more" in again.stderr
     (row,) = arena.objects("tournaments")

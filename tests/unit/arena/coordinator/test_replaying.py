@@ -239,14 +239,14 @@ def test_wrong_replays_are_found_and_computed_anew(cup: Sitting) -> None:
     tamper(sitting.store.path, "UPDATE replays SET weight = weight / 2")
     (fault,) = sitting.store.check()
     assert fault == (
-        "the replayed ratings of cup are not as they were stored; `arena db repair` computes them anew"
+        "the replayed ratings of cup are not as they were stored; `arena db repair` computes them again"
     )
     assert sitting.store.repair(lambda _: None) is None
     assert sitting.store.replay_of(1) is None
     assert keep_all_replays(sitting.store) == ["cup"]
     assert sitting.store.replay_of(1) == kept
     tamper(sitting.store.path, "UPDATE replays SET num_matches = 3")
-    assert "do not rest on the matches" in sitting.store.check()[0]
+    assert "do not fit the matches" in sitting.store.check()[0]
 
 
 @pytest.mark.parametrize(

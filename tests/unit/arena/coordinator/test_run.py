@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator import ledger
+from arena.coordinator import result_recorder
 from arena.coordinator.events import MatchFinished, MatchStarted, Notice
 from arena.coordinator.lease import Lease
-from arena.coordinator.ledger import Ledger
+from arena.coordinator.result_recorder import ResultRecorder
 from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot, WorkerLostError
 from arena.executor.worker import Began, Ways, make_control, play_batch
-from arena_db.backend.lite import log
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite import log
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import LeaseLostError
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -92,7 +92,7 @@ def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str, e
     (notice,) = sitting.notices()
     texts = {
         "arena_error": "match rr-1/4 is not tried again: ",
-        "arena_stall": "4 times a match stalled, since ",
+        "arena_stall": "4 times a match stalled because ",
     }
     assert notice.startswith(texts[termination])
     assert len({match.seed_first for match in sitting.matches() if match.number == 4}) == 1
@@ -183,7 +183,7 @@ def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
             tamper(sitting.store.path, "UPDATE leases SET beat_at = beat_at - 31")
             assert sitting.store.claim(sitting.tournament.id, other, take_over=True)
 
-    with pytest.raises(LeaseLostError, match=r"rr-1 was taken over by pid \d+ on \S+, which goes on with it"):
+    with pytest.raises(LeaseLostError, match=r"rr-1 was taken over by pid \d+ on \S+, which continues it"):
         sitting.play_in(pool, take_over)
     told = [event.record.number for event in sitting.events if isinstance(event, MatchFinished)]
     assert [match.number for match in sitting.matches()] == told
@@ -224,7 +224,7 @@ def test_a_reader_that_stands_still_is_told_of(begin: Begin, monkeypatch: pytest
         reader.execute("SELECT count(*) FROM planned").fetchall()
         assert sitting.play().state == "finished"
     (notice,) = sitting.notices()
-    assert "has been reading the store without an end" in notice
+    assert "has been reading the store without a break" in notice
 
 
 def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
@@ -233,10 +233,10 @@ def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     control = make_control(Ways(Slot.here(0)))
     sitting.store.save(play_batch(jobs[:3], control))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
-        ledger = Ledger(lease.store, sitting.tournament, sitting.events.append)
-        ledger.expect(jobs, sitting.tournament.num_total)
-        assert ledger.keep(play_batch(jobs[2:5], control)) == []
-        ended = ledger.close("")
+        recorder = ResultRecorder(lease.store, sitting.tournament, sitting.events.append)
+        recorder.expect(jobs, sitting.tournament.num_total)
+        assert recorder.keep(play_batch(jobs[2:5], control)) == []
+        ended = recorder.close("")
     assert (ended.state, ended.num_done) == ("stopped", 5)
     assert ended.reason == "another process took part in it"
     assert [match.number for match in sitting.matches()] == [1, 2, 3, 4, 5]
@@ -339,7 +339,7 @@ def test_the_sums_of_the_store_follow_a_run(begin: Begin, monkeypatch: pytest.Mo
         asked.append(batches)
         sum_up(store, batches=batches)
 
-    monkeypatch.setattr(ledger, "SUM_EVERY_S", 0.0)
+    monkeypatch.setattr(result_recorder, "SUM_EVERY_S", 0.0)
     monkeypatch.setattr(Store, "sum_up", noted)
     sitting.play_in(InlinePool())
     assert asked[0] == 1, "some at a time, between two saves"

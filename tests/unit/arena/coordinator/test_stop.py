@@ -10,7 +10,7 @@ HARD = (signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.mark.parametrize(
-    ("sent", "wish"),
+    ("sent", "wanted"),
     [
         ((), ""),
         ((signal.SIGINT,), "stop"),
@@ -21,10 +21,10 @@ HARD = (signal.SIGTERM, signal.SIGHUP)
         ((signal.SIGTERM, signal.SIGINT), "abort"),
     ],
 )
-def test_signals_become_wishes(sent: tuple[signal.Signals, ...], wish: str) -> None:
+def test_signals_become_requests(sent: tuple[signal.Signals, ...], wanted: str) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, *HARD)]
     with StopSignals() as signals:
         for number in sent:
             signal.raise_signal(number)
-        assert signals.wish == wish
+        assert signals.request == wanted
     assert [signal.getsignal(number) for number in (signal.SIGINT, *HARD)] == before

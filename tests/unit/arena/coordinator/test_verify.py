@@ -8,7 +8,7 @@ import pytest
 
 from arena.coordinator.verify import verify_match
 from arena.results.addresses import address_of
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -86,7 +86,10 @@ def test_a_wrong_outcome_is_found(sitting: Sitting) -> None:
 def test_a_lost_end_is_found(sitting: Sitting) -> None:
     match = sitting.matches()[0]
     finding = verify_match(sitting.store, tampered(match, actions=match.actions[:-1]))
-    assert finding == (False, f"match {address_of(match)} contradicts the rules: it is not over at its end")
+    assert finding == (
+        False,
+        f"match {address_of(match)} contradicts the rules: the game is not over after its last action",
+    )
 
 
 def test_another_legal_action_is_found(sitting: Sitting) -> None:
@@ -149,5 +152,5 @@ def test_a_bot_that_no_longer_plays_diverges(begin: Begin) -> None:
 
 
 def test_a_match_of_nothing_is_an_error(sitting: Sitting) -> None:
-    with pytest.raises(Exception, match="belongs to no tournament; arena db check tells more"):
+    with pytest.raises(Exception, match="belongs to no tournament; arena db check shows more"):
         verify_match(sitting.store, tampered(sitting.matches()[0], tournament_name="gone"))

@@ -112,7 +112,7 @@ def test_it_runs_in_no_process_of_the_arena(good: Competitor) -> None:
     with pytest.raises(PluginError, match="was installed apart and runs in no process of the arena"):
         make_seat(good, GAME.name, Tier.T0)
     config = TournamentConfig(bots=("good", "random"), isolation="none", require_tier="T0")
-    with pytest.raises(ConfigError, match=r"good came by arena bots install.* leave out --isolation none"):
+    with pytest.raises(ConfigError, match=r"always run sandboxed.*: good; omit --isolation none"):
         make_plan(config)
 
 

@@ -94,7 +94,7 @@ def test_a_log_that_cannot_be_written_costs_no_match(play: Play, tmp_path: Path)
 
 
 def test_without_a_wire_there_is_nothing_to_keep() -> None:
-    with pytest.raises(ConfigError, match="speak over no wire; leave out --isolation none"):
+    with pytest.raises(ConfigError, match="exchange no messages; omit --isolation none"):
         make_plan(config("random", "minimax:depth=1", isolation="none", require_tier="T0", log=True))
 
 

@@ -144,7 +144,7 @@ def test_start_turns_the_list() -> None:
 
 @pytest.mark.parametrize("plan", ["auto:start=13", "auto:start=13,plies=2", "auto:plies=9"])
 def test_a_plan_without_openings_is_refused(plan: str) -> None:
-    with pytest.raises(ConfigError, match="take another plies= or a smaller start="):
+    with pytest.raises(ConfigError, match="use another plies= or a smaller start="):
         listed("tic-tac-toe", plan)
 
 
@@ -152,7 +152,7 @@ def test_too_few_openings_are_a_warning() -> None:
     game, plan = GAMES["tic-tac-toe"], OpeningPlan()
     assert make_openings(game, plan, seed=1, wanted=12).warnings == []
     assert make_openings(game, plan, seed=1, wanted=13).warnings == [
-        "13 pairs share 12 openings: some are played again"
+        "13 pairs share 12 openings: some are repeated"
     ]
 
 
@@ -202,7 +202,7 @@ def test_a_file_is_used_in_its_order(tmp_path: Path) -> None:
     found = make_openings(GAMES["connect-four"], plan, seed=1, wanted=2)
     assert found == ([(3, 3), (2,)], [])
     found = make_openings(GAMES["connect-four"], plan, seed=1, wanted=4)
-    assert found == ([(3, 3), (2,), (3, 3, 4, 2)], ["4 pairs share 3 openings: some are played again"])
+    assert found == ([(3, 3), (2,), (3, 3, 4, 2)], ["4 pairs share 3 openings: some are repeated"])
 
 
 @pytest.mark.parametrize(

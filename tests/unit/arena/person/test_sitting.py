@@ -330,7 +330,7 @@ def test_a_clock_runs_out(begin: Callable[..., Played]) -> None:
 def test_a_person_cannot_be_asked_again(begin: Callable[..., Played]) -> None:
     played = begin()
     # An interrupt, which in a tournament lets running matches end: nobody would end this one.
-    played.signals.wish = "stop"
+    played.signals.request = "stop"
     wait_for(lambda: not played.is_alive)
     with Store.open(played.path) as store:
         record = store.tournament(played.record.id)

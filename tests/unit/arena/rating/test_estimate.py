@@ -13,12 +13,12 @@ from arena.errors import ConfigError
 from arena.rating.brownian import chance_beyond
 from arena.rating.estimate import SprtEnd, SprtEstimate
 from arena.rating.pairs import expected_elo, expected_score, moments, plain_interval
-from arena.schedules.sprt import SprtState, SprtTest
+from arena.schedules.sprt_schedule import SprtState, SprtTest
 from sprt_worlds import WORLDS, measure_estimates
 
 if TYPE_CHECKING:
     from arena.rating.sprt import Decision, EloModel
-    from arena.schedules.sprt import SprtDecision
+    from arena.schedules.sprt_schedule import SprtDecision
 
 SEED = 1
 LONG = (70, 60, 60, 70, 90)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.schedules.sprt import SprtTest
+from arena.schedules.sprt_schedule import SprtTest
 
 SIMULATED = {
     # Mean pairs at H0, between, at H1 and as far beyond it, of 1,000 simulated tests each.

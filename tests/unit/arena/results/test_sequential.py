@@ -9,7 +9,7 @@ import pytest
 
 from arena.errors import ArenaError
 from arena.results.sequential import SprtBook, SprtReport, expectation
-from arena.schedules.sprt import SprtSchedule, SprtState, SprtTest
+from arena.schedules.sprt_schedule import SprtSchedule, SprtState, SprtTest
 from arena.schedules.sprt_words import parse_sprt
 from arena_db.records import NewBatch, OpenPlan
 from arena_db.store import Store

@@ -13,7 +13,7 @@ from arena.schedules.protocol import Closed, PlannedBatch, View, Wait
 from schedules import SimulatedEvent, play_all
 
 if TYPE_CHECKING:
-    from arena.schedules.bracket import Bracket, BracketTie
+    from arena.schedules.bracket_state import Bracket, BracketTie
     from arena_db.records import PlannedMatch
 
 OPENINGS = [(0,), (1,), (2,)]

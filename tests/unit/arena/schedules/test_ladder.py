@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from arena.pairing.schedule import stable_encounter
-from arena.schedules.counts import SeatCounts
 from arena.schedules.ladder import LadderSchedule
 from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
 from arena.schedules.ranking import strengths
+from arena.schedules.seat_counts import SeatCounts
 from arena_db.records import PlannedMatch
 from ladder_worlds import SimulatedLadder, measure_ladder, measure_newcomer
 from schedules import SimulatedEvent, play_all

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.schedules.counts import FoldSums
 from arena.schedules.ranking import strengths
+from arena.schedules.seat_counts import FoldSums
 
 
 def _sums(rows: list[tuple[int, int, float, float]]) -> FoldSums:

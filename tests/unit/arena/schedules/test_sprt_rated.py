@@ -9,7 +9,7 @@ import pytest
 from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
 from arena.schedules.protocol import Closed, HasDecided, PlannedBatch, View, Wait
-from arena.schedules.sprt import SprtSchedule, SprtState, SprtTest
+from arena.schedules.sprt_schedule import SprtSchedule, SprtState, SprtTest
 from schedules import SimulatedEvent, play_all
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_decision_that_is_stored_stands_whatever_becomes_of_its_matches() -> N
 
 @pytest.mark.parametrize("text", ["H1", "H2 after 4 pairs: 0 0 0 0 4", "H1 after 4 pairs: 0 0 0 4", "None"])
 def test_what_is_no_decision_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="no decision of a sequential test"):
+    with pytest.raises(ConfigError, match="not a decision of a sequential test"):
         LOOSE.read(text)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from arena.errors import ConfigError
 from arena.rating.sprt import bounds, log_likelihood_ratio
 from arena.schedules.protocol import Closed, PlannedBatch, View, Wait
-from arena.schedules.sprt import SprtSchedule, SprtTest, looks
+from arena.schedules.sprt_schedule import SprtSchedule, SprtTest, looks
 from schedules import SimulatedEvent, play_all, play_in_flight
 
 if TYPE_CHECKING:
@@ -177,5 +177,5 @@ def test_impossible_tests_are_refused() -> None:
     with pytest.raises(ConfigError, match="alpha"):
         SprtTest(alpha=0.0)
     for openings in ([], [(1,), (1,)]):
-        with pytest.raises(ConfigError, match="openings that all differ"):
+        with pytest.raises(ConfigError, match="distinct openings"):
             SprtSchedule(test=SprtTest(), openings=openings)

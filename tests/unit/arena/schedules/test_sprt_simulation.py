@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arena.schedules.sprt import SprtTest
+from arena.schedules.sprt_schedule import SprtTest
 from sprt_worlds import NUM_OPENINGS, WORLDS, elo_of, play_pairs, run_tests
 
 RUNS = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.errors import ConfigError
-from arena.schedules.sprt import SprtTest
+from arena.schedules.sprt_schedule import SprtTest
 from arena.schedules.sprt_words import parse_sprt, sprt_text
 
 

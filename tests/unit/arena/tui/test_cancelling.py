@@ -49,7 +49,7 @@ class Slow:
         self.is_on = False
         self.num_calls = 0
         self.begun, self.go_on = threading.Event(), threading.Event()
-        monkeypatch.setattr("arena_db.backend.lite.engine.num_mistakes", self)
+        monkeypatch.setattr("arena_db.backend.sqlite.engine.num_mistakes", self)
 
     def __call__(self, content: object, num_opening: object) -> int:
         del content, num_opening

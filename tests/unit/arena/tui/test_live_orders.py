@@ -116,7 +116,7 @@ def test_where_nobody_runs_it_nothing_is_asked(store: Path) -> None:
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("P")
         await settle(pilot)
-        assert notes(app) == ["nobody runs spring; arena resume spring goes on with it"]
+        assert notes(app) == ["spring is not being run; arena resume spring continues it"]
 
     app = live(store)
     piloted(app, act)

@@ -298,7 +298,7 @@ def test_a_coordinator_that_ends_is_told_of_and_n_goes_on(tmp_path: Path) -> Non
     async def act(board: Board) -> None:
         await board.press("4")
         await board.turn(1, 2)
-        board.link.played[0].signals.wish = "abort"
+        board.link.played[0].signals.request = "abort"
         await board.until(lambda: board.screen.seen.is_dead)
         assert "no coordinator" in board.text()
         await board.press("4")

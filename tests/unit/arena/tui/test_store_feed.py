@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.live.events import Payload
-    from arena_db.counted import Counted
+    from arena_db.counted import CountedMatch
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_look_at_all_matches_ends_when_nobody_wants_it(
     feed = StoreFeed(str(older_store), 1, rates_past=True)
     counted = Store.counted_matches
 
-    def cancelled(store: Store, tournament: int) -> Iterator[list[Counted]]:
+    def cancelled(store: Store, tournament: int) -> Iterator[list[CountedMatch]]:
         for page in counted(store, tournament):
             feed.cancel()
             yield page

@@ -164,7 +164,7 @@ def test_stop_and_resume_ask_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         await press(pilot, "7")
         assert "no coordinator" in seen(app)
         await press(pilot, "X")
-        assert "! cup is no coordinator" in seen(app) or "nobody runs cup" in seen(app)
+        assert "! cup is no coordinator" in seen(app) or "cup is not being run" in seen(app)
         await press(pilot, "R")
         assert isinstance(app.screen, ConfirmScreen)
         assert "arena resume --db" in seen(app)

@@ -13,7 +13,7 @@ from arena.cli.plain_watch import follow_plain
 from arena.watching.feed import Poller
 from arena.watching.query import StoreLost
 from arena.watching.store_feed import StoreFeed
-from arena_db.backend.lite.engine import find_driver
+from arena_db.backend.sqlite.engine import find_driver
 from arena_db.store import Store
 from stores import add_cup
 

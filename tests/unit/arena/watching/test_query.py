@@ -11,7 +11,7 @@ import pytest
 from arena.errors import ConfigError
 from arena.watching.answers import Empty, Rows, Unavailable
 from arena.watching.query import Queries, Query
-from arena_db.backend.lite.engine import find_driver
+from arena_db.backend.sqlite.engine import find_driver
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -43,7 +43,7 @@ class Held:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.num_calls = 0
         self.begun, self.go_on = threading.Event(), threading.Event()
-        monkeypatch.setattr("arena_db.backend.lite.engine.num_mistakes", self)
+        monkeypatch.setattr("arena_db.backend.sqlite.engine.num_mistakes", self)
 
     def __call__(self, content: object, num_opening: object) -> int:
         del content, num_opening

@@ -1,4 +1,4 @@
-"""Copies a store that may be in use to another file, whole or not at all."""
+"""Copies a store that may be in use to another file, completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import explain
 from arena_db.files import part_of, remove_part, sweep_parts, sync_file, sync_folder, take_name
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def copy_to(settings: FileSettings, target: Path) -> None:
-    """Copy a store to a new file: first beside it, checked and synced; then it gets its name.
+    """Copy a store to a new file; it gets its name only after the copy was checked and synced.
 
-    A process that is killed meanwhile leaves a whole backup or none. The copy it was making is removed by the
+    A process that is killed meanwhile leaves a complete backup or none. Its unfinished copy is removed by the
     next backup into the same folder.
 
     Raises:
@@ -64,10 +64,10 @@ def copy_whole(settings: FileSettings, part: Path) -> None:
             closing(open_raw(replace(settings, read_only=True))) as source,
             closing(module.connect(part)) as copy,
         ):
-            # The check of the copy evaluates the rules of its tables.
+            # The check evaluates expressions of the schema, so these must not have side effects.
             copy.execute("PRAGMA trusted_schema=off").fetchall()
             source.backup(copy)
-            # Without a log of its own the copy is one file, whatever happens to it.
+            # Without write-ahead logging the copy is a single file.
             copy.execute("PRAGMA journal_mode=delete").fetchall()
             faults = [str(row[0]) for row in copy.execute("PRAGMA integrity_check")]
     except (module.Error, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator import joining, planner
-from arena.coordinator.taken import answer_to_join, answer_to_leave
+from arena.coordinator.ladder_answers import answer_to_join, answer_to_leave
 from arena.live.events import RunState, pack
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
@@ -64,7 +64,7 @@ def test_the_next_batch_is_the_answer(sitting: Sitting) -> None:
     assert answer.endswith(", which plans without it from its next batch on")
     following = plan.more(20, [])[0].number
     assert following == 21
-    expected = "from match 21 on nobody is paired with it"
+    expected = "from match 21 on it is not paired"
     assert answer_to_leave(sitting.store, sitting.tournament) == expected
 
 
@@ -88,9 +88,9 @@ def test_one_of_many_that_joined_may_have_to_wait(sitting: Sitting) -> None:
 def test_nobody_runs_it(sitting: Sitting) -> None:
     one = enter(sitting, "mcts:playouts=5")
     assert answer_to_join(sitting.store, sitting.tournament, one) == (
-        "nobody runs main now; arena ladder run main lets it play"
+        "main is not being run; arena ladder run main lets it play"
     )
-    assert answer_to_leave(sitting.store, sitting.tournament) == "nobody runs main now"
+    assert answer_to_leave(sitting.store, sitting.tournament) == "main is not being run"
 
 
 def test_a_silent_coordinator_is_named(sitting: Sitting) -> None:
@@ -107,6 +107,6 @@ def test_a_paused_ladder_answers_when_it_goes_on(sitting: Sitting) -> None:
     state = LiveEvent(tournament=1, number=None, kind="state", payload=pack(PAUSED), t=1.0)
     sitting.store.append_events([state])
     answer = answer_to_join(sitting.store, sitting.tournament, one, HURRY)
-    assert answer == "main is paused and plays it when it goes on"
+    assert answer == "main is paused and plays it when it is resumed"
     answer = answer_to_leave(sitting.store, sitting.tournament, HURRY)
-    assert answer == "main is paused and plans without it when it goes on"
+    assert answer == "main is paused and plans without it when it is resumed"

@@ -1,4 +1,4 @@
-"""A file of SQLite as the database of an open store."""
+"""The backend of a store in a file of SQLite."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from arena_db.backend.lite.backup import copy_to
-from arena_db.backend.lite.engine import (
+from arena_db.backend.sqlite.backup import copy_to
+from arena_db.backend.sqlite.engine import (
     make_engine,
     make_migration_engine,
     open_raw,
     writer_lock,
     writing,
 )
-from arena_db.backend.lite.log import Log
-from arena_db.backend.lite.place import StorePlace
-from arena_db.backend.lite.spool import Spool
+from arena_db.backend.sqlite.log import Log
+from arena_db.backend.sqlite.place import StorePlace
+from arena_db.backend.sqlite.spool import Spool
 from arena_db.errors import AccessError
 
 if TYPE_CHECKING:
@@ -28,18 +28,19 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, PoolProxiedConnection
 
-    from arena_db.backend.lite.engine import FileSettings
     from arena_db.backend.settings import StoreSettings
+    from arena_db.backend.sqlite.engine import FileSettings
 
 _ASKED_EVERY: Final = 100_000
-"""Instructions of SQLite's machine, about a millisecond, between two questions whether a query is wanted."""
+"""Number of instructions of SQLite's virtual machine, about a millisecond, between two calls of
+`is_wanted`."""
 
 
-class LiteBackend:
+class SqliteBackend:
     """A store in a file; see `Backend`."""
 
     def __init__(self, settings: FileSettings) -> None:
-        """Take a prepared store."""
+        """Prepare connections to a store that `prepare` has prepared."""
         self._settings = settings
         self._place = StorePlace(settings.place)
         self._raws: dict[int, Any] = {}
@@ -49,7 +50,7 @@ class LiteBackend:
         self.spool = Spool(settings.place)
 
     def close(self) -> None:
-        """End all connections; the last one on a store folds its write-ahead log back into the file."""
+        """Close all connections; closing the last one on a store checkpoints its write-ahead log."""
         with writer_lock(self._settings):
             self.engine.dispose()
 
@@ -60,7 +61,7 @@ class LiteBackend:
 
     @contextmanager
     def removing(self, settings: StoreSettings) -> Generator[Connection]:
-        """Write without foreign keys: for each match that goes, SQLite would look through whole tables."""
+        """Write without foreign keys: for each deleted match SQLite would scan whole tables."""
         engine = make_migration_engine(self._settings)
         try:
             with writing(engine, self._own(settings), self._log.tend) as connection:
@@ -72,8 +73,8 @@ class LiteBackend:
     def reading(self, is_wanted: Callable[[], bool] | None) -> Generator[Connection]:
         """Read in a transaction; SQLite asks now and then whether the query is still wanted.
 
-        `interrupt` of a connection ends the statement that runs; one that begins just afterwards, in another
-        thread, would run to its end.
+        `interrupt` alone would not do: it ends the statement that runs, but one that begins just afterwards
+        in another thread would run to its end.
         """
         with self.engine.connect() as connection:
             if self._settings.read_only:
@@ -83,7 +84,7 @@ class LiteBackend:
             yield connection
 
     def watcher(self) -> PoolProxiedConnection:
-        """Open a connection: SQLite counts the commits of others for each."""
+        """Open a connection: SQLite counts the commits of others per connection."""
         return self.engine.raw_connection()
 
     @contextmanager
@@ -93,13 +94,13 @@ class LiteBackend:
         try:
             yield
         finally:
-            # An error may have ended it.
+            # An error may have ended the transaction.
             if raw.in_transaction:
                 raw.execute("COMMIT")
 
     @contextmanager
     def beside(self, busy_ms: int) -> Generator[Any]:
-        """Open a connection for this write alone: without a sync, and without folding the log back."""
+        """Open a connection for this write only, without a sync and without a checkpoint."""
         settings = replace(self._settings, read_only=False, fast=True, busy_ms=busy_ms)
         with writer_lock(settings), closing(open_raw(settings)) as raw:
             raw.execute("PRAGMA wal_autocheckpoint=0").fetchall()
@@ -108,32 +109,32 @@ class LiteBackend:
             raw.execute("COMMIT")
 
     def data_version(self, raw: Any) -> int:  # noqa: ANN401 - see above
-        """Ask SQLite, which counts the commits of others for each connection."""
+        """Return SQLite's count of the commits of others, kept per connection."""
         return int(raw.execute("PRAGMA data_version").fetchall()[0][0])
 
     def interrupt(self) -> None:
-        """End the queries that are running."""
+        """Interrupt the running queries."""
         for raw in list(self._raws.values()):
-            # A connection that is being closed has no query to end.
+            # A connection that is being closed has no query to interrupt.
             with suppress(self._settings.driver.module.ProgrammingError):
                 raw.interrupt()
 
     def check_readable(self) -> None:
-        """Compare the file with its name, and ask whether it may be read.
+        """Check that the file has its name and is readable.
 
         Raises:
             MovedError: it was removed, moved or replaced.
-            AccessError: it may no longer be read.
+            AccessError: it is not readable any more.
         """
         self._place.check()
         if not os.access(self._settings.place, os.R_OK):
             denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             raise AccessError(
-                f"{self._settings.place} may not be read by you; see its permissions"
+                f"{self._settings.place} is not readable for you; check its permissions"
             ) from denied
 
     def check_place(self) -> None:
-        """Compare the file with its name.
+        """Check that the file still has its name.
 
         Raises:
             MovedError: it was removed, moved or replaced.
@@ -141,7 +142,7 @@ class LiteBackend:
         self._place.check()
 
     def hold_place(self) -> None:
-        """Compare the log as well from now on.
+        """From now on check the files of the log, too.
 
         Raises:
             MovedError: the file is not the one that was opened.
@@ -149,7 +150,7 @@ class LiteBackend:
         self._place.hold()
 
     def take_warnings(self) -> list[str]:
-        """Return what the log has to say."""
+        """Return warnings about the log."""
         return self._log.take_warnings()
 
     def backup(self, target: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whether the coordinator of a ladder has taken a change: its next batch says so in the store."""
+"""Finds out whether the coordinator of a ladder has processed a change, from its next stored batch."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _LOOK_S: Final = 0.05
-"""Seconds between two looks for the batch."""
+"""Seconds between two polls for the batch."""
 
 
 def answer_to_join(store: Store, ladder: TournamentRecord, entrant: Entrant, wait_s: float = ANSWER_S) -> str:
-    """Return what the coordinator of a ladder makes of a bot that has just joined.
+    """Return what the coordinator of a ladder does with a bot that has just joined, as text.
 
-    Every batch names the newest change it was planned from, so no message has to be sent.
+    Every batch records the newest change it was planned from, so no message has to be sent.
 
     Args:
-        store: the bot joined in.
+        store: the store in which the bot joined.
         ladder: its record.
         entrant: the bot, with its seat.
         wait_s: seconds to wait for the batch with its first match.
@@ -39,14 +39,14 @@ def answer_to_join(store: Store, ladder: TournamentRecord, entrant: Entrant, wai
         if time.monotonic() >= end:
             return "others that joined go first" if found else _no_answer(store, ladder, "plays it")
         time.sleep(_LOOK_S)
-    return f"nobody runs {ladder.name} now; arena ladder run {ladder.name} lets it play"
+    return f"{ladder.name} is not being run; arena ladder run {ladder.name} lets it play"
 
 
 def answer_to_leave(store: Store, ladder: TournamentRecord, wait_s: float = ANSWER_S) -> str:
-    """Return what the coordinator of a ladder makes of bots that have just left.
+    """Return what the coordinator of a ladder does with bots that have just left, as text.
 
     Args:
-        store: they left in.
+        store: the store in which they left.
         ladder: its record.
         wait_s: seconds to wait for the first batch without them.
     """
@@ -54,11 +54,11 @@ def answer_to_leave(store: Store, ladder: TournamentRecord, wait_s: float = ANSW
     while _is_run(store, ladder):
         found = store.batches(ladder.id, since=change)
         if found:
-            return f"from match {found[0].first} on nobody is paired with it"
+            return f"from match {found[0].first} on it is not paired"
         if time.monotonic() >= end:
             return _no_answer(store, ladder, "plans without it")
         time.sleep(_LOOK_S)
-    return f"nobody runs {ladder.name} now"
+    return f"{ladder.name} is not being run"
 
 
 def _first_match(
@@ -76,9 +76,9 @@ def _is_run(store: Store, ladder: TournamentRecord) -> bool:
 
 
 def _no_answer(store: Store, ladder: TournamentRecord, does: str) -> str:
-    """Say why no batch came, and what the coordinator does later."""
+    """Return why no batch came, and what the coordinator does later."""
     if state_of(store, store.tournament(ladder.id) or ladder) == "paused":
-        return f"{ladder.name} is paused and {does} when it goes on"
+        return f"{ladder.name} is paused and {does} when it is resumed"
     lease = store.lease(ladder.id)
     who = "its coordinator" if lease is None else heard_of(lease)
     return f"no answer yet from {who}, which {does} from its next batch on"

@@ -1,4 +1,4 @@
-"""Finds out what lies at a place before it is used as a store, and makes it one of the present revision."""
+"""Examines the file at a place before it is used as a store, and creates or upgrades it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from arena_db.backend.lite.backup import copy_to
-from arena_db.backend.lite.engine import (
+from arena_db.backend.sqlite.backup import copy_to
+from arena_db.backend.sqlite.engine import (
     FileSettings,
     has_log,
     make_engine,
@@ -17,9 +17,9 @@ from arena_db.backend.lite.engine import (
     open_raw,
     writing,
 )
-from arena_db.backend.lite.filesystem import network_type
-from arena_db.backend.lite.moving import settle
-from arena_db.backend.lite.schema import refuse_code
+from arena_db.backend.sqlite.filesystem import network_type
+from arena_db.backend.sqlite.moving import settle
+from arena_db.backend.sqlite.schema import refuse_code
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BACKUPS: Final = 99
-"""Backups that upgrades may make in one second."""
+"""Maximum number of backups that upgrades make within one second."""
 
 
 def prepare(settings: FileSettings, *, create: bool) -> None:
-    """Make sure that a store of the present revision lies there: create it, or upgrade it after a backup.
+    """Create a store, or upgrade it after a backup, so that it has the current revision.
 
     Raises:
         DatabaseError: it cannot be used; the kind says why.
@@ -51,20 +51,20 @@ def prepare(settings: FileSettings, *, create: bool) -> None:
     path = settings.place
     settle(settings)
     if not path.exists() and (settings.read_only or not create):
-        raise MissingError(f"no store at {path}; hold a tournament first, or give one by --db FILE")
+        raise MissingError(f"no store at {path}; run a tournament first, or name a store with --db FILE")
     if not path.parent.is_dir():
         raise MissingError(
-            f"no folder {path.parent} for the store; make it, or give another place by --db FILE"
+            f"no folder {path.parent} for the store; create it, or name another place with --db FILE"
         )
     kind = network_type(path)
     if kind is not None and (not settings.read_only or has_log(path)):
         raise UnsupportedError(
-            f"{path} lies on a network file system ({kind}), where a store can be damaged; give one on a "
-            "local disk by --db FILE, or set ARENA_HOME to a local folder"
+            f"{path} is on a network file system ({kind}), where a store can be damaged; name one on a "
+            "local disk with --db FILE, or set ARENA_HOME to a local folder"
         )
     if not settings.read_only and not _may_write(path):
         raise AccessError(
-            f"{path} may not be written by you; see its permissions, or give another by --db FILE"
+            f"{path} is not writable for you; check its permissions, or name another with --db FILE"
         )
     revision, is_unfinished = _look(settings, path)
     if revision != REVISION or is_unfinished:
@@ -72,14 +72,14 @@ def prepare(settings: FileSettings, *, create: bool) -> None:
 
 
 def _bring_up_to_date(settings: FileSettings, revision: str | None) -> None:
-    """Make the tables of the present revision, or go on with an upgrade that was interrupted.
+    """Create or upgrade the tables, or resume an interrupted upgrade.
 
     Raises:
-        DatabaseError: the store is opened to read only; it cannot be upgraded.
+        DatabaseError: the store is opened read-only; it cannot be upgraded.
     """
     path = settings.place
     if settings.read_only and revision is None:
-        raise MissingError(f"{path} is empty; hold a tournament first, or give a store by --db FILE")
+        raise MissingError(f"{path} is empty; run a tournament first, or name a store with --db FILE")
     if settings.read_only and revision == REVISION:
         raise OlderError(f"the upgrade of {path} was interrupted; `arena db upgrade` finishes it")
     if settings.read_only:
@@ -88,22 +88,23 @@ def _bring_up_to_date(settings: FileSettings, revision: str | None) -> None:
         if revision is not None:
             _back_up(settings)
         _make_tables(settings)
-    # Not in the transaction of the upgrade: it is long, and what is done of it is kept.
+    # Outside the transaction of the upgrade: this takes long, and finished batches are kept.
     _go_on(settings)
 
 
 def _is_unfinished(raw: Any) -> bool:  # noqa: ANN401 - a connection of one of two libraries
-    """Return whether an upgrade of this store still has to count matches."""
+    """Return whether an upgrade of this store has not counted all matches yet."""
     return raw.execute("SELECT 1 FROM summing WHERE upgrading = 1").fetchone() is not None
 
 
 def _go_on(settings: FileSettings) -> None:
-    """Count the matches that an upgrade has not counted yet, one batch in each transaction.
+    """Count the matches that an upgrade has not counted yet, one batch per transaction.
 
-    It may be interrupted at any moment; whoever opens the store next goes on. Several processes take turns.
+    It may be interrupted at any moment; the next process that opens the store resumes it. Several processes
+    alternate.
 
     Raises:
-        DamagedError: in the end the sums do not hold as many matches as there are.
+        DamagedError: at the end the sums do not include all matches.
     """
     engine = make_engine(settings)
     try:
@@ -116,12 +117,12 @@ def _go_on(settings: FileSettings) -> None:
 
 
 def _may_write(path: Path) -> bool:
-    # SQLite opens what it may not write to read only, and tells so at the first write.
+    # SQLite opens an unwritable file read-only, and reports that only at the first write.
     return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
 
 
 def _look(settings: FileSettings, path: Path) -> tuple[str | None, bool]:
-    """Return the revision of the tables, None where a store may be made, and whether an upgrade goes on."""
+    """Return the tables' revision, None if a store may be created; and whether an upgrade is unfinished."""
     if not path.exists() or (path.stat().st_size == 0 and not settings.read_only):
         return None, False
     if path.with_name(f"{path.name}-journal").exists():
@@ -135,10 +136,10 @@ def _look(settings: FileSettings, path: Path) -> tuple[str | None, bool]:
 
 
 def _undo(settings: FileSettings) -> None:
-    """Take back what a process was doing to a file as it was killed: before there is a write-ahead log.
+    """Roll back what a killed process was doing to a file before write-ahead logging was enabled.
 
     Raises:
-        MissingError: that takes somebody who may write.
+        MissingError: the file is unfinished, and rolling back needs write access.
     """
     module = settings.driver.module
     mode = "ro" if settings.read_only else "rw"
@@ -152,17 +153,17 @@ def _undo(settings: FileSettings) -> None:
     except (module.Error, UnicodeDecodeError) as error:
         if settings.read_only:
             raise MissingError(
-                f"{settings.place} was never finished, for its maker was killed; hold the tournament again, "
-                "or give another store by --db FILE"
+                f"{settings.place} is incomplete: its creator was killed; run the tournament again, "
+                "or name another store with --db FILE"
             ) from error
         raise explain(error, settings.place) from error
 
 
 def read_revision(raw: Any, settings: FileSettings) -> str | None:  # noqa: ANN401 — a connection of one of two libraries
-    """Return the revision of the tables a connection sees; None where there are none.
+    """Return the revision of the tables that a connection reads; None if there are none.
 
     Raises:
-        ForeignError: it is no store.
+        ForeignError: it is not a store.
         AlteredError: it has a trigger, a view or a virtual table.
         NewerError: a newer version made it.
         DamagedError: it cannot be read.
@@ -173,7 +174,7 @@ def read_revision(raw: Any, settings: FileSettings) -> str | None:  # noqa: ANN4
 
 @contextmanager
 def _told(settings: FileSettings) -> Generator[None]:
-    """Raise the errors of the store in place of those of a driver that reads its first tables."""
+    """Raise the errors of the store in place of the driver's, while the first tables are read."""
     try:
         yield
     except (settings.driver.module.Error, UnicodeDecodeError) as error:
@@ -188,8 +189,8 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
     if application_id == 0 and num_tables == 0:
         return None
     if application_id != APPLICATION_ID:
-        raise ForeignError(f"{path} is not a store of arena; give another file by --db FILE")
-    # Before the first table is read: a view could stand in its place.
+        raise ForeignError(f"{path} is not a store of arena; name another file with --db FILE")
+    # Before the first table is read: a view could have its name.
     refuse_code(raw, path)
     row = raw.execute("SELECT version_num FROM alembic_version").fetchone()
     if row is None:
@@ -207,7 +208,7 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
 
 def _make_tables(settings: FileSettings) -> None:
     with writing(make_migration_engine(settings), settings) as connection:
-        # Another process may have been faster.
+        # Another process may have done it since.
         revision = read_revision(connection.connection.driver_connection, settings)
         if revision is None:
             create(connection)
@@ -220,8 +221,8 @@ def _make_tables(settings: FileSettings) -> None:
 def _back_up(settings: FileSettings) -> None:
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     for suffix in ("", *(f"-{number}" for number in range(2, _BACKUPS + 1))):
-        # Of two processes that upgrade in one second each has a backup of its own.
+        # If two processes upgrade in one second, each makes a backup of its own.
         with suppress(TakenError):
             copy_to(settings, settings.place.with_name(f"{settings.place.name}.{stamp}{suffix}.bak"))
             return
-    raise TakenError(f"{settings.place} has {_BACKUPS} backups of this second; move them away")
+    raise TakenError(f"{settings.place} already has {_BACKUPS} backups from this second; move them away")

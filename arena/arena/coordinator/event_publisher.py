@@ -1,4 +1,4 @@
-"""Tells viewers of a running tournament, through the store; play never waits for that."""
+"""Publishes live events of a running tournament through the store; play never waits for it."""
 
 from __future__ import annotations
 
@@ -28,28 +28,29 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _BEAT_S = 10.0
-"""Seconds from one word of the run's state to the next at least."""
+"""Maximum number of seconds between two published states of the run."""
 _SAMPLE_S = 0.5
-"""Seconds from one match that was too quick to be watched to the next that is shown once it is over."""
+"""Seconds between two samples of matches that are too short to be streamed; a sample is published after its
+end."""
 _RATE_S = 30.0
-"""Seconds over which the rate of quick matches is reckoned."""
+"""Seconds over which the rate of short matches is computed."""
 _REST_S = 5.0
-"""Seconds of silence after the store took no events."""
+"""Seconds to wait after the store accepted no events."""
 _PATIENCE = 3
-"""Times in a row that the store takes no events, after which people are told: a lock may soon be gone."""
+"""Number of consecutive failures after which the operator is warned: a lock may be released soon."""
 _MOST = 5000
-"""Events that wait for the store; of more, moves are left out and told anew later."""
+"""Maximum number of queued events; beyond it, moves are dropped and published again later."""
 _MAX_TEXT = 1000
 
 State = Literal["running", "paused", "stopping", "ended"]
 
 
-class Herald:
-    """Hears what the workers and the run tell, and writes it as events in transactions of its own.
+class EventPublisher:
+    """Collects the events of workers and of the run, and publishes them in transactions of its own.
 
-    A match is told of from its beginning if it lasts; its end is told once its result is stored. Of matches
-    that are over too soon to be watched, one is shown now and then, and how many are done. While the store
-    takes no events they wait, as many as is reasonable.
+    A match is streamed from its beginning if it is long enough; its end is published after its result is
+    stored. Of matches that are too short to be streamed, one is published now and then, together with the
+    number of finished matches. While the store accepts no events they are queued, up to a limit.
     """
 
     def __init__(  # noqa: PLR0913 - a tournament, who plays it and who hears of it
@@ -62,15 +63,15 @@ class Herald:
         goal: Callable[[], str] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Tell nothing yet.
+        """Prepare to publish; no event is written yet.
 
         Args:
-            store: takes the events, as the holder of the lease writes it.
-            tournament: as it stands in the store.
-            num_workers: matches at once.
-            warn: hears that events cannot be told.
-            goal: says how far the tournament is on the way to what it is held for.
-            clock: gives seconds that never run back.
+            store: receives the events; it holds the lease of the tournament.
+            tournament: its stored record.
+            num_workers: number of concurrent matches.
+            warn: called when events cannot be published.
+            goal: returns the progress towards the goal of the tournament, as text.
+            clock: returns monotonic seconds.
         """
         self._store = store
         self._tournament = tournament
@@ -90,26 +91,26 @@ class Herald:
         self._num_failures = 0
         self._state_is_due = True
         self._next_beat = self._next_flush = self._next_sample = clock()
-        # A person hears of the end of every match of theirs.
+        # In a play every end of a match is published.
         self._sample_s = 0.0 if tournament.type == "play" else _SAMPLE_S
         self._counts: deque[tuple[float, int]] = deque()
         self._leaves_out = False
         self._is_most = is_test(tournament) and not tournament.decision
 
     def expect(self, jobs: Sequence[Job], total: int | None) -> None:
-        """Learn what is to be played next, and how many matches there are in all, if that is known."""
+        """Register the next jobs, and the total number of matches if that is known."""
         self._jobs.update((job.number, job) for job in jobs)
         self._state_is_due |= total != self._total
         self._total = total
 
     def forget(self, numbers: Sequence[int], total: int | None) -> None:
-        """Forget matches that are not needed any more."""
+        """Forget matches that are no longer needed."""
         for number in numbers:
             self._jobs.pop(number, None)
         self._total = total
 
     def hear(self, events: Iterable[LiveEvent]) -> None:
-        """Take what workers tell of running matches."""
+        """Collect the workers' events of running matches."""
         for event in events:
             job = self._jobs.get(event.number or 0)
             if job is None or event.number is None:
@@ -126,7 +127,7 @@ class Herald:
             self._queue.append(known[-1])
 
     def tell(self, event: Event) -> None:
-        """Take what the run tells everybody who shows it."""
+        """Collect an event of the run."""
         if isinstance(event, MatchFinished):
             self._over.append(event)
         elif isinstance(event, Notice):
@@ -139,15 +140,15 @@ class Herald:
             self.change("ended", event.reason)
 
     def change(self, state: State, reason: str = "") -> None:
-        """Take where the run stands."""
+        """Record a new state of the run."""
         if (state, reason) != (self._state, self._reason):
             self._state, self._reason = state, reason
             self._state_is_due = True
-            # At the next tick, or a pause that ends within a period would never be told.
+            # At the next tick, because a pause shorter than a period would otherwise never be published.
             self._next_flush = self._clock()
 
     def lost(self, numbers: Iterable[int]) -> None:
-        """Tell of matches that died with their workers, and forget them; they may be played again."""
+        """Publish that matches died with their workers, and forget them; they may be played again."""
         for number in numbers:
             known = self._running.pop(number, None)
             if known:
@@ -157,7 +158,7 @@ class Herald:
                 self._queue.append(live_event(job, fault, last.ply, time.time()))
 
     def tick(self, *, at_once: bool = False) -> None:
-        """Write what there is, if it is time or `at_once`; never fail."""
+        """Publish what is queued, if it is due or `at_once`; never raise."""
         now = self._clock()
         if now < self._next_flush and not at_once:
             return
@@ -172,10 +173,10 @@ class Herald:
                 self._queue = [event for event in self._queue if event.kind in ("finished", "fault")][-_MOST:]
             self._num_failures += 1
             if self._num_failures == _PATIENCE:
-                self._warn(f"who watches sees nothing new for now: {error}")
+                self._warn(f"the live view is paused, no match is lost: {error}")
 
     def _flush(self, now: float) -> None:
-        # A viewer must find in the store what it was told, and results may wait beside it.
+        # A viewer must find a published result in the store, and results may still wait beside it.
         if self._over and not self._store.num_waiting:
             self._end_matches(now)
         if self._state_is_due or now >= self._next_beat:
@@ -191,7 +192,7 @@ class Herald:
             self._queue.clear()
 
     def _end_matches(self, now: float) -> None:
-        """Tell of the ends of matches that are stored; of quick ones that of one."""
+        """Publish the ends of stored matches; of short ones only one sample."""
         over, self._over = self._over, []
         self._num_done = over[-1].num_done
         quick: list[MatchFinished] = []
@@ -202,7 +203,7 @@ class Herald:
             elif known[0].attempt == end.record.attempt:
                 del self._running[end.record.number]
                 self._end(end.record, known)
-            # Else it is being played again already.
+            # Otherwise it is already being played again.
         if quick:
             self._leaves_out = self._sample_s > 0
             if now >= self._next_sample or self._state == "ended":
@@ -210,7 +211,7 @@ class Herald:
                 failed = [end for end in quick if Termination(end.record.termination).is_fault]
                 self._end((failed or quick)[-1].record, [])
                 self._state_is_due = True
-        # There may be millions of matches, and of these nothing will be told any more.
+        # Forget finished matches: there may be millions, and no further event concerns them.
         for end in over:
             if end.record.is_final:
                 self._jobs.pop(end.record.number, None)
@@ -222,7 +223,7 @@ class Herald:
         ply = max((event.ply for event in told if event.kind == "move"), default=len(job.opening))
         if not told:
             self._queue.append(self._started(job, record.attempt, record.started_at))
-        # What did not get through while it was played.
+        # Moves that were not published during play.
         for index in range(ply, len(record.actions)):
             move = Move(
                 action=record.actions[index], elapsed_ms=record.times_ms[index], value=record.values[index]
@@ -266,7 +267,7 @@ class Herald:
         )
 
     def _rate(self, now: float) -> float | None:
-        """Give matches per minute; None where viewers hear of every match, and at the end."""
+        """Return matches per minute; None if every match is published, and at the end."""
         if not self._leaves_out or self._state == "ended":
             return None
         self._counts.append((now, self._num_done))
@@ -276,7 +277,7 @@ class Herald:
         return 60 * (self._num_done - count) / span if span > 0 and t < now else None
 
     def _add(self, body: Payload) -> None:
-        """Add an event about the tournament itself."""
+        """Queue an event about the tournament itself."""
         of = self._tournament.id
         event = LiveEvent(tournament=of, number=None, kind=kind_of(body), payload=pack(body), t=time.time())
         self._queue.append(event)

@@ -1,4 +1,4 @@
-"""Puts a backup in the place of a store, and keeps what was there."""
+"""Replaces a store with a backup, and keeps the old store."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena_db.backend.lite.backup import copy_whole
-from arena_db.backend.lite.engine import FileSettings, make_engine, open_raw
-from arena_db.backend.lite.moving import move_aside, moving
-from arena_db.backend.lite.opening import read_revision
-from arena_db.backend.lite.schema import find_differences
+from arena_db.backend.sqlite.backup import copy_whole
+from arena_db.backend.sqlite.engine import FileSettings, make_engine, open_raw
+from arena_db.backend.sqlite.moving import move_aside, moving
+from arena_db.backend.sqlite.opening import read_revision
+from arena_db.backend.sqlite.schema import find_differences
 from arena_db.coordination import held_by_living
 from arena_db.errors import (
     AlteredError,
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 
 
 def restore(backup: Path, settings: FileSettings) -> Path | None:
-    """Put a copy of a backup in the place of a store.
+    """Replace a store with a copy of a backup.
 
     Returns:
-        Where the old store lies now, with its log and its waiting results beside it; None where there was
-        none.
+        The new place of the old store, with its log and its waiting results beside it; None if there was no
+            old store.
 
     Raises:
         LockedError: a tournament of the old store is being run.
         MissingError: there is no backup.
         TakenError: the backup is the store itself.
-        ForeignError: the backup, or what lies in the place of the store, is no store; it stays as it is.
-        AlteredError: the backup holds a table, a trigger or a rule that a store of its revision has not.
+        ForeignError: the backup, or the file in the place of the store, is not a store; it stays unchanged.
+        AlteredError: the backup has a table, trigger or rule that is not part of its revision.
         NewerError: one of them was made by a newer version.
         DamagedError: the backup is damaged.
     """
     backup, target = backup.absolute(), settings.place
     _check_backup(replace(settings, place=backup))
     if target.exists() and target.samefile(backup):
-        raise TakenError(f"{backup} is the store itself; give a backup of it")
+        raise TakenError(f"{backup} is the store itself; name a backup of it")
     with moving(settings) as move:
         _check_target(settings)
         copy_whole(replace(settings, place=backup), move.part)
@@ -64,12 +64,12 @@ def _check_backup(settings: FileSettings) -> None:
     with closing(open_raw(replace(settings, read_only=True))) as raw:
         revision = read_revision(raw, settings)
         if revision is None:
-            raise ForeignError(f"{path} is empty; give a backup of a store")
+            raise ForeignError(f"{path} is empty; name a backup of a store")
         differences = find_differences(raw, revision)
     if differences:
         raise AlteredError(
-            f"{path} is not a backup as arena makes it: {differences[0]}{_and_more(len(differences) - 1)}; "
-            "nothing was restored; give another backup"
+            f"{path} is not a backup made by arena: {differences[0]}{_and_more(len(differences) - 1)}; "
+            "nothing was restored; name another backup"
         )
 
 
@@ -78,7 +78,7 @@ def _and_more(num: int) -> str:
 
 
 def _check_target(settings: FileSettings) -> None:
-    """Refuse to move what is in use, or not ours; what is too damaged to tell is no obstacle."""
+    """Refuse to move a store in use or a foreign file; one too damaged to be examined may be moved."""
     path, reading = settings.place, replace(settings, read_only=True)
     if not path.exists() or path.stat().st_size == 0:
         return

@@ -1,11 +1,11 @@
-"""Looks whether a database itself is sound: the schema, and what lies below it."""
+"""Checks the database below a store: its schema and its pages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from arena_db.backend import server_schema
-from arena_db.backend.lite import schema
+from arena_db.backend.sqlite import schema
 from arena_db.errors import DamagedError
 from arena_db.models import APPLICATION_ID, REVISION
 
@@ -18,18 +18,18 @@ WAY_OUT: Final = "nothing was changed; `arena db restore BACKUP` takes a backup 
 
 
 def is_file(connection: Connection) -> bool:
-    """Return whether a connection is one to a file of SQLite."""
+    """Return whether a connection is to a file of SQLite."""
     return connection.dialect.name == "sqlite"
 
 
 def driver_error(connection: Connection) -> type[Exception]:
-    """Return the base of what the driver of a connection raises."""
+    """Return the base class of the exceptions of a connection's driver."""
     driver: Any = connection.dialect.dbapi
     return driver.Error
 
 
 def find_differing(connection: Connection) -> list[tuple[tuple[str, str], str]]:
-    """Return kind and name of each part of the schema that is not as arena makes it, and a sentence."""
+    """Return kind and name of each part of the schema that differs from arena's, with a sentence."""
     if is_file(connection):
         raw: Any = connection.connection.driver_connection
         return schema.find_differing(raw, REVISION)
@@ -37,7 +37,7 @@ def find_differing(connection: Connection) -> list[tuple[tuple[str, str], str]]:
 
 
 def find_faults(connection: Connection, *, quick: bool) -> Iterator[str]:
-    """Yield a sentence for each fault of the marks and pages of a file; a server looks after its own."""
+    """Yield a sentence for each fault of a file's header and pages; a server checks its own."""
     if is_file(connection):
         application_id = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
         if application_id != APPLICATION_ID:
@@ -53,15 +53,15 @@ def find_faults(connection: Connection, *, quick: bool) -> Iterator[str]:
 
 
 def find_loose_references(connection: Connection, most: int) -> Iterator[str]:
-    """Yield a sentence for each row that points nowhere; a server lets nobody write one."""
+    """Yield a sentence for each row with a dangling reference; a server rejects such rows."""
     if not is_file(connection):
         return
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(most):
-        yield f"row {row} of {table} points to no row of {parent}"
+        yield f"row {row} of {table} refers to a missing row of {parent}"
 
 
 def mend_pages(connection: Connection) -> list[str]:
-    """Make the pages of all indexes anew where SQLite finds that they contradict their tables.
+    """Rebuild the pages of all indexes if SQLite finds that they contradict their tables.
 
     Raises:
         DamagedError: other pages are damaged.
@@ -71,8 +71,8 @@ def mend_pages(connection: Connection) -> list[str]:
     connection.exec_driver_sql("REINDEX")
     fault = _first_fault(connection)
     if fault is not None:
-        raise DamagedError(f"SQLite finds: {fault}, which no repair mends; {WAY_OUT}")
-    return ["the pages of all indexes are made anew"]
+        raise DamagedError(f"SQLite finds: {fault}, which cannot be repaired; {WAY_OUT}")
+    return ["the pages of all indexes are rebuilt"]
 
 
 def _first_fault(connection: Connection) -> str | None:

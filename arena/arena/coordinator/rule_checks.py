@@ -1,4 +1,4 @@
-"""What the rules of a game say of a stored match."""
+"""Checks stored matches by the rules of their game."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from arena_plugins import Game, State
 
 OUTCOMES: Final = {1: Outcome.FIRST, 0: Outcome.DRAW, -1: Outcome.SECOND}
-"""By the sign of what the first player gets."""
+"""Outcome by the sign of the difference of the players' returns."""
 
 
 def replay(game: Game, actions: Sequence[int]) -> list[State]:
-    """Return the states before and after each action, up to the first action that is not legal."""
+    """Return the states before and after each action, up to the first illegal action."""
     states = [game.initial_state()]
     for action in actions:
         if action not in states[-1].legal_actions:
@@ -27,13 +27,13 @@ def replay(game: Game, actions: Sequence[int]) -> list[State]:
 
 
 def contradiction(states: Sequence[State], actions: Sequence[int], outcome: str, termination: str) -> str:
-    """Return what is wrong with a match by the rules of its game; empty if nothing is.
+    """Return how a match contradicts the rules of its game; empty if it does not.
 
     Args:
-        states: what `replay` returns for the actions.
-        actions: from the initial state.
-        outcome: as it is stored.
-        termination: as it is stored.
+        states: result of `replay` for the actions.
+        actions: all actions from the initial state.
+        outcome: the stored outcome.
+        termination: the stored termination.
     """
     if len(states) <= len(actions):
         ply = len(states) - 1
@@ -41,7 +41,7 @@ def contradiction(states: Sequence[State], actions: Sequence[int], outcome: str,
     if termination != Termination.RULES:
         return ""
     if not states[-1].is_terminal:
-        return "it is not over at its end"
+        return "the game is not over after its last action"
     first, second = states[-1].returns
     right = OUTCOMES[(first > second) - (first < second)]
     return "" if right == outcome else f"its outcome is {right}, not {outcome}"
@@ -50,13 +50,13 @@ def contradiction(states: Sequence[State], actions: Sequence[int], outcome: str,
 def contradictions(
     game: Game, matches: Sequence[tuple[Sequence[int], str, str]], *, in_bulk: bool
 ) -> Iterator[tuple[int, str]]:
-    """Yield the place of each match that breaks the rules, and what is wrong with it.
+    """Yield the index of each match that breaks the rules, and how.
 
     Args:
         game: the rules.
         matches: actions, outcome and termination of each.
-        in_bulk: look for them with kernels, where there are some for this game: to load them takes a second,
-            and a match then a microsecond.
+        in_bulk: find them with kernels, if the game has any: loading these takes a second, a match then a
+            microsecond.
     """
     for place in _suspects(game, matches) if in_bulk else range(len(matches)):
         actions, outcome, termination = matches[place]
@@ -66,8 +66,8 @@ def contradictions(
 
 
 def _suspects(game: Game, matches: Sequence[tuple[Sequence[int], str, str]]) -> Sequence[int]:
-    """Return which matches the plain rules have to look at: without kernels all of them."""
-    # They load numba, which no other command that reads a store needs.
+    """Return the matches that the plain rules must check: without kernels all of them."""
+    # Imported here, because they import numba, which no other command that reads a store needs.
     import numpy as np
 
     from arena.games.kernels.replays import BROKEN, OPEN, replayed_ends

@@ -1,4 +1,4 @@
-"""Opens connections: which SQLite library, which settings, which transactions."""
+"""Opens connections to a file: chooses the SQLite library, sets its pragmas, begins transactions."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 SAFE_SQLITE: Final = (3, 51, 3)
-"""From here on two connections may write or checkpoint at once; before, a reset of the write-ahead log could
-lose pages (https://www.sqlite.org/wal.html#walresetbug)."""
+"""From this version on two connections may write or checkpoint at once; before, a reset of the write-ahead
+log could lose pages (https://www.sqlite.org/wal.html#walresetbug)."""
 
 _DRIVERS: Final = ("pysqlite3.dbapi2", "sqlite3")
-"""Python's own last: where the other one is, that is newer, and two would take a megabyte more."""
+"""Python's own comes last: the other one is newer where it is installed, and loading both takes a megabyte
+more."""
 
 _CACHE_KIB: Final = 65_536
-"""What a connection may keep in memory. With SQLite's 2 MiB the pages that 10,000 matches change are written
-over and over: 5,500 matches a second in place of 12,000, on a busy machine."""
+"""Page cache of a writing connection. With SQLite's default of 2 MiB the pages that 10,000 matches change are
+written over and over: 5,500 matches a second instead of 12,000, on a busy machine."""
 
 _READER_CACHE_KIB: Final = 512
-"""The same of a connection that only reads. A viewer has several, and a server one for each thread; the
-system caches the file, too. Tables, pages of bots and jumps in a list of 200,000 matches take no longer than
-with 2 MiB."""
+"""Page cache of a read-only connection. A viewer has several, and a server one per thread; the system caches
+the file, too. Tables, pages about bots and jumps in a list of 200,000 matches are as fast as with 2 MiB."""
 
 _LOG_KEPT: Final = 16 << 20
-"""Bytes of a write-ahead log that stay on the disk when it starts anew."""
+"""Maximum number of bytes of a write-ahead log that stay on the disk when it is reset."""
 
 _LOG_PAGES: Final = 4000
-"""Pages of a log (16 MiB) after which it is folded back at a commit: four times as many as SQLite takes write
-half as much to the file, since matches change the same pages again and again."""
+"""Number of log pages (16 MiB) after which a commit checkpoints: four times SQLite's default halves the
+writes to the file, because matches change the same pages again and again."""
 
 _SQLITE_LOG_PAGES: Final = 1000
-"""What SQLite takes by itself."""
+"""SQLite's default."""
 
 _RETRY_S: Final = 0.01
-"""Between two tries to begin a write-ahead log, while another process does."""
+"""Seconds between two attempts to enable write-ahead logging, while another process does it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driver:
-    """A SQLite library."""
+    """An SQLite library."""
 
     module: Any
     single_writer: bool
-    """Two writers at once could damage a store."""
+    """Whether two concurrent writers could damage a store."""
 
 
 def find_driver() -> Driver:
-    """Return the first SQLite library that is safe with several writers, else the one of Python."""
+    """Return the first SQLite library that is safe with several writers, otherwise Python's own."""
     modules: list[Any] = []
     for name in _DRIVERS:
         if find_spec(name.partition(".")[0]):
@@ -78,15 +78,15 @@ class FileSettings(StoreSettings):
     """How a store in a file is opened."""
 
     place: Path
-    """Absolute."""
+    """Absolute path."""
     driver: Driver = field(default_factory=find_driver)
 
 
 def open_raw(settings: FileSettings, *, create: bool = False, foreign_keys: bool = True) -> Any:  # noqa: ANN401 — one of two libraries
-    """Return a driver's connection with every setting made and read back.
+    """Return a driver's connection; every pragma is set and read back.
 
     Raises:
-        DatabaseError: it cannot be opened, is no database, or lies where no write-ahead log can.
+        DatabaseError: it cannot be opened, is not a database, or is in a place without write-ahead logging.
     """
     module = settings.driver.module
     try:
@@ -111,12 +111,12 @@ def open_raw(settings: FileSettings, *, create: bool = False, foreign_keys: bool
 def make_engine(
     settings: FileSettings, check: Callable[[], None] = lambda: None, raws: dict[int, Any] | None = None
 ) -> Engine:
-    """Return the engine of an existing store; `writing` gives its transactions the write lock at once.
+    """Return the engine of an existing store; transactions of `writing` take the write lock at once.
 
     Args:
-        settings: of the store.
-        check: called after each opening of the file; may raise where it is not the one that is meant.
-        raws: filled with the driver's connections that are open, by `id`.
+        settings: settings of the store.
+        check: called each time the file was opened; may raise if it is not the expected file.
+        raws: filled with the open connections of the driver, by `id`.
     """
 
     def connect() -> Any:  # noqa: ANN401 - one of two libraries
@@ -145,9 +145,9 @@ def make_engine(
 
 
 def make_migration_engine(settings: FileSettings) -> Engine:
-    """Return an engine for changes of tables, which makes the file where there is none.
+    """Return an engine for changes of tables; it creates the file if there is none.
 
-    Foreign keys are off: with them on, a table made anew loses the rows that point to it.
+    Foreign keys are off: with them on, rebuilding a table deletes the rows that refer to it.
     """
     return _engine(settings, NullPool, lambda: open_raw(settings, create=True, foreign_keys=False))
 
@@ -162,7 +162,8 @@ def _engine(settings: FileSettings, pool: type[QueuePool | NullPool], creator: C
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction] — the decorator keeps it
-        # A deferred transaction that writes after another's commit fails at once, whatever the busy timeout.
+        # A deferred transaction that begins to write after another's commit fails at once, whatever the
+        # timeout.
         write = connection.get_execution_options().get("arena_write", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
@@ -176,7 +177,7 @@ def writing(
     """Yield a connection that holds the write lock; commit at the end, roll back on an error.
 
     Args:
-        engine: of the store.
+        engine: engine of the store.
         settings: how long to wait for the lock, and whether to sync.
         after: called with the driver's connection after the commit.
     """
@@ -192,9 +193,9 @@ def writing(
 
 @contextmanager
 def writer_lock(settings: FileSettings, *, always: bool = False) -> Generator[None]:
-    """Keep all other writers out where the library allows only one, or `always` who asks for that, too.
+    """Exclude all other writers if the library permits only one; `always` excludes other `always` callers.
 
-    The lock is a transaction on a second, empty database beside the store: it has no write-ahead log, works
+    The lock is a transaction on a second, empty database beside the store: it needs no write-ahead log, works
     on every system and ends with its process.
     """
     if settings.read_only or not (always or settings.driver.single_writer):
@@ -215,26 +216,27 @@ def _uri(settings: FileSettings, *, create: bool) -> str:
     mode = "ro" if settings.read_only else "rwc" if create else "rw"
     uri = f"{settings.place.as_uri()}?mode={mode}"
     if settings.read_only and not os.access(settings.place.parent, os.W_OK) and not has_log(settings.place):
-        # Nobody can be writing there, and without a log the reader could not make the shared memory it wants.
+        # No process can be writing there. Without a log the reader would have to create shared memory in this
+        # folder.
         uri += "&immutable=1"
     return uri
 
 
 def _log_pages(settings: FileSettings) -> int:
-    """Return after how many pages SQLite folds the log back by itself; 0 where it must not."""
+    """Return the number of log pages after which SQLite checkpoints by itself; 0 if it must not."""
     if settings.driver.single_writer:
         return 0
-    # Without syncs a power cut takes what the log holds: it stays as short as SQLite keeps it.
+    # Without syncs a power cut loses the content of the log, so it is kept as short as by default.
     return _SQLITE_LOG_PAGES if settings.fast else _LOG_PAGES
 
 
 def _synchronous(settings: FileSettings) -> int:
-    """Return SQLite's number of NORMAL, or of FULL."""
+    """Return SQLite's number for `synchronous`: NORMAL if `fast`, otherwise FULL."""
     return 1 if settings.fast else 2
 
 
 def has_log(path: Path) -> bool:
-    """Return whether a write-ahead log lies beside a store: somebody uses it, or ended suddenly."""
+    """Return whether a write-ahead log is beside a store: it is in use, or a process ended suddenly."""
     return path.with_name(path.name + "-wal").exists()
 
 
@@ -256,13 +258,16 @@ def _set_pragmas(raw: Any, settings: FileSettings, *, foreign_keys: bool) -> Non
         got = raw.execute(f"PRAGMA {name}").fetchone()
         if got is not None and got[0] != value:
             raise UnsupportedError(
-                f"SQLite does not take {name}={value} for {settings.place} (it stays {got[0]}); "
-                "keep the store on a local disk, and give it by --db FILE"
+                f"SQLite does not accept {name}={value} for {settings.place} (it stays {got[0]}); "
+                "keep the store on a local disk, and name it with --db FILE"
             )
 
 
 def _set_pragma(raw: Any, settings: FileSettings, pragma: str) -> None:  # noqa: ANN401 — see above
-    """Make a setting; wait for others, too, where SQLite does not: as it begins a write-ahead log."""
+    """Set a pragma.
+
+    Retry while the file is busy, as SQLite does not wait when enabling write-ahead logging.
+    """
     deadline = time.monotonic() + settings.busy_ms / 1000
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Compares the schema of a store with the schema that its revision has when it is made anew."""
+"""Compares the schema of a store with a new schema of its revision."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import NullPool, create_engine
 
-from arena_db.backend.lite.engine import find_driver
+from arena_db.backend.sqlite.engine import find_driver
 from arena_db.errors import AlteredError
 from arena_db.models import REVISION, create
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-# SQLite runs the text of a row when it loads the schema, whatever its `type` says: judge the text.
-# No text of ours has the word VIRTUAL, which virtual tables and generated columns have.
+# SQLite executes the text of a row when it loads the schema, whatever its `type` says, so check the text.
+# None of arena's own texts contains the word VIRTUAL, which virtual tables and generated columns need.
 _FOREIGN: Final = """
 SELECT coalesce(type, ''), coalesce(name, '') FROM sqlite_master
 WHERE coalesce(sql LIKE '%virtual%', 0) OR NOT CASE type
@@ -29,36 +29,36 @@ WHERE coalesce(sql LIKE '%virtual%', 0) OR NOT CASE type
 LIMIT 1"""
 
 _MOST_OBJECTS: Final = 1000
-"""Objects of a schema that are read; a hostile file could claim millions."""
+"""Maximum number of objects of a schema that are read; a hostile file could claim millions."""
 _LONGEST: Final = 1 << 16
-"""Characters of the text of an object that are read."""
+"""Maximum number of characters of an object's text that are read."""
 _SHOWN: Final = 120
-"""Characters of a name or a difference that a message shows."""
+"""Maximum number of characters of a name or a difference in a message."""
 _OF_SQLITE: Final = re.compile(r"sqlite_(sequence|stat[1-4])\Z")
-"""Tables that SQLite makes by itself, for AUTOINCREMENT and ANALYZE."""
+"""Tables that SQLite creates by itself, for AUTOINCREMENT and ANALYZE."""
 _TOKEN: Final = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \[[^\]]*\] | [\w$]+ | \s+ | .""", re.VERBOSE | re.DOTALL
 )
 _PLAIN_NAME: Final = re.compile(r'"([a-z_][a-z0-9_]*)"\Z')
-"""A quoted name that means the same without quotation marks; our keywords are in capitals."""
+"""A quoted name that means the same without quotation marks; keywords are in capitals."""
 _CONSTRAINTS: Final = frozenset({"CONSTRAINT", "CHECK", "FOREIGN", "PRIMARY", "UNIQUE"})
 
 
 class _Shape(NamedTuple):
-    """What the text of a table or an index says, however it is written."""
+    """The parsed text of a table or an index, independent of its formatting."""
 
     frame: tuple[str, ...]
-    """What stands before and behind the brackets."""
+    """The parts before and behind the outer brackets."""
     columns: tuple[str, ...]
-    """In their order, which numbers them."""
+    """In order, which defines their numbers."""
     constraints: tuple[str, ...]
     """Sorted: a migration may write them in another order, which means the same."""
 
 
 def refuse_code(raw: Any, path: Path) -> None:  # noqa: ANN401 — a connection of one of two libraries
-    """Refuse a store whose schema holds anything but tables and indexes: it would be run by later statements.
+    """Refuse a store whose schema has more than tables and indexes: later statements would run that code.
 
-    The schema alone is read; it takes some 20 microseconds.
+    Only the schema is read; it takes some 20 microseconds.
 
     Raises:
         AlteredError: there is a trigger, a view, a virtual table or a generated column.
@@ -67,8 +67,9 @@ def refuse_code(raw: Any, path: Path) -> None:  # noqa: ANN401 — a connection 
     if row is not None:
         kind, name = (_shown(str(part)) for part in row)
         raise AlteredError(
-            f"{path} holds the {kind} {name}, which arena does not make: its statements could change what is "
-            "stored or read; nothing was changed; remove it with an SQLite tool, or use a backup without it"
+            f"{path} contains the {kind} {name}, which arena does not create: its statements could change "
+            "what is stored or read; nothing was changed; remove it with an SQLite tool, or use a backup "
+            "without it"
         )
 
 
@@ -78,17 +79,17 @@ def find_differences(raw: Any, revision: str) -> list[str]:  # noqa: ANN401 — 
 
 
 def find_differing(raw: Any, revision: str) -> list[tuple[tuple[str, str], str]]:  # noqa: ANN401 — see above
-    """Compare the schema that a driver's connection sees with a fresh one of a revision.
+    """Compare the schema of a driver's connection with a new one of the same revision.
 
-    No table but `sqlite_master` is read, so nothing in a foreign schema is run.
+    No table but `sqlite_master` is read, so no code of a foreign schema is run.
 
     Args:
         raw: a connection of the driver.
         revision: one that this version has migrations for.
 
     Returns:
-        Type and name of each table or index that is missing, not ours, or otherwise made than ours, and a
-        sentence that says which it is.
+        Type and name of each table or index that is missing, foreign or different, and a sentence that says
+            which it is.
     """
     query = "SELECT type, name, tbl_name, substr(sql, 1, ?) FROM sqlite_master LIMIT ?"
     found = _shapes(raw.execute(query, (_LONGEST, _MOST_OBJECTS)).fetchall())
@@ -98,7 +99,7 @@ def find_differing(raw: Any, revision: str) -> list[tuple[tuple[str, str], str]]
 def _compare(
     found: dict[tuple[str, str], _Shape], wanted: dict[tuple[str, str], _Shape]
 ) -> Iterator[tuple[tuple[str, str], str]]:
-    # Tables first: what is wrong with an index often follows from its table.
+    # Tables first, because a fault of an index often follows from its table.
     for key in sorted(found.keys() | wanted.keys(), key=lambda key: (key[0] != "table", *key)):
         what = f"the {_shown(key[0])} {_shown(key[1])}"
         if key not in wanted:
@@ -106,11 +107,11 @@ def _compare(
         elif key not in found:
             yield key, f"{what} is missing"
         elif found[key] != wanted[key]:
-            yield key, f"{what} is not as arena makes it: {_difference(found[key], wanted[key])}"
+            yield key, f"{what} differs from arena's: {_difference(found[key], wanted[key])}"
 
 
 def _difference(found: _Shape, wanted: _Shape) -> str:
-    """Name the first part that one of two shapes has and the other has not."""
+    """Return a phrase for the first part that only one of two shapes has."""
     mine = [part for parts in wanted for part in parts]
     theirs = [part for parts in found for part in parts]
     for word, parts, others in (("has", theirs, mine), ("lacks", mine, theirs)):
@@ -122,7 +123,7 @@ def _difference(found: _Shape, wanted: _Shape) -> str:
 
 @lru_cache(maxsize=8)
 def _fresh(revision: str) -> dict[tuple[str, str], _Shape]:
-    """Return the schema of a new store of a revision, made in memory."""
+    """Return the schema of a new store of a revision, created in memory."""
     engine = create_engine("sqlite+pysqlite://", module=find_driver().module, poolclass=NullPool)
     with engine.connect() as connection, connection.begin():
         _make(connection, revision)
@@ -134,14 +135,14 @@ def _make(connection: Connection, revision: str) -> None:
     if revision == REVISION:
         create(connection)
     else:
-        # Not above: it takes longer to import Alembic than to open a store.
+        # Imported here: importing Alembic takes longer than opening a store.
         from arena_db.migrate import upgrade
 
         upgrade(connection, revision)
 
 
 def _shapes(rows: Iterable[Any]) -> dict[tuple[str, str], _Shape]:
-    """Return what is in a schema, by type and name."""
+    """Return the shapes of the objects of a schema, by type and name."""
     shapes: dict[tuple[str, str], _Shape] = {}
     for kind, name, table, sql in rows:
         if kind != "table" or not _OF_SQLITE.match(str(name)):
@@ -166,7 +167,7 @@ def _shape(table: str, sql: str, kind: str) -> _Shape:
 
 
 def _split(words: list[str]) -> tuple[list[list[str]], list[str]]:
-    """Return the parts between the outermost commas up to the closing bracket, and what follows it."""
+    """Return the parts between the outermost commas up to the closing bracket, and the tokens after it."""
     parts: list[list[str]] = [[]]
     depth = 0
     for index, word in enumerate(words):

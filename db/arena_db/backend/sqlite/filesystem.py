@@ -1,4 +1,4 @@
-"""Tells places where the locks of SQLite hold from places where they do not."""
+"""Detects network file systems, on which SQLite's locks do not work."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _NETWORK: Final = frozenset(
         "fuse.sshfs",
     }
 )
-"""Types of file systems that several machines share: the index of a write-ahead log lies in the memory of one
+"""File systems shared by several machines: the index of a write-ahead log is in the memory of one machine
 (https://www.sqlite.org/wal.html#overview)."""
 
 
 def network_type(path: Path) -> str | None:
-    """Return the type of the network file system a path lies on, None where it lies on none that is known."""
+    """Return the type of the network file system that contains a path; None if it is not a known one."""
     try:
         lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return None
     parents = {str(folder) for folder in (path.resolve(), *path.resolve().parents)}
     fields = [line.split(" ") for line in lines]
-    # Of two mounts on one folder the later one is seen.
+    # Of two mounts on one folder the later one is visible.
     mounts = {_unescaped(point): kind for _, point, kind, *_ in fields if _unescaped(point) in parents}
     kind = mounts[max(mounts, key=len)] if mounts else ""
     return kind if kind in _NETWORK else None
 
 
 def _unescaped(text: str) -> str:
-    """Return a field as it was before blanks and backslashes became octal numbers."""
+    """Return a field of `/proc/mounts` with its octal escapes of blanks and backslashes decoded."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

@@ -1,7 +1,7 @@
-"""What a ladder needs to know of its matches: sums by pair of seats, brought up to date match by match.
+"""Sums of a ladder's matches by pair of seats, updated match by match.
 
-A ladder has no end, so whoever holds its event adds each match to these sums once, in place of a whole plan
-that is read again for every batch.
+A ladder has no end, so its coordinator adds each match to these sums once, instead of reading the whole plan
+again for every batch.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ class FoldSums(NamedTuple):
     """The lower seat."""
     high: IntArray
     matches: FloatArray
-    """Final matches that are not void, at least one."""
+    """Number of final matches that are not void, at least one."""
     points: FloatArray
-    """Points of the lower seat in them."""
+    """Points of the lower seat in these matches."""
 
 
 class SeatCounts:
     """Sums of a plan of whole pairs and of its results.
 
-    The pairs belong to fold 0 and 1 in turn, by their place in the plan.
+    The pairs belong alternately to fold 0 and fold 1, by their place in the plan.
     """
 
     def __init__(self) -> None:
-        """Begin with an empty plan."""
+        """Initialise an empty plan."""
         self.num_planned = 0
-        """Matches planned."""
+        """Number of planned matches."""
         self.num_pairs: Counter[int] = Counter()
-        """Planned pairs by seat."""
+        """Number of planned pairs by seat."""
         self.last_pair: dict[int, int] = {}
-        """Place of each seat's last pair in the plan, from 0; a seat that was never paired is missing."""
+        """Place of each seat's last pair in the plan, from 0; seats without a pair are absent."""
         self.next_match_no: Counter[int] = Counter()
-        """What the next match of an encounter is numbered, by encounter."""
+        """Number of the next match of an encounter, by encounter."""
         self._open: dict[tuple[int, int], PlannedMatch] = {}
         self._slots: dict[tuple[int, int], int] = {}
         self._seats = np.zeros((_FIRST_ROOM, 2), dtype=np.int64)
@@ -58,17 +58,17 @@ class SeatCounts:
 
     @classmethod
     def of(cls, plan: Iterable[PlannedMatch], results: Mapping[tuple[int, int], float | None]) -> SeatCounts:
-        """Return the sums of a plan and its results, as `View` has them."""
+        """Return the sums of a plan and its results, in the format of `View`."""
         counts = cls()
         counts.add(plan, results)
         return counts
 
     def add(self, planned: Iterable[PlannedMatch], results: Mapping[tuple[int, int], float | None]) -> None:
-        """Add what is new.
+        """Add new matches and results.
 
         Args:
-            planned: the matches that were planned since.
-            results: as `View` has them, those of before included and unchanged.
+            planned: the matches planned since the last call.
+            results: as in `View`; earlier results are included and unchanged.
         """
         for match in planned:
             self._add_planned(match)
@@ -78,7 +78,7 @@ class SeatCounts:
             if points is not None:
                 found.append((self._slot_of(match), fold_of((match.number - 1) // 2), points))
         if found:
-            # One call for all of them: one for each takes most of the time of a long ladder.
+            # One call for all of them: a call per match would be most of the time of a long ladder.
             slots, folds, points_of = zip(*found, strict=True)
             np.add.at(self._sums[:, :, 0], (slots, folds), 1.0)
             np.add.at(self._sums[:, :, 1], (slots, folds), points_of)
@@ -92,7 +92,7 @@ class SeatCounts:
         self._open[match.encounter, match.match_no] = match
 
     def _slot_of(self, match: PlannedMatch) -> int:
-        """Return where the sums of the two seats of a match are, with room for them."""
+        """Return the index of the sums of a match's two seats; enlarge the arrays if needed."""
         seats = min(match.first, match.second), max(match.first, match.second)
         slot = self._slots.setdefault(seats, len(self._slots))
         if slot == len(self._seats):
@@ -109,5 +109,5 @@ class SeatCounts:
 
 
 def fold_of(pair: int) -> int:
-    """Return the fold of the pair with this place in the plan, from 0."""
+    """Return the fold of the pair at this place in the plan, from 0."""
     return pair % 2

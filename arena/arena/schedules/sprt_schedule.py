@@ -1,4 +1,4 @@
-"""A sequential test of two bots: pairs from openings that differ, until the likelihood ratio decides."""
+"""A sequential test of two bots: pairs from distinct openings, until the likelihood ratio decides."""
 
 from __future__ import annotations
 
@@ -36,58 +36,58 @@ _EVERY = 4
 """Pairs from one look to the next, at first."""
 _EVERY_UNTIL = 200
 _GROWTH = 102
-"""After that each look has 2 % more pairs than the one before, in per cent."""
+"""Afterwards each look has 2 % more pairs than the one before; in per cent."""
 _DECISION = re.compile(r"(H0|H1|undecided) after [0-9]+ pairs: ([0-9]+(?: [0-9]+){4})")
 
 
 class SprtState(NamedTuple):
-    """What a test has found so far."""
+    """The state of a test."""
 
     decision: SprtDecision | None
-    """What it decides; None while it goes on."""
+    """Its decision; None while it goes on."""
     num_pairs: int
-    """Pairs that count: those up to the look that decided, else all before the first open pair."""
+    """Number of pairs that count: those up to the deciding look, otherwise all before the first open pair."""
     ratio: float
     """Log likelihood ratio of H1 against H0 after these pairs; 0 after none."""
     cells: tuple[int, ...]
     """These pairs by half points of the tested bot: LL, LD, DD + WL, WD, WW."""
 
     def __str__(self) -> str:
-        """Return the decision as it is stored: `H1 after 340 pairs: 20 40 180 60 40`, the cells last."""
+        """Return the decision as stored: `H1 after 340 pairs: 20 40 180 60 40`, the cells last."""
         return f"{self.decision} after {self.num_pairs} pairs: {' '.join(map(str, self.cells))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SprtTest:
-    """The hypotheses of a test and the errors it may make."""
+    """The hypotheses of a test and its error rates."""
 
     elo0: float = 0.0
-    """Difference under H0, Elo of `model`."""
+    """Elo difference under H0, in the scale of `model`."""
     elo1: float = 30.0
-    """Difference under H1."""
+    """Elo difference under H1."""
     alpha: float = 0.05
-    """Chance of accepting H1 where H0 is true."""
+    """Probability of accepting H1 if H0 is true."""
     beta: float = 0.05
-    """Chance of accepting H0 where H1 is true."""
+    """Probability of accepting H0 if H1 is true."""
     model: EloModel = "normalized"
     """Logistic or normalized Elo; the length of a normalized test hardly depends on draws and openings."""
 
     def __post_init__(self) -> None:
-        """Refuse hypotheses that no test can tell apart.
+        """Refuse hypotheses that no test can separate.
 
         Raises:
-            ConfigError: elo0 not below elo1, or impossible error rates.
+            ConfigError: elo0 is not below elo1, or the error rates are impossible.
         """
         if not self.elo0 < self.elo1:
             raise ConfigError(f"elo0={self.elo0:g} must be below elo1={self.elo1:g}")
         bounds(self.alpha, self.beta)
 
     def judge(self, half_points: Sequence[int], *, num_openings: int) -> SprtState:
-        """Look at pairs in the order of the plan, and stop at the first look that decides.
+        """Evaluate pairs in the order of the plan, and stop at the first look that decides.
 
         Args:
-            half_points: of the tested bot in each pair that counts, 0 to 4, `[pairs]`.
-            num_openings: pairs after which a test ends undecided, void ones left out.
+            half_points: half points of the tested bot in each pair that counts, 0 to 4, `[pairs]`.
+            num_openings: number of pairs after which a test ends undecided, without void ones.
         """
         counts = [0] * NUM_PAIR_CELLS
         due = looks(num_openings)
@@ -105,14 +105,16 @@ class SprtTest:
         return SprtState("undecided" if is_over else None, len(half_points), self.ratio(cells), cells)
 
     def read(self, decision: str) -> SprtState:
-        """Return the state that `str` of it wrote.
+        """Return the state that was stored by `str`.
 
         Raises:
-            ConfigError: it is no decision of a test.
+            ConfigError: it is not a decision of a test.
         """
         found = _DECISION.fullmatch(decision)
         if found is None:
-            raise ConfigError(f'"{decision}" is no decision of a sequential test; arena db check tells more')
+            raise ConfigError(
+                f'"{decision}" is not a decision of a sequential test; arena db check shows more'
+            )
         cells = tuple(map(int, found[2].split()))
         kinds: dict[str, SprtDecision] = {"H0": "H0", "H1": "H1", "undecided": "undecided"}
         return SprtState(kinds[found[1]], sum(cells), self.ratio(cells), cells)
@@ -120,15 +122,15 @@ class SprtTest:
     def after(
         self, results: Mapping[MatchKey, float | None], *, num_openings: int, decision: str = ""
     ) -> SprtState:
-        """Return what the test has found; seat 0 is the tested bot.
+        """Return the state of the test; seat 0 is the tested bot.
 
         Args:
             results: as in `View`.
-            num_openings: pairs of the whole test.
-            decision: as it was stored; it stands, whatever became of the matches since. Empty before.
+            num_openings: number of pairs of the whole test.
+            decision: the stored decision; it stands, whatever happens to the matches later. Empty before.
 
         Raises:
-            ConfigError: `decision` cannot be read.
+            ConfigError: `decision` cannot be parsed.
         """
         if decision:
             return self.read(decision)
@@ -146,7 +148,7 @@ class SprtTest:
         return self.judge(half_points, num_openings=num_openings - num_void)
 
     def expected_pairs(self, elo: float, num_openings: int) -> float:
-        """Return the mean number of pairs after which it ends, at a true difference in Elo of `model`."""
+        """Return the mean number of pairs until it ends, for a true difference in Elo of `model`."""
         return expected_pairs(
             elo,
             looks(num_openings),
@@ -158,7 +160,7 @@ class SprtTest:
         )
 
     def estimate(self, state: SprtState) -> SprtEstimate:
-        """Return the Elo that a test which stopped in this state speaks for; one stopped early is undecided.
+        """Return the estimated Elo of a test that ended in this state; a test stopped early is undecided.
 
         Raises:
             ConfigError: no pair was played.
@@ -182,12 +184,12 @@ class SprtTest:
 
 @lru_cache(maxsize=4096)
 def _ratio(test: SprtTest, cells: tuple[int, ...]) -> float:
-    # A schedule is asked again after every few results, and goes through all looks each time: one costs 4 ms.
+    # Cached: a schedule is asked after every few results, and evaluates all looks each time; one costs 4 ms.
     return log_likelihood_ratio(cells, test.elo0, test.elo1, model=test.model)
 
 
 def looks(num_openings: int) -> Iterator[int]:
-    """Yield the numbers of pairs after which a test is looked at: 4, 8, ... 200, 204, 209, ...
+    """Yield the numbers of pairs after which a test is evaluated: 4, 8, ... 200, 204, 209, ...
 
     The last one is `num_openings`, when every opening is played. They are fixed beforehand, so that a
     decision does not depend on when results arrive.
@@ -203,27 +205,28 @@ def looks(num_openings: int) -> Iterator[int]:
 class SprtSchedule:
     """Pair k of seats 0 and 1 has opening k, and none is used twice, so that each pair is new evidence.
 
-    The test looks at complete pairs in the order of the plan, up to the first pair that is not complete.
-    Taken in the order of their ends, pairs that a bot wins quickly would count before those it loses slowly.
+    The test evaluates complete pairs in the order of the plan, up to the first incomplete pair. In the order
+    of their ends, pairs that a bot wins quickly would count before those it loses slowly, which biases the
+    test.
     """
 
     test: SprtTest
     openings: Sequence[tuple[int, ...]]
-    """All different; their number is the most pairs that are played."""
+    """All different; their number is the maximum number of pairs."""
     then_rate: int = 0
-    """Pairs that are played after the decision, from openings that the test did not reach while there are
-    such."""
+    """Number of pairs played after the decision, from openings that the test did not use, as long as there
+    are any."""
     reverse: bool = False
     """Whether seat 1 moves first in the first match of a pair."""
 
     def __post_init__(self) -> None:
-        """Refuse openings that come twice.
+        """Refuse repeated openings.
 
         Raises:
-            ConfigError: there are such, or there are none.
+            ConfigError: an opening is repeated, or there is none.
         """
         if not self.openings or len(set(self.openings)) < len(self.openings):
-            raise ConfigError("a sequential test needs openings that all differ; take another --openings")
+            raise ConfigError("a sequential test needs distinct openings; choose another --openings")
 
     def next(self, view: View, wanted: int) -> Next:
         """Return the next pairs, or the decision."""
@@ -240,12 +243,13 @@ class SprtSchedule:
         return PlannedBatch(list(fixed.matches(begin, begin + num_matches)), fixed.total + 2 * self.then_rate)
 
     def state(self, results: Mapping[MatchKey, float | None], decision: str = "") -> SprtState:
-        """Return what the test has found; see `SprtTest.after`."""
+        """Return the state of the test; see `SprtTest.after`."""
         return self.test.after(results, num_openings=len(self.openings), decision=decision)
 
     def _rated(self, view: View, decision: str, num_matches: int) -> Next:
-        """Return the next pairs that are rated; a plan of which all are played is closed."""
-        # The test's matches come first in the plan, which may lie in the store.
+        """Return the next rated pairs; the plan is closed once all are played."""
+        # The matches of the test come first in the plan, which may be in the store: bisecting reads few of
+        # them.
         num_tested = bisect_left(view.plan, RATED_ENCOUNTER, key=_encounter)
         begin, total = len(view.plan) - num_tested, 2 * self.then_rate
         if begin < total:

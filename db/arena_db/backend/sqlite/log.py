@@ -1,4 +1,4 @@
-"""Keeps the write-ahead log of a store short, as far as its readers let it."""
+"""Keeps the write-ahead log of a store short, as far as its readers permit."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena_db.backend.lite.engine import FileSettings
+    from arena_db.backend.sqlite.engine import FileSettings
 
 
 LIMIT: Final = 32 << 20
-"""Bytes of a log after which a writer waits for the readers. SQLite starts a log anew when nobody reads it,
-and of many readers one always does."""
+"""Bytes of a log from which a writer waits for the readers. SQLite resets a log when nobody reads it, and
+with many readers there is always one."""
 WARNED_AT: Final = 48 << 20
-"""Bytes of a log after which a wait in vain is told of."""
+"""Bytes of a log from which a failed wait causes a warning."""
 BOUND: Final = 64 << 20
-"""Bytes of a log up to which waits follow its growth; a reader that kept it up to here stands still."""
+"""Bytes of a log below which waits depend on its growth; above it, a reader has blocked the reset for
+long."""
 STEP: Final = 4 << 20
-"""Bytes a log grows from one wait in vain to the next, below the bound."""
+"""Growth of a log in bytes between two failed waits, below `BOUND`."""
 WAIT_MS: Final = 250
 WAITS: Final = 8
-"""How long and how often readers are waited for, at most. Short waits get through where a long one does not:
-SQLite waits for a place that readers may take over from one another, though only the first of them is in the
-way (`walCheckpoint` in its wal.c)."""
+"""Milliseconds of one wait for the readers, and maximum number of waits. Several short waits succeed where a
+long one does not: SQLite waits for a lock that readers may pass to one another, although only the first of
+them is in the way (`walCheckpoint` in its wal.c)."""
 PAUSE: Final = 10
-"""From a wait in vain to the next, as its multiple, above the bound: a reader that stands still must not stop
-the writers."""
+"""Ratio of the pause after failed waits to their total length, above `BOUND`: a reader that hangs must not
+stop the writers."""
 
 _LOCKS: Final = Path("/proc/locks")
 _READ_LOCKS: Final = range(123, 128)
@@ -39,10 +40,10 @@ _READ_LOCKS: Final = range(123, 128)
 
 
 class Log:
-    """The log of one store, as those see it who write through one process."""
+    """The write-ahead log of one store, from the view of one writing process."""
 
     def __init__(self, settings: FileSettings) -> None:
-        """Take how the store is opened."""
+        """Keep the settings of the store; no file is opened."""
         self._settings = settings
         self._path = settings.place.with_name(settings.place.name + "-wal")
         self._next_size = LIMIT
@@ -51,14 +52,14 @@ class Log:
         self._warnings: list[str] = []
 
     def take_warnings(self) -> list[str]:
-        """Return what people should know, each text once."""
+        """Return warnings for people, each text once."""
         taken, self._warnings = self._warnings, []
         return taken
 
     def tend(self, raw: Any) -> None:  # noqa: ANN401 — a connection of one of two libraries
-        """Fold the log back if it is long, with the connection that has just written; never fail.
+        """Checkpoint the log if it is long, on the connection that has just written; never raise.
 
-        What was committed is durable, whatever becomes of the log.
+        Committed data is durable, whether or not the checkpoint succeeds.
         """
         with suppress(self._settings.driver.module.Error):
             self._tend(raw)
@@ -69,12 +70,14 @@ class Log:
             self._next_size, self._has_warned = LIMIT, False
         if size >= self._next_size or (size >= BOUND and monotonic() >= self._next_time):
             raw.execute(f"PRAGMA busy_timeout={WAIT_MS}").fetchall()
+            # Stops at the first attempt that succeeds.
             if not any(_fold_back(raw) for _ in range(WAITS)):
                 self._wait_again(size)
         elif self._settings.driver.single_writer:
             raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _wait_again(self, size: int) -> None:
+        # Above the bound only time decides when to wait again.
         self._next_size = size + STEP if size < BOUND else 1 << 63
         self._next_time = monotonic() + PAUSE * WAITS * WAIT_MS / 1000
         if size >= WARNED_AT and not self._has_warned:
@@ -88,7 +91,7 @@ class Log:
         who = f"process {' or '.join(readers)}" if readers else "another program"
         return (
             f"{self._path} has grown to {size >> 20} MiB, because {who} has been reading the store without "
-            "an end; nothing is lost, but the file grows until it closes the store or is stopped"
+            "a break; nothing is lost, but the log grows until that reader closes the store or is stopped"
         )
 
     def _size(self) -> int:
@@ -99,13 +102,13 @@ class Log:
 
 
 def _fold_back(raw: Any) -> bool:  # noqa: ANN401 — see above
-    """Bring all of the log into the file and start it anew; tell whether the readers let it."""
+    """Copy the whole log into the file and reset it; return whether the readers permitted it."""
     (is_vain, *_) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not is_vain
 
 
 def readers_of(path: Path) -> list[int]:
-    """Return the processes that are reading a store at this moment, as far as this system tells."""
+    """Return the ids of processes that are reading a store now, as far as the system tells."""
     try:
         shared = path.with_name(path.name + "-shm").stat()
         lines = _LOCKS.read_text().splitlines()
@@ -117,7 +120,7 @@ def readers_of(path: Path) -> list[int]:
 
 def _readers(lines: list[str], place: str) -> Iterator[int]:
     for line in lines:
-        # number, POSIX, ADVISORY, READ, process, device and inode, first byte, last byte
+        # Fields: number, POSIX, ADVISORY, READ, process, device and inode, first byte, last byte.
         fields = line.replace("->", "").split()
         if fields[3] == "READ" and fields[5] == place and int(fields[4]) > 0:
             last = _READ_LOCKS.stop if fields[7] == "EOF" else int(fields[7])

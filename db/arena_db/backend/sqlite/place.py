@@ -1,7 +1,7 @@
-"""Notices that the files of an open store were removed, moved or replaced under the process that writes it.
+"""Detects that the files of an open store were removed, moved or replaced under the writing process.
 
-An open file is no longer the one of its name then: what is written to it may be gone with it, or lies where
-nobody looks, while every commit succeeds.
+An open file then no longer has its name: data written to it may be lost with it, or ends up under a name that
+is not used, while every commit succeeds.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LOGS: Final = ("-wal", "-shm")
-"""Beside the file: the log takes the commits, the index of the log tells other processes of them."""
+"""Files beside the store: the log receives the commits, its index tells other processes about them."""
 _OPEN_FILES: Final = Path("/proc/self/fd")
 
 
 _Identity: TypeAlias = tuple[int, int]
-"""Device and inode: what tells a file from every other one that exists at the same time."""
+"""Device and inode, which identify a file among all files that exist at the same time."""
 
 
 class StorePlace:
-    """The files of a store as they were when it was opened.
+    """The identities of the files of a store when it was opened.
 
-    Only names are looked at, and no file is opened: closing a second descriptor of a file would drop the
+    Only names are examined, and no file is opened: closing a second descriptor of a file would release the
     locks that SQLite holds on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
     """
 
     def __init__(self, path: Path) -> None:
-        """Remember which file has this name now."""
+        """Record which file has this name now."""
         self._path = path
         self._known: dict[str, _Identity | None] = {str(path): _identity(str(path))}
 
     def hold(self) -> None:
-        """Remember the log as well: it stays the same as long as a connection of this process is open.
+        """Record the log as well: it stays the same while a connection of this process is open.
 
         Raises:
             MovedError: the file is not the one that was opened.
@@ -49,10 +49,10 @@ class StorePlace:
             self._known[name] = _identity(name)
 
     def check(self) -> None:
-        """Return if every name still is that of the file it was; takes some microseconds.
+        """Check that every name still belongs to the same file; takes some microseconds.
 
         Raises:
-            MovedError: a file was removed, moved or replaced; says which, and where it is now if known.
+            MovedError: a file was removed, moved or replaced; the text says which, and its new name if known.
         """
         for name, known in self._known.items():
             found = _identity(name)
@@ -71,7 +71,7 @@ def _identity(name: str) -> _Identity | None:
 
 
 def _fate(known: _Identity, *, is_there: bool) -> str:
-    """Say what became of a file that this process has open."""
+    """Return a phrase for what happened to a file that this process has open."""
     where = next(_names_of(known), "")
     if is_there:
         return f"replaced by another file{where and f' and is {where} now'}"
@@ -79,7 +79,7 @@ def _fate(known: _Identity, *, is_there: bool) -> str:
 
 
 def _names_of(known: _Identity) -> Iterator[str]:
-    """Yield the present names of an open file, as far as this system tells them (Linux)."""
+    """Yield the present names of an open file, as far as the system tells (Linux)."""
     with suppress(OSError):
         for descriptor in _OPEN_FILES.iterdir():
             with suppress(OSError):

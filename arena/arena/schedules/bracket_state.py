@@ -1,4 +1,4 @@
-"""A bracket as it stands: who is in each encounter of a knockout, the score, and why somebody went on."""
+"""The state of a knockout's bracket: the bots and score of each encounter, and why a bot advanced."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ TieState: TypeAlias = Literal["waiting", "open", "level", "decided", "not needed
 
 
 class BracketSlot(NamedTuple):
-    """A place in a tie."""
+    """One side of a tie."""
 
     seat: int | None
-    """Who is in it; None where nobody is (a bye), or nobody knows yet."""
+    """The bot's seat; None for a bye, or while it is not known."""
     is_known: bool
-    """Whether it is decided who is in it."""
+    """Whether it is decided which bot, if any, has this slot."""
     origin: str
     """Where its bot comes from: `seed 3`, `winner of semifinal 1`."""
     points: float = 0.0
-    """So far, walkovers included."""
+    """Points so far, walkovers included."""
     num_forfeits: int = 0
     """Matches of this tie that it forfeited."""
 
@@ -43,14 +43,14 @@ class BracketTie:
     shape: TieShape
     slots: tuple[BracketSlot, BracketSlot]
     state: TieState
-    """waiting (for earlier ties), open (bots known), level (to be played on), decided or not needed."""
+    """waiting (for earlier ties), open (bots known), level (to be continued), decided or not needed."""
     winner: int | None = None
-    """Seat; None where it is not decided, or nobody is in the tie."""
+    """Seat of the winner; None while it is not decided, or if the tie has no bot."""
     loser: int | None = None
     why: str = ""
-    """What decided it, for a person; empty before."""
+    """What decided it, as text; empty before."""
     num_missing: int = 0
-    """Matches that it needs now, and that are not planned yet."""
+    """Matches that it needs now and that are not planned yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Bracket:
     """All encounters of a knockout."""
 
     ties: tuple[BracketTie, ...]
-    """Each behind those that it waits for."""
+    """Each after the ties that it waits for."""
 
     @property
     def decisive(self) -> BracketTie | None:
@@ -68,13 +68,13 @@ class Bracket:
 
     @property
     def stage(self) -> list[BracketTie]:
-        """The ties of the first stage in which one is not decided; none where all are."""
+        """The ties of the first stage with an undecided tie; empty if all are decided."""
         open_ties = [tie for tie in self.ties if tie.state not in {"decided", "not needed"}]
         first = min((tie.shape.stage for tie in open_ties), default=-1)
         return [tie for tie in self.ties if tie.shape.stage == first]
 
     def places(self, num_bots: int) -> list[int | None]:
-        """Return the place of each bot by seat; those who lose in one round share it, None is still in."""
+        """Return the place of each bot by seat; losers of one round share a place, None is still in."""
         ranks: dict[int, float] = {}
         for tie in self.ties:
             if tie.state == "decided" and tie.shape.out:
@@ -96,22 +96,22 @@ class Bracket:
 
 
 class BracketRules(NamedTuple):
-    """What a tie is played by."""
+    """How a tie is played."""
 
     pairs: int
-    """MatchPairs of each tie."""
+    """MatchPairs per tie."""
     tie_pairs: int
-    """More of them where it is level, once."""
+    """Further MatchPairs of a level tie, only once."""
 
 
 def bracket_of(shapes: Sequence[TieShape], view: View, num_bots: int, rules: BracketRules) -> Bracket:
-    """Return the bracket as the results of a view make it; seats are seeds, the lowest is the best.
+    """Return the bracket for the results of a view; seats are seeds, the lowest is the best.
 
     Args:
-        shapes: all ties, each behind those it waits for.
-        view: what was planned and played; matches of two bots belong to their ties in the order of the plan.
-        num_bots: how many were drawn; seats from there on took no part in the draw.
-        rules: pairs of each tie.
+        shapes: all ties, each after those it waits for.
+        view: plan and results so far; matches of two bots belong to their ties in the order of the plan.
+        num_bots: number of bots in the draw; higher seats took no part in it.
+        rules: pairs per tie.
     """
     judge = _Judge(view, num_bots, rules)
     for shape in shapes:
@@ -133,7 +133,7 @@ class _Judge:
         self._used: Counter[int] = Counter()
 
     def add(self, shape: TieShape) -> None:
-        """Decide a tie whose predecessors are there already."""
+        """Decide a tie whose predecessors were added already."""
         one, other = self._slot(shape.slots[0]), self._slot(shape.slots[1])
         if shape.name == SECOND_FINAL and self._is_unbeaten(self.ties[-1]):
             found = BracketTie(shape=shape, slots=(one, other), state="not needed")
@@ -148,7 +148,7 @@ class _Judge:
 
     @staticmethod
     def _is_unbeaten(final: BracketTie) -> bool:
-        """Return whether the first final was won by the bot from the winners' bracket."""
+        """Return whether the bot from the winners' bracket won the first final."""
         return final.state == "decided" and final.winner == final.slots[0].seat
 
     def _slot(self, origin: SlotOrigin) -> BracketSlot:
@@ -163,7 +163,7 @@ class _Judge:
     def _play(
         self, shape: TieShape, slots: tuple[BracketSlot, BracketSlot], seats: tuple[int, int]
     ) -> BracketTie:
-        """Judge a tie of two bots by its matches."""
+        """Evaluate a tie of two bots by its matches."""
         low, high = sorted(seats)
         encounter = stable_encounter(low, high)
         own = self._planned[encounter][self._used[encounter] :]
@@ -197,7 +197,7 @@ class _Judge:
         seats: tuple[int, int],
         slots: tuple[BracketSlot, BracketSlot],
     ) -> tuple[int | None, str]:
-        """Return who goes on and why; None while the tie is to be played."""
+        """Return the winner and the reason; None while the tie must be played."""
         one, other = slots
         if not self._is_played(matches, num):
             here = [seat for seat in seats if is_playing(self._view, seat)]
@@ -224,7 +224,7 @@ class _Judge:
         return winner, f"{level}, and in forfeits; {self._seed(winner, seats)}"
 
     def _is_played(self, matches: Sequence[PlannedMatch], num: int) -> bool:
-        """Return whether a tie has so many matches and all of them are over."""
+        """Return whether a tie has this number of matches and all of them have ended."""
         return len(matches) == num and all(
             (match.encounter, match.match_no) in self._view.results for match in matches
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from arena.coordinator import herald as module
+from arena.coordinator import event_publisher as module
 from arena.coordinator.events import Ended, MatchFinished, Notice
 from arena.coordinator.lease import Lease
 from arena.executor.record import void_record
@@ -16,7 +16,7 @@ from arena.executor.telling import live_event, started_of
 from arena.live.events import Event, Info, Move, unpack
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
-from arena_db.backend.lite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.owner import current_owner
 from arena_plugins import Termination
 from tournaments import TRIO, Sitting, config
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.herald import Herald
+    from arena.coordinator.event_publisher import EventPublisher
     from arena.executor.job import Job
     from arena_db.records import LiveEvent, MatchRecord
 
@@ -56,9 +56,9 @@ def played(begin: Begin) -> tuple[Sitting, list[Job], list[MatchRecord]]:
 
 
 @contextmanager
-def telling(sitting: Sitting, clock: Clock) -> Generator[Herald]:
+def telling(sitting: Sitting, clock: Clock) -> Generator[EventPublisher]:
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
-        yield sitting.herald(lease, clock=clock)
+        yield sitting.publisher(lease, clock=clock)
 
 
 def running(job: Job, record: MatchRecord, num: int | None = None) -> list[LiveEvent]:
@@ -72,14 +72,14 @@ def running(job: Job, record: MatchRecord, num: int | None = None) -> list[LiveE
     ]
 
 
-def finish(sitting: Sitting, herald: Herald, records: Sequence[MatchRecord]) -> None:
-    """Store results and tell of them, as the ledger does."""
+def finish(sitting: Sitting, publisher: EventPublisher, records: Sequence[MatchRecord]) -> None:
+    """Store results and report them, as the result recorder does."""
     sitting.store.save(records)
     tournament = sitting.store.tournament(sitting.tournament.id)
     assert tournament is not None
     for place, record in enumerate(records):
         done = tournament.num_done - len(records) + 1 + place
-        herald.tell(MatchFinished(record, "", "", done, tournament.num_planned))
+        publisher.tell(MatchFinished(record, "", "", done, tournament.num_planned))
 
 
 def view_of(sitting: Sitting) -> LiveView:
@@ -104,16 +104,16 @@ def test_a_match_is_followed_to_its_stored_end(
     played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
 ) -> None:
     sitting, jobs, records = played
-    with telling(sitting, clock) as herald:
-        herald.hear(running(jobs[0], records[0]))
-        herald.tick()
+    with telling(sitting, clock) as publisher:
+        publisher.hear(running(jobs[0], records[0]))
+        publisher.tick()
         view = view_of(sitting)
         assert (view.progress.state, view.progress.name) == ("running", sitting.tournament.name)
         assert view.matches[1].actions == records[0].actions
         assert not view.matches[1].is_over
-        finish(sitting, herald, records[:1])
+        finish(sitting, publisher, records[:1])
         clock.now += 1
-        herald.tick()
+        publisher.tick()
     match = view_of(sitting).matches[1]
     stored = sitting.store.match_of(sitting.tournament.id, 1)
     assert stored is not None
@@ -123,10 +123,10 @@ def test_a_match_is_followed_to_its_stored_end(
 
 def test_viewers_name_bots_themselves(begin: Begin, clock: Clock) -> None:
     sitting = begin(config("mcts:playouts=1", "random", "mcts:playouts=2"))
-    with telling(sitting, clock) as herald:
+    with telling(sitting, clock) as publisher:
         for job in sitting.jobs():
-            herald.hear([live_event(job, started_of(job), 0, 1.0)])
-        herald.tick()
+            publisher.hear([live_event(job, started_of(job), 0, 1.0)])
+        publisher.tick()
     seats = [seat for match in view_of(sitting).matches.values() for seat in match.seats]
     assert {seat.name for seat in seats} == {"mcts:playouts=1", "random", "mcts:playouts=2"}
     assert all(seat.label == seat.name for seat in seats), "this viewer has no other names"
@@ -137,10 +137,10 @@ def test_moves_that_did_not_get_through_come_with_the_result(
     played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
 ) -> None:
     sitting, jobs, records = played
-    with telling(sitting, clock) as herald:
-        herald.hear(running(jobs[0], records[0], 2))
-        finish(sitting, herald, records[:1])
-        herald.tick()
+    with telling(sitting, clock) as publisher:
+        publisher.hear(running(jobs[0], records[0], 2))
+        finish(sitting, publisher, records[:1])
+        publisher.tick()
     match = view_of(sitting).matches[1]
     assert match.is_over
     assert match.actions == records[0].actions
@@ -150,17 +150,17 @@ def test_of_quick_matches_one_is_shown_and_all_are_counted(
     played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
 ) -> None:
     sitting, _, records = played
-    with telling(sitting, clock) as herald:
+    with telling(sitting, clock) as publisher:
         for record in records[:4]:
-            finish(sitting, herald, [record])
+            finish(sitting, publisher, [record])
             clock.now += 0.1
-            herald.tick()
+            publisher.tick()
         view = view_of(sitting)
         assert [match.number for match in view.matches.values()] == [1]
         assert view.matches[1].actions == records[0].actions
         clock.now += 1
-        finish(sitting, herald, records[4:])
-        herald.tick()
+        finish(sitting, publisher, records[4:])
+        publisher.tick()
     view = view_of(sitting)
     assert [match.number for match in view.finished] == [6, 1]
     assert view.progress.done == 6
@@ -171,21 +171,21 @@ def test_nothing_is_told_of_a_result_that_waits_beside_the_store(
     played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
 ) -> None:
     sitting, jobs, records = played
-    with telling(sitting, clock) as herald:
-        herald.hear(running(jobs[0], records[0]))
-        herald.tick()
+    with telling(sitting, clock) as publisher:
+        publisher.hear(running(jobs[0], records[0]))
+        publisher.tick()
         with closing(open_raw(FileSettings(place=sitting.store.path))) as other:
             other.execute("BEGIN IMMEDIATE")
-            finish(sitting, herald, records[:1])
+            finish(sitting, publisher, records[:1])
             other.execute("ROLLBACK")
         assert sitting.store.num_waiting == 1
         clock.now += 1
-        herald.tick()
+        publisher.tick()
         view = view_of(sitting)
         assert (view.matches[1].is_over, view.progress.done) == (False, 0)
         sitting.store.save([])
         clock.now += 1
-        herald.tick()
+        publisher.tick()
     assert view_of(sitting).matches[1].is_over
 
 
@@ -195,21 +195,21 @@ def test_a_store_that_takes_no_events_costs_nothing(
     monkeypatch.setattr(module, "_MOST", 3)
     sitting, jobs, records = played
     with (
-        telling(sitting, clock) as herald,
+        telling(sitting, clock) as publisher,
         closing(open_raw(FileSettings(place=sitting.store.path))) as other,
     ):
-        finish(sitting, herald, records[:1])
-        herald.hear(running(jobs[1], records[1], 1))
+        finish(sitting, publisher, records[:1])
+        publisher.hear(running(jobs[1], records[1], 1))
         other.execute("BEGIN IMMEDIATE")
         for _ in range(4):
-            herald.tick()
+            publisher.tick()
             clock.now += 10
         other.execute("ROLLBACK")
         assert len(sitting.said) == 1
-        assert "who watches sees nothing new for now" in sitting.said[0]
+        assert "the live view is paused, no match is lost" in sitting.said[0]
         assert sitting.told() == []
-        herald.hear(running(jobs[1], records[1])[2:])
-        herald.tick()
+        publisher.hear(running(jobs[1], records[1])[2:])
+        publisher.tick()
     view = view_of(sitting)
     assert view.matches[2].actions == records[1].actions
     assert view.progress.done == 1
@@ -222,16 +222,16 @@ def test_of_remarks_the_newest_is_kept(
     sitting, jobs, records = played
     ply = records[0].num_opening
     with (
-        telling(sitting, clock) as herald,
+        telling(sitting, clock) as publisher,
         closing(open_raw(FileSettings(place=sitting.store.path))) as other,
     ):
         other.execute("BEGIN IMMEDIATE")
-        herald.hear(running(jobs[0], records[0], 0))
-        herald.hear([live_event(jobs[0], Info(depth=depth), ply, 3.0) for depth in range(5)])
-        herald.tick()
+        publisher.hear(running(jobs[0], records[0], 0))
+        publisher.hear([live_event(jobs[0], Info(depth=depth), ply, 3.0) for depth in range(5)])
+        publisher.tick()
         other.execute("ROLLBACK")
         clock.now += 10
-        herald.tick()
+        publisher.tick()
     assert [event.payload for event in sitting.told() if event.kind == "info"] == ['{"depth":4}']
 
 
@@ -247,16 +247,16 @@ def test_a_match_that_is_played_again_stays_apart_from_its_first_attempt(
     played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
 ) -> None:
     sitting, jobs, records = played
-    with telling(sitting, clock) as herald:
-        herald.hear(running(jobs[0], records[0], 1))
-        herald.tick()
+    with telling(sitting, clock) as publisher:
+        publisher.hear(running(jobs[0], records[0], 1))
+        publisher.tick()
         void = void_record(jobs[0], Termination.ARENA_STALL)
-        finish(sitting, herald, [void])
+        finish(sitting, publisher, [void])
         again = msgspec.structs.replace(jobs[0], attempt=1)
-        herald.hear(running(again, records[0], 2))
-        herald.hear(running(jobs[0], records[0], 3)[-1:])  # comes too late
+        publisher.hear(running(again, records[0], 2))
+        publisher.hear(running(jobs[0], records[0], 3)[-1:])  # comes too late
         clock.now += 1
-        herald.tick()
+        publisher.tick()
     view = view_of(sitting)
     assert (view.matches[1].attempt, len(view.matches[1].actions)) == (1, records[0].num_opening + 2)
     assert view.progress.done == 0
@@ -266,12 +266,12 @@ def test_matches_that_died_with_their_worker_are_forgotten(
     played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
 ) -> None:
     sitting, jobs, records = played
-    with telling(sitting, clock) as herald:
-        herald.hear(running(jobs[0], records[0], 1))
-        herald.lost([1])
-        herald.hear(running(jobs[0], records[0])[2:])  # what the dead one sent last
-        herald.tell(Notice("a worker died"))
-        herald.tick()
+    with telling(sitting, clock) as publisher:
+        publisher.hear(running(jobs[0], records[0], 1))
+        publisher.lost([1])
+        publisher.hear(running(jobs[0], records[0])[2:])  # what the dead one sent last
+        publisher.tell(Notice("a worker died"))
+        publisher.tick()
     assert [event.kind for event in sitting.told()].count("move") == 1
     view = view_of(sitting)
     assert view.notices[0].text == "a worker died"
@@ -281,15 +281,15 @@ def test_matches_that_died_with_their_worker_are_forgotten(
 
 def test_the_state_is_told_at_every_change_and_every_ten_seconds(begin: Begin, clock: Clock) -> None:
     sitting = begin(config(*TRIO))
-    with telling(sitting, clock) as herald:
+    with telling(sitting, clock) as publisher:
         for seconds in (0.0, 1.0, 8.0, 2.0, 5.0):
             clock.now += seconds
-            herald.tick()
-        herald.change("paused")
+            publisher.tick()
+        publisher.change("paused")
         clock.now += 1
-        herald.tick()
-        herald.tell(Ended("stopped", "stopped on request", 0, 6))
-        herald.tick(at_once=True)
+        publisher.tick()
+        publisher.tell(Ended("stopped", "stopped on request", 0, 6))
+        publisher.tick(at_once=True)
     states = [unpack(event.payload) for event in sitting.told()]
     assert [state["state"] for state in states] == ["running", "running", "paused", "ended"]
     assert states[-1]["reason"] == "stopped on request"
@@ -299,5 +299,5 @@ def test_who_lost_the_lease_is_silent(begin: Begin, clock: Clock) -> None:
     sitting = begin(config(*TRIO))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
         assert sitting.store.claim(sitting.tournament.id, current_owner()), "a later claim"
-        sitting.herald(lease, clock=clock).tick(at_once=True)
+        sitting.publisher(lease, clock=clock).tick(at_once=True)
     assert sitting.told() == []

@@ -1,4 +1,7 @@
-"""Moves a store out of the way of another one; what a crash leaves is put in order by whoever comes next."""
+"""Moves a store aside to replace it.
+
+After a crash, the next process that opens it completes or undoes that.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena_db.backend.lite.engine import writer_lock
+from arena_db.backend.sqlite.engine import writer_lock
 from arena_db.errors import LockedError
 from arena_db.files import part_of, remove_part, sweep_parts, sync_folder, write_durably
 
@@ -16,38 +19,38 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from arena_db.backend.lite.engine import FileSettings
+    from arena_db.backend.sqlite.engine import FileSettings
 
 
 _SUFFIXES: Final = ("-shm", "-wal", "-spool", "")
-"""What belongs to a store, in the order it is moved: a log without its file could become the log of another
-store, while nobody opens a file without its log as long as the note is there."""
+"""Files of a store, in the order in which they are moved. A log without its file could become the log of
+another store; a file without its log is not opened by anyone while the note exists."""
 
 
-class Move(NamedTuple):
-    """What is written down before anything is moved."""
+class StoreMove(NamedTuple):
+    """The note that is written before anything is moved."""
 
     old: Path
-    """Where the old store goes."""
+    """New place of the old store."""
     part: Path
-    """The new store as long as it is not in its place."""
+    """Temporary name of the new store."""
 
 
 @contextmanager
-def moving(settings: FileSettings) -> Generator[Move]:
-    """Keep all others from moving this store; at the end, however it comes, nothing is moved halfway.
+def moving(settings: FileSettings) -> Generator[StoreMove]:
+    """Exclude other moves of this store; afterwards, even after an error, no file is moved halfway.
 
     Raises:
-        LockedError: somebody else moves it now.
+        LockedError: another process is moving it.
     """
     path = settings.place
     with writer_lock(settings, always=True):
         _undo(path)
         sweep_parts(path.parent)
-        # The lock is ours, so nobody is writing a note now: these were left by processes that were killed.
+        # With the lock held no other process is writing a note: these parts belong to killed processes.
         for leftover in path.parent.glob(f".{glob.escape(_note_of(path).name)}.*.part"):
             leftover.unlink()
-        move = Move(_free_name(path), part_of(path))
+        move = StoreMove(_free_name(path), part_of(path))
         names = json.dumps({"old": move.old.name, "part": move.part.name})
         write_durably(_note_of(path), names.encode())
         try:
@@ -57,24 +60,24 @@ def moving(settings: FileSettings) -> Generator[Move]:
 
 
 def settle(settings: FileSettings) -> None:
-    """Undo a move that was ended by a crash; nothing where there was none.
+    """Undo a move that was interrupted by a crash, if there was one.
 
     Raises:
-        LockedError: it has not ended, or this store is opened to read only.
+        LockedError: the move is still going on, or this store is opened read-only.
     """
     if not _note_of(settings.place).exists():
         return
     if settings.read_only:
         raise LockedError(
-            f"{settings.place} is being restored, or that was interrupted: any command that writes, as "
-            "`arena db upgrade`, puts it in order"
+            f"{settings.place} is being restored, or a restore was interrupted: a command that writes, "
+            "such as `arena db upgrade`, completes it"
         )
     with writer_lock(settings, always=True):
         _undo(settings.place)
 
 
 def move_aside(path: Path, old: Path) -> bool:
-    """Move a store and what belongs to it; tell whether there was one."""
+    """Move a store and the files that belong to it; return whether there was one."""
     is_store = path.exists()
     for suffix in _SUFFIXES:
         with suppress(FileNotFoundError):
@@ -84,13 +87,14 @@ def move_aside(path: Path, old: Path) -> bool:
 
 
 def _undo(path: Path) -> None:
-    """Move back what was moved aside, unless the new store is in its place already; remove the note."""
+    """Move back the files that were moved aside, unless the new store is in place; remove the note."""
     note = _note_of(path)
     try:
         names = json.loads(note.read_bytes())
     except FileNotFoundError:
         return
     old, part = path.with_name(names["old"]), path.with_name(names["part"])
+    # The new store is in place once its part was renamed; before that, the old one is moved back.
     if part.exists() or not path.exists():
         for suffix in reversed(_SUFFIXES):
             with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Keeps results beside a store that is locked, until a writer can store them."""
+"""Keeps results in files beside a locked store, until a writer can store them."""
 
 from __future__ import annotations
 
@@ -29,34 +29,36 @@ if TYPE_CHECKING:
 _SUFFIX: Final = ".jsonl"
 _REFUSED: Final = ".refused"
 _TRIES: Final = 10
-"""Another process may remove the empty folder between making it and writing to it."""
+"""Maximum number of attempts: another process may remove the empty folder before a file is written into
+it."""
 _CHUNK: Final = 500
-"""Results that are stored together; one by one they take three times as long."""
+"""Number of results that are stored together; one by one they take three times as long."""
 
 
 class Spool:
-    """Results that wait in a folder beside a store: files of one record a line, each written once and whole.
+    """Results that wait in a folder beside a store: files of one record per line, each written atomically.
 
-    Whoever stores a file removes it after the commit. A process that ends in between leaves a file that is
-    stored already, and a stored match is never stored again, so every result is stored exactly once.
+    A file is removed after its records were committed. A process that ends in between leaves a file whose
+    records are stored already, and a stored match is never stored again, so every result is stored exactly
+    once.
     """
 
     def __init__(self, path: Path) -> None:
-        """Take the path of the store."""
+        """Keep the path of the store; no file is opened."""
         self._path = path
         self.folder = path.with_name(path.name + "-spool")
-        """Is there only while something waits, or was refused."""
+        """Exists only while results wait, or were refused."""
 
     def waiting(self) -> list[Path]:
-        """Return the files that are to be stored, oldest first."""
+        """Return the files to be stored, oldest first."""
         return self._files(_SUFFIX)
 
     def refused(self) -> list[Path]:
-        """Return the files of which the store did not take every record."""
+        """Return the files with records that the store refused."""
         return self._files(_REFUSED)
 
     def num_waiting(self) -> int:
-        """Return how many results wait."""
+        """Return the number of waiting results."""
         total = 0
         for file in self.waiting():
             # Another process may have stored it meanwhile.
@@ -65,11 +67,11 @@ class Spool:
         return total
 
     def keep(self, records: Sequence[MatchRecord], epoch: int | None = None) -> Path:
-        """Return the file of the records, when it is on the disk.
+        """Write records durably to a new file; return its path.
 
         Args:
-            records: to be stored later.
-            epoch: of the claim by which they were played; None where they are of no run.
+            records: matches to be stored later.
+            epoch: epoch of the claim under which they were played; None outside a run.
 
         Raises:
             OSError: they cannot be written.
@@ -81,15 +83,15 @@ class Spool:
         return self._write(content)
 
     def store(self, connection: Connection, *, claimed: int | None = None) -> list[tuple[Path, bool]]:
-        """Store what waits; return the files, and whether all records of each were taken.
+        """Store the waiting results; return the files, and whether all records of each were accepted.
 
-        A result of a run that was replaced is stored only where its match has none. While the run that
-        replaced it goes on, it is not stored at all, since that run may be playing the match just now; it was
-        told to nobody then, as a claim finds what was told.
+        A result of a replaced run is stored only if its match has none yet. While the run that replaced it
+        goes on, it is not stored at all, because that run may be playing the match right now. Nobody was told
+        of such a result: the claim had found it otherwise.
 
         Args:
             connection: holds the write lock.
-            claimed: id of the tournament that was just claimed by whoever stores this, and is not played yet.
+            claimed: id of the tournament that the caller has just claimed and is not playing yet.
         """
         done: list[tuple[Path, bool]] = []
         for file in self.waiting():
@@ -98,7 +100,7 @@ class Spool:
         return done
 
     def discard(self, done: Iterable[tuple[Path, bool]]) -> None:
-        """Remove files whose records are committed; one with a refused record stays under another name."""
+        """Remove files whose records are committed; rename those with a refused record."""
         for file, is_whole in done:
             with suppress(FileNotFoundError):
                 if is_whole:
@@ -117,7 +119,7 @@ class Spool:
         return file
 
     def _store_lines(self, connection: Connection, lines: Sequence[bytes], claimed: int | None) -> bool:
-        """Store the records of a file; return whether each is stored now, or needs not be."""
+        """Store the records of a file; return whether each is stored now, or need not be."""
         is_whole = True
         for start in range(0, len(lines), _CHUNK):
             due: list[MatchRecord] = []
@@ -133,12 +135,12 @@ class Spool:
         return is_whole
 
     def _save(self, connection: Connection, records: Sequence[MatchRecord]) -> bool:
-        """Store records together; if one of them is refused, the others one by one."""
+        """Store records together; if one of them is refused, store the others one by one."""
         try:
             with translated(self._path), connection.begin_nested():
                 saving.save(connection, records)
         except (RefusedError, LookupError, ValueError, TypeError):
-            # Each of them is tried, whatever became of those before.
+            # A list, not a generator, so that every record is tried, even after one was refused.
             taken = [self._save(connection, [record]) for record in records] if len(records) > 1 else [False]
             return all(taken)
         return True
@@ -158,7 +160,7 @@ def _read(line: bytes) -> SpoolLine | None:
 
 
 def _is_of(connection: Connection, line: SpoolLine) -> bool:
-    """Return whether the tournament with the id of a result is the one that it was played for."""
+    """Return whether the tournament with the id of a result is the one that the result was played for."""
     return not line.uid or uid_of(connection, line.record.tournament) == line.uid
 
 
@@ -167,6 +169,7 @@ def _may_store(connection: Connection, line: SpoolLine, claimed: int | None) -> 
     if line.epoch is None or line.record.tournament == claimed:
         return True
     epoch, is_held = present_epoch(connection, line.record.tournament)
+    # A result of an earlier claim waits until no run holds the tournament.
     return line.epoch >= epoch or not is_held
 
 

@@ -1,4 +1,4 @@
-"""The books of a run: what was played is stored, told and counted."""
+"""Stores the results of a run, reports them and counts them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 MAX_ERRORS = 3
-"""Attempts of a match in which the arena fails, in one run, after which it stays void."""
+"""Number of attempts of a match in one run that the arena fails, after which it stays void."""
 MAX_STALLS = 3
-"""Attempts of a match that stall, in one run, after which who is late loses."""
+"""Number of stalled attempts of a match in one run, after which a late bot loses."""
 STALL_PERCENT = 1
-"""Of the matches of a run; with more stalls the machine is too busy."""
+"""Percentage of stalls among the matches of a run above which the machine is too busy."""
 SUM_EVERY_S = 1.0
-"""Seconds after which the store adds new matches to its sums; until then each reader adds them by itself."""
+"""Seconds after which the store adds new matches to its sums; until then each reader adds them itself."""
 
 
-class Ledger:
-    """Alone writes the matches of a tournament while it is run; what it tells of is stored."""
+class ResultRecorder:
+    """The only writer of a tournament's matches during a run; it reports only what is stored."""
 
     def __init__(
         self,
@@ -48,20 +48,20 @@ class Ledger:
         tournament: TournamentRecord,
         tell: Callable[[Event], None],
     ) -> None:
-        """Open the books of a run; quarantines of earlier runs hold.
+        """Prepare to record a run; quarantines of earlier runs stay in force.
 
         Args:
-            store: where results go, as the holder of the lease writes it.
-            tournament: as it stands in the store.
-            tell: hears of everything that is stored.
+            store: receives the results; it holds the lease of the tournament.
+            tournament: its stored record.
+            tell: called with every event after it is stored.
         """
         self.num_done = tournament.num_done
-        """Matches that need no more play."""
+        """Number of matches that need no more play."""
         self.tell = tell
         self._store = store
         self._tournament = tournament
         self._total = tournament.num_total
-        # Where matches were dropped, numbers go on beyond the number of matches.
+        # If matches were dropped, numbers exceed the number of matches.
         self._is_numbered = not tournament.num_dropped
         self._jobs: dict[int, Job] = {}
         self._errors: Counter[int] = Counter()
@@ -69,7 +69,7 @@ class Ledger:
         self._num_kept = 0
         self._has_warned = False
         self._summed_at = time.monotonic()
-        # Nobody is quarantined at the board of a person, and a fit would keep the person waiting.
+        # A play has no quarantine, and fitting ratings would make the person wait.
         self._is_play = tournament.type == "play"
         self._points = PointKeeper(store, tournament, tell)
         self._quarantine = Quarantine()
@@ -80,38 +80,38 @@ class Ledger:
         store.set_state(tournament.id, "running")
 
     def expect(self, jobs: Sequence[Job], total: int | None) -> None:
-        """Learn what is to be played next, and how many matches there are in all, if that is known."""
+        """Register the next jobs, and the total number of matches if that is known."""
         self._jobs.update((job.number, job) for job in jobs)
         self._total = total
 
     def forget(self, numbers: Sequence[int], total: int | None) -> None:
-        """Forget matches that are not needed any more."""
+        """Forget matches that are no longer needed."""
         for number in numbers:
             del self._jobs[number]
         self._is_numbered &= not numbers
         self._total = total
 
     def walkover(self, job: Job) -> MatchRecord | None:
-        """Give the record of a match if a bot in it is quarantined, so that it is not played."""
+        """Return the record of a match with a quarantined bot, which is not played; None for any other."""
         if self._is_play:
             return None
         first, second = (self._quarantine.holds(bot.record.identity) for bot in (job.first, job.second))
         return walkover_record(job, first_is_out=first, second_is_out=second) if first or second else None
 
     def began(self, number: int) -> None:
-        """Tell that a match began."""
-        # What a worker says of a match may come after its result.
+        """Report that a match began."""
+        # A worker's report about a match may arrive after its result.
         job = self._jobs.get(number)
         if job is not None:
             total = self._total if self._is_numbered else None
             self.tell(MatchStarted(number, total, job.first.label, job.second.label))
 
     def keep(self, played: Sequence[MatchRecord]) -> list[Job]:
-        """Store records as one transaction, then tell of them; return the matches that must be played again.
+        """Store records in one transaction, then report them; return the jobs that must be played again.
 
         Raises:
-            LeaseLostError: another process has taken over the tournament; nothing is stored, nothing told.
-            MovedError: the file of the store was removed, moved or replaced; nothing is told.
+            LeaseLostError: another process has taken over the tournament; nothing is stored or reported.
+            MovedError: the file of the store was removed, moved or replaced; nothing is reported.
         """
         if not played:
             return []
@@ -139,10 +139,10 @@ class Ledger:
         return again
 
     def close(self, reason: str) -> Ended:
-        """End the run: the tournament is finished if the store says so, else it stopped for this reason."""
-        self._store.save([])  # first of all what waits beside the store
+        """End the run; it is finished if the store says so, otherwise stopped for this reason."""
+        self._store.save([])  # first store the results that wait beside the store
         self._store.sum_up()
-        # Of who was disqualified meanwhile, a match may have ended since.
+        # A match of a bot disqualified during the run may have ended since.
         self._store.void_out(self._tournament.id)
         self._keep_replays()
         if not self._is_play:
@@ -150,7 +150,7 @@ class Ledger:
         if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
                 Notice(
-                    f"{self._stalls.total()} times a match stalled, since the machine was busy, and was "
+                    f"{self._stalls.total()} times a match stalled because the machine was busy, and was "
                     "played again; a lower --concurrency helps"
                 )
             )
@@ -164,22 +164,24 @@ class Ledger:
         return ended
 
     def _keep_replays(self) -> None:
-        """Replay an event that ends now; where that fails, it ends without replayed ratings."""
+        """Compute replayed ratings when a tournament ends; if that fails, it ends without them."""
         if self._tournament.type not in REPLAYED_TYPES:
             return
         try:
             keep_replays(self._store, self._tournament.id)
         except ArenaError as error:
-            self.tell(Notice(f"the ratings are not replayed: {error}"))
+            self.tell(Notice(f"replayed ratings could not be computed: {error}"))
         except LockedError:
-            self.tell(Notice("the ratings are not replayed, as the store is locked; arena db repair does it"))
+            self.tell(
+                Notice("replayed ratings were not stored: the store is locked; arena db repair computes them")
+            )
 
     def address(self, record: MatchRecord) -> str:
-        """Return what a match is called."""
+        """Return the address of a match."""
         return match_address(self._tournament.name, record.number)
 
     def _forget(self, number: int) -> None:
-        """Keep nothing of a match that needs no more play: there may be millions."""
+        """Forget a match that needs no more play: there may be millions."""
         del self._jobs[number]
         self._errors.pop(number, None)
 
