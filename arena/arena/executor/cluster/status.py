@@ -1,4 +1,4 @@
-"""Asks the hub which machines there are."""
+"""Asks the hub for the machines of a cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANSWER_S: Final = 5.0
 
 
 def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
-    """Return the machines of a cluster, by name; it waits at most 5 s.
+    """Return the machines of a cluster, sorted by name; waits at most `_ANSWER_S` seconds.
 
     Raises:
         ArenaError: the scheduler does not answer.
