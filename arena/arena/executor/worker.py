@@ -1,4 +1,4 @@
-"""What a worker does: plays batches of matches; pure data in, pure data out, no store in sight."""
+"""Worker: plays batches of matches. It receives and returns plain data and has no access to the store."""
 
 from __future__ import annotations
 
@@ -29,49 +29,52 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 BATCH_S = 2.0
-"""Seconds until a batch begins no match: long enough to hide the cost of sending, short enough to lose."""
+"""Seconds after which a batch starts no further match: long enough to hide the cost of sending it, short
+enough that losing it costs little."""
 PART_S = 0.25
-"""Seconds of play after which results are delivered while their batch goes on, so that viewers see them."""
+"""Seconds of play after which results are delivered while their batch continues, so that viewers see them
+early."""
 SEEN_S = 0.25
-"""The same as `BATCH_S` where all results come at the end of the batch, once a match could be watched."""
+"""Replaces `BATCH_S` where results come only at the end of a batch, as soon as a match was slow enough to be
+watched."""
 
 
 class Began(NamedTuple):
-    """A slot begins a match."""
+    """A slot has started a match."""
 
     slot: Slot
-    """Where it is played."""
+    """The slot that plays it."""
     number: int
     """The number of the match."""
 
 
 class Ways(NamedTuple):
-    """How a pool reaches one of its slots, and the slot the pool."""
+    """The functions that connect a slot to its pool, in both directions."""
 
     slot: Slot
     """The slot."""
     tell: Callable[[Began], None] = lambda _: None
-    """Hears of every match that begins."""
+    """Called for every match that starts."""
     must_stop: Callable[[], bool] = lambda: False
-    """Asked before each match; then no further one begins."""
+    """Polled before each match; if true, no further match starts."""
     must_abort: Callable[[], bool] = lambda: False
-    """Asked before each move; then the match ends."""
+    """Polled before each move; if true, the running match ends."""
     deliver: Callable[[list[MatchRecord]], None] | None = None
-    """Takes results while their batch goes on; None leaves them all to its end."""
+    """Receives results while their batch continues; None returns all of them at its end."""
     publish: Callable[[bytes], bool] | None = None
-    """Takes messages of a `Teller` without waiting; None streams no match."""
+    """Receives messages of a `Teller` and never blocks; None streams no match."""
 
 
 class Control:
-    """What ties a slot to the coordinator, news up and orders down, and the bots it keeps warm."""
+    """The connection of a slot to the coordinator (news up, orders down) and the bots it keeps warm."""
 
     def __init__(self, ways: Ways, seats: WarmSeats, teller: Teller | None = None) -> None:
-        """Connect a slot; `make_control` does so for a pool.
+        """Connect a slot; pools call `make_control`, which builds the parts.
 
         Args:
-            ways: to the coordinator.
-            seats: of those who play.
-            teller: streams matches while they are played; None leaves it at their results.
+            ways: functions that reach the coordinator.
+            seats: seats of the bots that play.
+            teller: streams matches while they are played; None publishes only their results.
         """
         self.ways = ways
         self.seats = seats
@@ -83,7 +86,7 @@ class Control:
         return self.teller is not None and self.teller.has_told
 
     def close(self) -> None:
-        """End all bots."""
+        """Stop all bots, and the thread that streams matches."""
         self.seats.close()
         if self.teller is not None:
             self.teller.close()
@@ -100,11 +103,11 @@ def make_control(
     """Connect a slot of any pool; `play_batch` then plays there what the coordinator submits.
 
     Args:
-        ways: to the coordinator.
-        core: what the slot and its bots may settle on; None lets the system choose.
-        seats: of those who play; None for bots that are started when they are needed.
-        quiet_s: seconds of a match that are not streamed; None for the usual ones.
-        is_threaded: whether a thread streams; else the pool calls `teller.tell` itself.
+        ways: functions that reach the coordinator.
+        core: the core to which the slot and its bots are pinned; None leaves the choice to the system.
+        seats: seats of the bots that play; None starts bots when they are needed.
+        quiet_s: seconds at the start of a match that are not streamed; None for the default.
+        is_threaded: whether a thread streams matches; if not, the pool calls `teller.tell` itself.
     """
     teller = None if ways.publish is None else Teller(ways.publish, quiet_s)
     if teller is not None and is_threaded:
@@ -115,8 +118,8 @@ def make_control(
 def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
     """Play matches one after the other; return the results that were not delivered meanwhile, in order.
 
-    Fewer records than jobs come in all when the run was stopped meanwhile, or when the batch took too long;
-    they are those of the first jobs.
+    There are fewer records than jobs if the run was stopped or the batch took too long; they are always those
+    of the first jobs.
     """
     ways = control.ways
     records: list[MatchRecord] = []
@@ -133,7 +136,7 @@ def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
         ways.tell(Began(ways.slot, job.number))
         record = play_job(job, control)
         if _renew(control) and Termination(record.termination).is_fault:
-            # No bot is to blame for a folder that went while it was started, or while it wrote to it.
+            # The folder vanished while a bot was started or wrote to it, so no bot is to blame.
             record = void_record(job, Termination.ARENA_ERROR, "its temporary files were removed")
         records.append(record)
         if ways.deliver is None and control.is_watched:
@@ -142,7 +145,7 @@ def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
 
 
 def _renew(control: Control) -> bool:
-    """Start bots anew once somebody cleared the temporary files away; return whether that was so."""
+    """Restart the bots if the folder for temporary files was deleted; return whether it was."""
     is_new = mend()
     if is_new:
         control.seats.close()
@@ -150,7 +153,7 @@ def _renew(control: Control) -> bool:
 
 
 def play_job(job: Job, control: Control) -> MatchRecord:
-    """Play one match with the bots that are warm; an error of the arena makes it void.
+    """Play one match with warm bots; an error of the arena makes it void.
 
     Raises:
         PluginError: there is no such game.
