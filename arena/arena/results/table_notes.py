@@ -1,4 +1,4 @@
-"""What a reader of a table must know of where its numbers come from."""
+"""Notes on the limitations of a table's numbers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _NOT_REPLAYED: Final = (
 
 
 def notes_on(tables: Sequence[Table]) -> list[str]:
-    """Return all such notes, in sentences."""
+    """Return all notes on tables, as sentences."""
     return [*notes_on_tests(tables), *notes_on_replays(tables)]
 
 
 def notes_on_replays(tables: Sequence[Table]) -> list[str]:
-    """Return what a reader of tables must know of an event that was paired by its own results."""
+    """Return the notes on tournaments that were paired by their own results."""
     if any(table.replayed for table in tables):
         return [_REPLAYED]
     return [_NOT_REPLAYED] if any(table.replayed is False for table in tables) else []
