@@ -1,4 +1,4 @@
-"""The pool of a sitting: plays in a thread of this process, with a bot that is started already."""
+"""The pool of a session: plays in a thread of this process, with a bot that is already running."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class SittingSeats(WarmSeats):
-    """The seats of a person and of their bot, which is started already."""
+    """The seats of a person and of a bot that is already running."""
 
     def __init__(self, person: Seat, bot: Seat) -> None:
-        """Keep both until the first match."""
+        """Keep both seats until the first match."""
         super().__init__()
         self._person = person
         self._started = [bot]
@@ -41,25 +41,25 @@ class SittingSeats(WarmSeats):
             return self._person
         if self._started:
             return self._started.pop()
-        # Its temporary files were cleared away, and with them its process.
+        # The temporary files of the bot were deleted, and its process was stopped because of that.
         return make_seat(competitor, game_name, tier, keeps_compiled=True)
 
 
 class SittingPool(InlinePool):
-    """Plays in a thread, so that the coordinator hears commands however long the bot thinks."""
+    """Plays in a thread, so that the coordinator can process commands while the bot thinks."""
 
     def __init__(self, desk: Desk, person: Seat, bot: Seat) -> None:
-        """Seat a person and a bot.
+        """Set up the seats.
 
         Args:
-            desk: says when a match is to end at once.
-            person: the seat of the person.
-            bot: that of the bot, started; the pool closes it.
+            desk: reports when a match must end at once.
+            person: seat of the person.
+            bot: seat of the bot, started; the pool closes it.
         """
-        # A person waits for each event, from the first one on.
+        # Every event is streamed at once, since the person waits for it.
         super().__init__(SittingSeats(person, bot), quiet_s=0.0)
         self._desk = desk
-        # One thread for all matches: a process it starts would end with the thread that started it.
+        # One thread serves all matches, since a process ends with the thread that started it.
         self._thread = ThreadPoolExecutor(1, "sitting")
 
     @override
@@ -82,5 +82,5 @@ class SittingPool(InlinePool):
         return super()._must_abort() or self._desk.must_end
 
     def _play(self, jobs: Sequence[Job]) -> list[MatchRecord]:
-        # Whatever becomes of a match, it is not played again.
+        # An interrupted match of a person is never repeated.
         return [dataclasses.replace(record, is_final=True) for record in play_batch(jobs, self._control)]

@@ -1,4 +1,4 @@
-"""Plays the hostile bots against a good one and compares what the referee decides with what it should."""
+"""Plays the hostile bots against a good one, and compares the referee's verdicts with the expected ones."""
 
 from __future__ import annotations
 
@@ -32,50 +32,51 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 GAMES = ("connect-four", "tic-tac-toe", "gomoku")
-"""The games the suite is played in, if no others are asked for."""
+"""The default games."""
 VERDICT_MS = 250
-"""Milliseconds after limit and margin in which a verdict must be there."""
+"""Milliseconds after limit and margin within which a verdict is due."""
 _STALLS = 3
-"""So many times a match is played again because the arena was at fault."""
+"""Maximum number of repetitions of a match that stalled through the arena's fault."""
 _IDLE_MS = 10.0
-"""Milliseconds of CPU a bot may use per move of its opponent."""
+"""Milliseconds of CPU time that a bot may use per move of its opponent."""
 _WARM = ("good", "slow")
-"""The opponents that do nothing wrong."""
+"""Opponents that do not misbehave."""
 _FIRST = ("good", "memory-leak", "evil-text")
-"""What is tried beforehand, since it uses most of the arena."""
+"""Tried before the measurement, since they initialise most parts of the arena."""
 _LARGE = ("evil-name", "false-deterministic", "inflating-arrays", "runs-at-install")
-"""What uses more than a referee: a store, the shelf; tried beforehand, too, where it is tried at all."""
+"""Trials that use a store or the shelf; those that are selected also run before the measurement."""
 _SCRATCH = "arena-bot-*"
-"""The scratch folders of bots."""
+"""Pattern of the bots' scratch folders."""
 _USUAL_STARTS = 5
 _MORE_STARTS = 4
-"""How often a slow start is tried again."""
+"""How often a slow start is repeated."""
 _SLOWER, _SLACK_MS = 3.0, 50.0
-"""A start is slower if it takes longer than so many times the usual one, and so much; machines are busy."""
+"""A start is slow if it exceeds this multiple of the usual time plus this slack in ms, which allows for
+load."""
 _IN_TIME = frozenset({Termination.TIME_MOVE, Termination.INIT_TIMEOUT})
 
 
 class Trial(NamedTuple):
-    """How one match against a hostile bot went."""
+    """The result of one match against a hostile bot."""
 
     number: int
-    """Of the acceptance matrix; 0 for one that is not in it."""
+    """Number in the acceptance matrix; 0 if it is not part of it."""
     name: str
     game: str
     tier: str
     termination: str
     overshoot_ms: float
-    """By how much a verdict of lateness came after limit and margin; 0 where nothing was too late."""
+    """Milliseconds after limit and margin at which a verdict of lateness came; 0 if nothing was late."""
     num_stalls: int
-    """How often it was played again because the arena was at fault."""
+    """Number of repetitions due to stalls of the arena."""
     deviations: tuple[str, ...]
-    """What was not as it should be."""
+    """Deviations from the expected behaviour."""
     next_start_ms: float = 0.0
-    """How long the next bot took to start; 0 where nobody measured."""
+    """Start time of the next bot in ms; 0 if it was not measured."""
 
 
 class Left(NamedTuple):
-    """What a whole suite left behind in this process and on the disk."""
+    """What a whole suite left behind in this process and on disk."""
 
     descriptors: int
     files: int
@@ -109,7 +110,7 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     trials: list[Trial] = []
     rules = [load_game(spec) for spec in games]
     with _own_folder() as folder, closing(Canary(folder)) as canary:
-        # What is made at first use, and kept, is no leak.
+        # Run some trials first: objects that are created at first use and then kept are not leaks.
         for game in rules:
             list(
                 _in_one_game(Ground(Tier(tiers[0]), game, canary, folder), 1, lambda row: row.name in _FIRST)
@@ -134,11 +135,11 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
 
 
 def _and_start(trial: Trial, ground: Ground, usual_ms: float) -> Trial:
-    """Start a bot after a trial, and see whether that takes longer than it usually does."""
+    """Start a good bot after a trial; add a deviation if that takes longer than usual."""
     next_ms = _start_ms(ground)
     most_ms = _SLOWER * usual_ms + _SLACK_MS
     for _ in range(_MORE_STARTS):
-        # A busy machine is slow once, what a bot has left is there each time.
+        # Load on the machine slows single starts; leftovers of a bot slow all of them.
         if next_ms <= most_ms:
             break
         next_ms = min(next_ms, _start_ms(ground))
@@ -149,7 +150,7 @@ def _and_start(trial: Trial, ground: Ground, usual_ms: float) -> Trial:
 
 
 def _start_ms(ground: Ground) -> float:
-    """Return the milliseconds in which a good bot starts and gets ready."""
+    """Return the milliseconds that a good bot needs to start and get ready."""
     control = TimeControl(mode="move", move_ms=1000)
     began = time.monotonic()
     with closing(ground.seat(_row("good"), secrets.token_hex(16))) as seat:
@@ -159,10 +160,10 @@ def _start_ms(ground: Ground) -> float:
 
 @contextmanager
 def _own_folder() -> Generator[Path]:
-    """Give a folder in which, meanwhile, all temporary files are made."""
+    """Yield a folder that holds all temporary files created within the `with` block."""
     usual = tempfile.tempdir
     with tempfile.TemporaryDirectory(prefix="arena-trials-") as folder:
-        # Bots that became another user must get through to their own folders.
+        # Bots that run as other users must be able to reach their folders inside.
         Path(folder).chmod(0o711)
         tempfile.tempdir = folder
         try:
@@ -174,7 +175,7 @@ def _own_folder() -> Generator[Path]:
 def _in_one_game(
     ground: Ground, repeats: int, select: Callable[[Misbehaviour], bool] | None
 ) -> Iterator[Trial]:
-    # The good ones stay warm over all trials: one bot's fault is nothing to another.
+    # The good bots stay warm over all trials: a fault of one bot must not affect another.
     with ExitStack() as stack:
         warm = {name: stack.enter_context(closing(ground.seat(_row(name), name))) for name in _WARM}
         for row in TABLE:
@@ -251,7 +252,7 @@ def _deviations(row: Misbehaviour, tier: Tier, result: MatchResult) -> Iterable[
 
 
 def _false_claims(row: Misbehaviour, ground: Ground, token: str) -> Iterable[str]:
-    """Give what else is accepted of those whose claims are no matter of a match."""
+    """Yield the false claims that are accepted, for bots whose claims do not concern a match."""
     folder = ground.folder / f"claims-{token}"
     if row.name == "evil-name":
         yield from accepted_names(folder)
@@ -260,7 +261,7 @@ def _false_claims(row: Misbehaviour, ground: Ground, token: str) -> Iterable[str
 
 
 def _num_orphans(ground: Ground, warm: Iterable[Seat]) -> int:
-    """Count the scratch folders that belong to no bot, once all have ended but the warm ones."""
+    """Count the scratch folders without a bot; only warm bots may be alive at this time."""
     num_alive = sum(isinstance(seat, HostedSeat) and seat.pid is not None for seat in warm)
     return len(list(ground.folder.glob(_SCRATCH))) - num_alive
 
