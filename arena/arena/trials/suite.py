@@ -92,17 +92,17 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     *,
     times_starts: bool = False,
 ) -> tuple[list[Trial], Left]:
-    """Play every hostile bot in every game and tier, `repeats` times; give the trials and what was left.
+    """Play every hostile bot in every game and tier; return the trials and what they left behind.
 
-    Call it from the main thread.
+    It must be called in the main thread.
 
     Args:
-        tiers: isolation tiers, "T1" and up; a bot whose tier is stronger is left out of a weaker one.
+        tiers: isolation tiers, "T1" and up; a bot that needs a stronger tier is skipped in a weaker one.
         games: specs of games.
-        repeats: how often each.
-        select: which bots; None for all.
-        on_trial: hears of each trial as soon as it is over.
-        times_starts: whether a bot is started after each trial, which must take no longer than before it.
+        repeats: number of repetitions of each trial.
+        select: selects bots; None for all.
+        on_trial: called with each finished trial.
+        times_starts: whether a good bot is started after each trial, which must not take longer than before.
 
     Raises:
         PluginError: there is no such game.
