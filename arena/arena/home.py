@@ -37,7 +37,7 @@ def user_config() -> Path | None:
     """
     named = _folder("ARENA_CONFIG")
     if named is not None and not named.is_file():
-        raise ConfigError(f"ARENA_CONFIG names {named}, which is no file; unset it or write the file")
+        raise ConfigError(f"ARENA_CONFIG names {named}, which is not a file; unset it or create the file")
     usual = named or platformdirs.user_config_path("arena", appauthor=False) / "arena.toml"
     return usual if usual.is_file() else None
 
@@ -93,7 +93,7 @@ def has_store(option: str | None = None) -> bool:
     if path.exists():
         return True
     if path.parent != home().absolute() and not path.parent.is_dir():
-        raise ConfigError(f"there is no folder {path.parent} for a store; make it, or give another --db")
+        raise ConfigError(f"there is no folder {path.parent} for a store; create it, or use another --db")
     return False
 
 
@@ -159,8 +159,8 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
         if not faults:
             raise
         raise StoreError(
-            f"{store.place} is damaged: {faults[0]}; `arena db check` tells more, `arena db restore` puts a "
-            "backup in its place"
+            f"{store.place} is damaged: {faults[0]}; run `arena db check` for details or `arena db restore` "
+            "to put a backup in its place"
         ) from error
 
 
@@ -212,5 +212,5 @@ def _make_usual_folder(place: Place) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"cannot make {folder} ({error.strerror}); set ARENA_HOME, or give --db FILE"
+            f"cannot create {folder} ({error.strerror}); set ARENA_HOME, or use --db FILE"
         ) from error

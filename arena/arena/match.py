@@ -241,7 +241,7 @@ class _Match:
         for action in self._setup.opening:
             self._state = self._state.child(action)
         if self._state.is_terminal:
-            raise ArenaError(f"the opening {list(self._setup.opening)} leaves nothing to play")
+            raise ArenaError(f"the opening {list(self._setup.opening)} ends the game")
         ending = self._start() or self._judge_idle(self._alternate())
         first, second = self._seats
         first.finish(ending.outcome, ending.termination)

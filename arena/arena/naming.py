@@ -51,7 +51,7 @@ def labels_of(bots: Sequence[Called]) -> list[str]:
     while clashes := _clashes([bot.names[number] for bot, number in zip(bots, chosen, strict=True)], bots):
         given = next((bots[i].names[0] for i in clashes if bots[i].is_given), None)
         if given is not None:
-            raise ConfigError(f"two bots are called {given}; give each another name=")
+            raise ConfigError(f"two bots are called {given}; give them different values of name=")
         longer = [i for i in clashes if chosen[i] + 1 < len(bots[i].names)]
         if not longer:
             break
@@ -128,13 +128,11 @@ def check_text(what: str, text: str, most: int = MAX_TEXT) -> str:
     if len(text) > most:
         raise ConfigError(f"{what} has {len(text):,} characters; give at most {most:,}")
     if "\0" in text:
-        raise ConfigError(
-            f"{what} has a NUL character, with which the store would lose its end; leave it out"
-        )
+        raise ConfigError(f"{what} contains a NUL character, at which the store would cut it off; remove it")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"{what} is no valid UTF-8 (character {error.start + 1}); give a text") from error
+        raise ConfigError(f"{what} is not valid UTF-8 (character {error.start + 1}); give a text") from error
     return text
 
 

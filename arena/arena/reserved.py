@@ -38,9 +38,7 @@ def allowed_calls(spec: Spec) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(filter(None, spec.options.get(_ALLOW, "").split("+"))))
     for name in names:
         if name not in ALLOWABLE:
-            raise OptionError(
-                f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}, the only ones there are"
-            )
+            raise OptionError(f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}")
     return names
 
 

@@ -120,7 +120,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> SolverBot:
     solver = solver_for(game)
     if solver is None:
         raise OptionError(
-            f"solver plays k in a row on boards of at most 63 cells, a spare one for each row counted"
+            f"solver plays k in a row on boards of at most 63 cells, including a spare one for each row"
             f" (7x7 fits, 8x8 does not), not {game.name} {game.shape[0]}x{game.shape[1]}"
         )
     # Compile now: the first move has a clock, and compiling may take longer than it allows.

@@ -110,8 +110,8 @@ def info(bot: str, *, db: str | None, form: str) -> None:
 @click.option(
     "--hostile",
     is_flag=True,
-    help="Also play BOT under hardship: a full disk, little memory, a long pause. Without BOT try the arena: "
-    "play bots that cheat, hang and crash.",
+    help="Also play BOT under adverse conditions: a full disk, little memory, a long pause. Without BOT try "
+    "the arena: play bots that cheat, hang and crash.",
 )
 @click.option(
     "--only",

@@ -116,7 +116,7 @@ def _about_interpreter(competitor: Competitor) -> str:
     if competitor.runtime or not is_interpreter(program.name) or is_script(program):
         return ""
     return (
-        f"{program} was taken for a file of the bot, since PATH does not find it; put {program.parent} on "
+        f"{program} is not on PATH, so it was copied as a file of the bot; add {program.parent} to "
         "PATH before you start the arena"
     )
 
@@ -134,18 +134,18 @@ def _about_file(said: str, competitor: Competitor, tier: Tier) -> str:
     linked = "; link it with -Wl,-rpath,'$ORIGIN' or statically" if ".so" in name else ""
     folder = next(_folders_with(name, options), None)
     if folder is None:
-        return f"it finds no {name}{linked}; {_view(competitor, tier)}"
+        return f"it cannot find {name}{linked}; {_view(competitor, tier)}"
     if FOLDER in options and linked:
-        return f"it finds no {name}{linked}"
+        return f"it cannot find {name}{linked}"
     if FOLDER in options:
         return (
-            f"it finds no {name}: its current folder is its scratch folder, so it must open files by the "
-            f"folder the program lies in, or be told them in {CMD}"
+            f"it cannot find {name}: its working directory is its scratch folder, so it must open files in "
+            f"the program's folder by full path, or get their paths in {CMD}"
         )
     relative = [_inside(word, folder) for word in words]
     given = Spec(competitor.record.name, {**options, CMD: shlex.join(relative), FOLDER: str(folder)})
     return (
-        f"it finds no {name}, which lies beside it and was not taken along: enter it as "
+        f"it cannot find {name}, which is beside it but was not copied: enter the bot as "
         f"{shlex.quote(str(given))}{linked}"
     )
 
@@ -175,6 +175,6 @@ def _view(competitor: Competitor, tier: Tier) -> str:
     runtime = competitor.runtime
     runs = f"its runtime ({describe_runtime(runtime)})" if runtime else "the system's libraries"
     return (
-        f"in tier {tier} it reads only {runs} and its own files; if it needs more, put all of it in a folder "
-        f"and name that with folder=DIR ({_PAGE})"
+        f"in tier {tier} it can read only {runs} and its own files; if it needs more, put it all in one "
+        f"folder and name that with folder=DIR ({_PAGE})"
     )

@@ -137,7 +137,7 @@ def judge(result: MatchResult) -> tuple[bool, str]:
     if termination.is_void:
         return False, f"the arena failed: {seen}"
     if termination in _DEATHS and not _says_why(fault):
-        return False, f"it dies without a word: {seen}"
+        return False, f"it dies without an explanation: {seen}"
     return True, seen
 
 

@@ -187,7 +187,7 @@ def describe_fault(fault: Fault) -> str:
     offending = str(fault.detail.get("offending") or "")
     if offending and cause.startswith(_NO_MESSAGE):
         sent = offending if len(offending) <= _MAX_SENT else f"{offending[: _MAX_SENT - 3]}..."
-        cause = f"{cause}; it wrote {sent} to stdout, which is for messages alone"
+        cause = f"{cause}; it wrote {sent} to stdout, which is reserved for messages"
     stderr = str(fault.detail.get("stderr") or "")
     lines = stderr.strip().split("\n")
     last = next(filter(_ERROR.search, reversed(lines)), lines[-1]).strip()

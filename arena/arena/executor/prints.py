@@ -37,7 +37,7 @@ _MAX_NAME: Final = 80
 _ODD: Final = re.compile(r"[^a-z0-9_.,=-]")
 _TRIALS: Final = "~trials"
 """Folder of bots that failed before any match; no tournament can have this name."""
-_FULL: Final = "* *| the file is full: {} bytes of a bot are kept in a tournament, later output is not\n"
+_FULL: Final = "* *| the file is full: at most {} bytes of a bot's output are kept per tournament\n"
 
 
 def prints_path(tournament: str, label: str) -> Path:
@@ -94,7 +94,7 @@ def _lines(number: str, output: BotOutput) -> Iterator[str]:
             else:
                 yield line
     if num_dropped:
-        yield f"{number} *| {num_dropped} more bytes were printed; {MAX_BYTES} of a match are kept\n"
+        yield f"{number} *| {num_dropped} more bytes were printed; at most {MAX_BYTES} per match are kept\n"
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -95,7 +95,7 @@ def try_runtimes() -> list[TriedRuntime]:
 def _start(program: str) -> TriedRuntime:
     runtime = describe_runtime(program)
     starts = " " in runtime
-    cause = "" if starts else "it did not say its version"
+    cause = "" if starts else "it did not report its version"
     return TriedRuntime(runtime, program, "starts" if starts else "fails", cause)
 
 

@@ -106,7 +106,9 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
     record = competitor.record
     if tier is Tier.T0:
         if competitor.folder:
-            raise PluginError(f"{record.name} was installed apart and runs in no process of the arena")
+            raise PluginError(
+                f"{record.name} came by `arena bots install`; such bots never run in a process of the arena"
+            )
         plugin = load_entry(BOTS, record.name, competitor.entry)
         return InProcessSeat(
             lambda game, seed: plugin.make_bot(game, seed, competitor.options_here()),
@@ -198,7 +200,7 @@ def start_of(competitor: Competitor, root: str) -> BotStart:
     name, options = competitor.record.name, competitor.options_at(root)
     if competitor.runtime and not is_file(competitor.runtime):
         raise PluginError(
-            f"{competitor.label} is run by {competitor.runtime}, which is not there; install it, or name "
+            f"{competitor.label} needs {competitor.runtime}, which is not installed; install it, or name "
             "another program in cmd"
         )
     if name == EXEC:
@@ -245,7 +247,7 @@ def check_content(competitor: Competitor) -> None:
     if state_of(competitor.place) != competitor.state:
         raise PluginError(
             f"content {short(competitor.content)} of {competitor.label} in {competitor.place} was changed "
-            "or removed while it was played; resume the tournament, which restores it from where it came"
+            "or removed during play; resume the tournament, which restores it from its source"
         )
     stamp_used(competitor.content)
 

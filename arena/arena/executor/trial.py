@@ -153,7 +153,7 @@ def _checks(done: Done) -> list[Check]:
     try:
         checks += [msgspec.json.decode(line, type=Check) for line in done.stdout.splitlines()]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        checks.append(_broken(len(checks), f"what the kit says cannot be read: {error}"))
+        checks.append(_broken(len(checks), f"the output of the kit cannot be read: {error}"))
     if done.code:
         why = f"its process ended with {done.code}: {_last_line(done.stderr)}"
         checks.append(_broken(len(checks), why))
@@ -165,5 +165,5 @@ def _broken(number: int, detail: str) -> Check:
 
 
 def _last_line(errors: bytes) -> str:
-    lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no word of why"]
+    lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
     return clean_text(lines[-1].removeprefix("arena_plugins.errors.PluginError: "), 300)

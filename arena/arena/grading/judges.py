@@ -203,8 +203,7 @@ class BotJudge(MatchJudge):
             raise ArenaError(f"{label} cannot judge: {describe_fault(found)}")
         if found.thoughts.value is None:
             raise ArenaError(
-                f"{label} cannot judge: it does not say what it expects; name a bot that sends values, "
-                f"as in --by {_suggested()}"
+                f"{label} cannot judge: it reports no values; name a bot that does, as in --by {_suggested()}"
             )
         return found
 

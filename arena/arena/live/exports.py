@@ -45,7 +45,7 @@ class ExportForm(msgspec.Struct, frozen=True, kw_only=True):
         """
         out = self.out.strip()
         if not out:
-            raise ConfigError("out: name the folder or file that is to be written")
+            raise ConfigError("out: name the folder or file to write")
         shares = {"split": self.split.strip(), "limit": self.limit.strip()}
         switches = {
             "dedup": self.dedup,
@@ -73,8 +73,10 @@ class ExportPreview(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """A summary: `26 matches of tic-tac-toe, 213 positions`."""
         if not self.num_matches:
-            return "no match fits; a filter leaves more, unrated: on takes those that do not count"
+            return "no match fits; relax the filter, or set unrated: on to include unrated matches"
         if len(self.games) > 1:
-            return f"matches of {len(self.games)} games: {', '.join(self.games)}; filter one of them by game:"
+            return (
+                f"matches of {len(self.games)} games: {', '.join(self.games)}; select one of them with game:"
+            )
         game = f" of {self.games[0]}" if self.games else ""
         return f"{self.num_matches} matches{game}, {self.num_positions} positions"

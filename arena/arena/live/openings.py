@@ -103,7 +103,7 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
         said: list[str] = []
         if self.transposed:
             said.append(
-                f"{self.transposed} of {self.games} came by other moves or mirrored; they are counted here."
+                f"{self.transposed} of {self.games} came by other moves or mirrored; they are included."
             )
         if self.ended:
             said.append(f"{self.ended} of {self.games} ended in this position.")
@@ -190,5 +190,5 @@ def position(game: str, actions: tuple[int, ...]) -> MatchView:
 def opening_lines(view: OpeningsView, width: int | None = None) -> list[str]:
     """Return a view as lines of text: title, table, notes."""
     side = ("first", "second")[view.player]
-    table = lay_out(COLUMNS, cells_of(view), width) if view.rows else ["no stored match goes on from here"]
+    table = lay_out(COLUMNS, cells_of(view), width) if view.rows else ["no stored match continues from here"]
     return [view.title, f"scores are those of the {side} player, who moves", "", *table, *view.notes]

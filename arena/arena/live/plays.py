@@ -31,7 +31,7 @@ class PlayForm(msgspec.Struct, frozen=True, kw_only=True):
             ConfigError: there is no bot.
         """
         if not self.bot.strip():
-            raise ConfigError("name the bot that you want to play, as: mcts:playouts=1000")
+            raise ConfigError("name the bot to play against, such as mcts:playouts=1000")
         given = [f"--{name}={value}" for name, value in self._options().items()]
         given += ["--second"] if self.side == "second" else []
         given += ["--rated"] if self.rated == "on" else []
@@ -49,7 +49,7 @@ class PlayForm(msgspec.Struct, frozen=True, kw_only=True):
                 try:
                     values[name] = kind(str(values[name]))
                 except ValueError as error:
-                    raise ConfigError(f'{name}: "{values[name]}" is no {what}') from error
+                    raise ConfigError(f'{name}: "{values[name]}" is not a {what}') from error
         return {**values, "bot": self.bot.strip(), "side": self.side, "rated": self.rated == "on"}
 
     def _options(self) -> dict[str, str]:

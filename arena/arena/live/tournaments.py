@@ -153,7 +153,7 @@ class TournamentForm(msgspec.Struct, frozen=True, kw_only=True):
         """
         bots = self.bot_specs()
         if not bots:
-            raise ConfigError("name the bots that are to play, as: mcts minimax:depth=4")
+            raise ConfigError("name the bots that are to play, such as mcts minimax:depth=4")
         options = self.options()
         command = ["tournament"]
         if self.type in {"match", "test"}:
@@ -233,7 +233,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
             return f"{self.note}; {self.workers} matches at once{self._rate()}"
         start = f"{note}{least}{self.matches} matches, {self.workers} at once"
         if self.seconds is None:
-            return f"{start}, nobody knows how long: no clock, and no stored match to go by"
+            return f"{start}, duration unknown: there is neither a clock nor a stored match"
         how_long = duration_text(self.seconds)
         known = self._known()
         if self.is_bound:
@@ -276,4 +276,4 @@ def _split(field: str, text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise ConfigError(f"{field}: a quotation mark is without its partner") from error
+        raise ConfigError(f"{field}: a quotation mark is unmatched") from error

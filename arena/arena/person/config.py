@@ -114,7 +114,7 @@ def play_config(values: Mapping[str, object]) -> PlayConfig:
     try:
         return msgspec.convert({"srand": secrets.randbits(63), **given, "opening": opening}, PlayConfig)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"these options make no play: {error}") from error
+        raise ConfigError(f"these options are not valid: {error}") from error
 
 
 def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
@@ -137,7 +137,7 @@ def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
     if not 0 < config.init_time < float("inf"):
         raise ConfigError(f"--init-time {config.init_time:g} is not a positive number of seconds")
     if config.rated and config.hint:
-        raise ConfigError("--rated and --hint exclude each other: in a rated match nobody gives hints")
+        raise ConfigError("--rated and --hint exclude each other: there are no hints in rated matches")
     bot_control = TimeControl.parse(config.clock, config.st, config.nodes)
     person_control = TimeControl.parse(config.clock, None if config.clock else MOVE_S, None)
     if bot is None:
@@ -205,7 +205,7 @@ def _check_opening(game: Game, actions: tuple[int, ...]) -> None:
             raise ConfigError(f"--opening, move {ply + 1}: action {action} is not legal there")
         state = state.child(action)
     if state.is_terminal:
-        raise ConfigError("--opening leaves nothing to play")
+        raise ConfigError("--opening ends the game")
 
 
 def words_of(plan: PlayPlan) -> list[str]:

@@ -109,7 +109,7 @@ class Hints:
         with self._lock:
             is_busy, self._is_busy = self._is_busy, True
         if is_busy:
-            self._answer(command, "no hint: the last one is still being looked for")
+            self._answer(command, "no hint: the previous one is still being computed")
             return
         if self._thread is None:
             # One thread serves all hints, since a process ends with the thread that started it.

@@ -105,7 +105,7 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
         DatabaseError: the store cannot be written.
     """
     if tournament.type != "play":
-        raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume goes on with it")
+        raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume continues it")
     check_again(store, tournament)
     config = parse_play(tournament.config, f"the stored configuration of {tournament.name}")
     if not tournament.has_begun:

@@ -146,7 +146,7 @@ def find_bot(store: Store, text: str) -> BotRecord:
     several = exact or found
     names = [bot_address(store, record, records.values()) for record in several[:_MOST_NAMED]]
     more = f" and {len(several) - _MOST_NAMED} more" if len(several) > _MOST_NAMED else ""
-    raise NotFoundError(f'"{text}" is {len(several)} bots: {", ".join(names)}{more}; name one of them')
+    raise NotFoundError(f'"{text}" matches {len(several)} bots: {", ".join(names)}{more}; name one of them')
 
 
 def bot_address(store: Store, bot: BotRecord, others: Iterable[BotRecord]) -> str:
@@ -174,7 +174,7 @@ def find_played(store: Store, text: str) -> tuple[StoredMatch, Address]:
     """
     address = find_address(store, text)
     if address.number is None:
-        raise NotFoundError(f"{address} is a tournament and no match; {_planned(address.tournament)}")
+        raise NotFoundError(f"{address} is a tournament, not a match; {_planned(address.tournament)}")
     if address.match is None:
         raise NotFoundError(f"{address} has no result yet; arena watch {address} shows it while it is played")
     return address.match, address
@@ -258,7 +258,7 @@ def check_new_name(store: Store, name: str) -> None:
         return
     if not NAME.match(name) or name.isdecimal() or name == LAST:
         raise ConfigError(
-            f'--name "{name}" cannot be one; use letters, digits, "_", ".", "-", at most 64, neither a bare '
+            f'--name "{name}" is not valid; use letters, digits, "_", ".", "-", at most 64, neither a bare '
             f'number nor "{LAST}"'
         )
     known = store.tournament(name)
@@ -266,7 +266,7 @@ def check_new_name(store: Store, name: str) -> None:
         return
     if known.has_begun or known.archived_at is not None:
         raise ConfigError(
-            f"there is a tournament {name} already; arena resume {name} goes on with it, another --name "
+            f"there is a tournament {name} already; arena resume {name} continues it, another --name "
             "begins a new one"
         )
     lease = store.lease(known.id)

@@ -261,7 +261,7 @@ def read_condition(text: str) -> Condition:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise ConfigError(f"the filter {text} has a quotation mark without its partner") from error
+        raise ConfigError(f"the filter {text} has an unmatched quotation mark") from error
     return read_pairs(map(_split, words))
 
 

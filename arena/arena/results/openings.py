@@ -138,7 +138,7 @@ def _line_of(spec: str, moves: str) -> tuple[Game, tuple[int, ...]]:
     try:
         return game, tuple(parse_moves(game, moves))
     except (IllegalMoveError, InvalidMoveError) as error:
-        raise ConfigError(f"{moves} is no line of {spec}: {error} (--game names another game)") from error
+        raise ConfigError(f"{moves} is not a line of {spec}: {error} (--game names another game)") from error
 
 
 def _game_of(store: Store, condition: Condition) -> str:

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from arena.results.tables import Table
 
 _REPLAYED: Final = (
-    "Ratings and errors are corrected by replays of the event: it was paired by its own results, which shows "
-    "a field wider than it is."
+    "Ratings and errors are corrected by replays of the event: it was paired by its own results, which makes "
+    "a field look wider than it is."
 )
 _NOT_REPLAYED: Final = (
-    "Ratings and errors are not replayed yet: the event is paired by its own results, which shows the field "
-    "wider than it is, with errors that are too small. They are corrected when it ends."
+    "Ratings and errors are not replayed yet: the event is paired by its own results, which makes the field "
+    "look wider than it is, with errors that are too small. They are corrected when it ends."
 )
 
 

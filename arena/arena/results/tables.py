@@ -240,7 +240,7 @@ class _RowMaker:
 def _anchor_index(names: Sequence[str], anchor: tuple[str, float]) -> tuple[int, float]:
     if anchor[0] not in names:
         raise ConfigError(
-            f"--anchor {anchor[0]} is none of the bots{nearest(anchor[0], names)} ({', '.join(names)})"
+            f"--anchor {anchor[0]} is not one of the bots{nearest(anchor[0], names)} ({', '.join(names)})"
         )
     return names.index(anchor[0]), anchor[1]
 

@@ -61,7 +61,7 @@ def refuse_copy(store: Store, record: TournamentRecord) -> None:
         again = "play --attach" if record.type == "play" else "resume"
         raise ConfigError(
             f"{record.name} is a copy, merged from {origin.source}: it can only be read here; "
-            f"arena {again} {record.name} --db {shlex.quote(origin.source)} goes on with it there"
+            f"arena {again} {record.name} --db {shlex.quote(origin.source)} continues it there"
         )
 
 
@@ -77,7 +77,7 @@ def refuse_change(store: Store, record: TournamentRecord) -> None:
         raise ConfigError(f"{name} was played by a person; arena void takes single matches out of the tables")
     if is_test(record):
         raise ConfigError(
-            f"{name} is a test of its two bots, which stay; arena stop {name} ends it, and "
+            f"{name} is a test of exactly these two bots; arena stop {name} ends it, and "
             "arena void takes matches out"
         )
     refuse_copy(store, record)

@@ -107,7 +107,7 @@ def check_end(text: str) -> None:
         ConfigError: none matches; lists the terminations.
     """
     if not any(is_like(kind, text) for kind in Termination):
-        raise ConfigError(f"{text} is none of {', '.join(Termination)}{nearest(text, Termination)}")
+        raise ConfigError(f"{text} is not one of {', '.join(Termination)}{nearest(text, Termination)}")
 
 
 def check_tier(text: str) -> None:
@@ -117,7 +117,7 @@ def check_tier(text: str) -> None:
         ConfigError: it is not; lists the tiers.
     """
     if text not in TIERS:
-        raise ConfigError(f"{text} is none of {', '.join(TIERS)}")
+        raise ConfigError(f"{text} is not one of {', '.join(TIERS)}")
 
 
 def game_of(text: str) -> str:

@@ -57,14 +57,14 @@ def _find_illegal(job: Job, record: MatchRecord) -> str:
     try:
         outcome, termination = Outcome(record.outcome), Termination(record.termination)
     except ValueError:
-        return f"match {job.number} ended {record.outcome} by {record.termination}, which there is not"
+        return f"match {job.number} ended {record.outcome} by {record.termination}, which is no valid result"
     if termination in _BY_RULES:
         if not state.is_terminal:
-            return f"match {job.number} ended by the rules, and they let it go on"
+            return f"match {job.number} ended by the rules, but its last position is not final"
         first = state.returns[0]
         by_rules = Outcome.DRAW if not first else Outcome.FIRST if first > 0 else Outcome.SECOND
         if outcome is not by_rules:
-            return f"match {job.number} ended {outcome.value}, and by the rules it is {by_rules.value}"
+            return f"match {job.number} ended {outcome.value}, but by the rules it is {by_rules.value}"
     try:
         right = match_hash(game, record.actions)
     except ArenaError as error:

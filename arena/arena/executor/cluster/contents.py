@@ -43,7 +43,7 @@ def read_piece(content: str, piece: int) -> bytes:
     """
     found = find_content(content)
     if found is None:
-        raise ArenaError(f"content {content[:8]} is not kept by its coordinator any more")
+        raise ArenaError(f"the coordinator no longer keeps content {content[:8]}")
     if piece == INVENTORY:
         return msgspec.json.encode(found.inventory)
     start, data = piece * PIECE, bytearray()
@@ -90,12 +90,14 @@ def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
     try:
         inventory = msgspec.json.decode(ask(INVENTORY), type=Inventory)
     except msgspec.MsgspecError as error:
-        raise SpoiltError(f"the list of files of content {content[:8]} was damaged on its way") from error
+        raise SpoiltError(f"the list of files of content {content[:8]} was damaged in transit") from error
     if inventory.tree_hash != content or not all(_is_inside(entry.path) for entry in inventory.files):
-        raise SpoiltError(f"the list of files of content {content[:8]} was damaged on its way")
+        raise SpoiltError(f"the list of files of content {content[:8]} was damaged in transit")
     size = inventory.num_bytes
     if size > min(MAX_BYTES, quota):
-        raise ArenaError(f"content {content[:8]} has {size >> 20} MiB, and {quota >> 20} MiB are kept here")
+        raise ArenaError(
+            f"content {content[:8]} has {size >> 20} MiB, but this machine keeps {quota >> 20} MiB"
+        )
     make_room(quota - size)
     part = content_folder() / f".part-{content}"
     _receive(part, size, ask)
@@ -109,7 +111,7 @@ def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
         collection.files = {entry.path: work / "files" / entry.path for entry in inventory.files}
         kept = keep_content(collection)
     if kept.hash != content:
-        raise SpoiltError(f"content {content[:8]} was damaged on its way")
+        raise SpoiltError(f"content {content[:8]} was damaged in transit")
     return kept
 
 
@@ -140,7 +142,7 @@ def _split(part: Path, inventory: Inventory, folder: Path) -> None:
                     file.write(data)
                     left -= len(data)
             if left or digest.hexdigest() != entry.sha256:
-                raise SpoiltError(f"{entry.path} was damaged on its way")
+                raise SpoiltError(f"{entry.path} was damaged in transit")
             target.chmod(0o755 if entry.is_executable else 0o644)
 
 

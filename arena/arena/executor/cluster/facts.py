@@ -112,7 +112,7 @@ def find_lack(facts: WorkerFacts, wanted: Wanted, median: float) -> Lack | None:
             return Lack(step, why)
     if wanted.is_pinned and median and abs(facts.speed / median - 1) > TOLERANCE:
         part = abs(facts.speed / median - 1)
-        way = "slower" if facts.speed < median else "quicker"
+        way = "slower" if facts.speed < median else "faster"
         return Lack(
             4, f"{part:.0%} {way} than the median; --speed ignore admits it, and so does --nodes N alone"
         )
@@ -123,24 +123,24 @@ def _arena_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     if facts.arena == wanted.arena:
         return ""
     other = ", other code" if facts.version == wanted.version else f", not {wanted.version}"
-    return f"bot-arena {facts.version}{other}; install the same on all machines"
+    return f"bot-arena {facts.version}{other}; install the same version on all machines"
 
 
 def _game_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     if facts.games.get(wanted.game) == wanted.game_hash:
         return ""
     lacks = "other code of" if wanted.game in facts.games else "no"
-    return f"{lacks} game {wanted.game}; install its package there as here"
+    return f"{lacks} game {wanted.game}; install the same package there"
 
 
 def _tier_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     if wanted.tier == "T0" or wanted.tier in facts.tiers:
         return ""
-    return f"tier {wanted.tier} is not granted there; arena doctor on it says why"
+    return f"tier {wanted.tier} is not granted there; run arena doctor there to see why"
 
 
 def _code_lack(facts: WorkerFacts, wanted: Wanted) -> str:
-    return "" if facts.runs == wanted.runs else f"{facts.runs}, not {wanted.runs}, for which bots came"
+    return "" if facts.runs == wanted.runs else f"{facts.runs}, but the bots are built for {wanted.runs}"
 
 
 def median_speed(machines: Iterable[WorkerFacts], wanted: Wanted) -> float:

@@ -58,15 +58,15 @@ def read_key(path: Path) -> KeyFile:
         raise ConfigError(f"cannot read {path}: {why}; arena cluster keys makes keys") from error
     if status.st_mode & _OTHERS:
         raise ConfigError(
-            f"others may read {path}, and whoever has it can run code on every machine of the cluster; "
-            f"chmod 600 {path}, and if somebody may have read it: arena cluster keys --renew"
+            f"other users may read {path}, and with it run code on every machine of the cluster; "
+            f"run chmod 600 {path}, and arena cluster keys --renew if somebody may have read it"
         )
     head = re.match(rf"{HEADER} (\S+), valid until (\S+)\n", text)
     blocks = [(found.group(1), found.group(0)) for found in _PEM.finditer(text)]
     keys = [block for kind, block in blocks if kind.endswith("PRIVATE KEY")]
     certificates = [block for kind, block in blocks if kind == "CERTIFICATE"]
     if head is None or len(keys) != 1 or len(certificates) != 2:  # noqa: PLR2004 - its own, its authority's
-        raise ConfigError(f"{path} is no key of a machine; arena cluster keys NAME makes one")
+        raise ConfigError(f"{path} is not the key of a machine; arena cluster keys NAME makes one")
     until = dt.datetime.fromisoformat(head.group(2))
     if until <= dt.datetime.now(dt.UTC):
         raise ConfigError(
@@ -84,12 +84,12 @@ def find_place(address: str, keys: Path | None) -> SchedulerPlace:
     scheme, _, rest = address.partition("://")
     host, _, port = rest.rpartition(":")
     if scheme not in {"tls", "tcp"} or not host or not port.isdigit():
-        raise ConfigError(f"{address} is no address of a scheduler; write tls://HOST:PORT")
+        raise ConfigError(f"{address} is not the address of a scheduler; write tls://HOST:PORT")
     if scheme == "tcp":
         if not host.startswith(_LOOPBACK):
             raise ConfigError(
-                f"{address}: without encryption a scheduler is reached on this machine alone; write "
-                f"tls://{rest} and give --keys FILE (arena cluster keys makes it)"
+                f"{address}: without encryption, a scheduler can only be reached on this machine; write "
+                f"tls://{rest} and add --keys FILE (arena cluster keys makes it)"
             )
         return SchedulerPlace(address, None)
     if keys is None:
@@ -128,12 +128,12 @@ def try_place(place: SchedulerPlace) -> None:
     except ssl.SSLCertVerificationError as error:
         raise ConfigError(
             f"the scheduler at {where} has a key of another cluster, or an expired one "
-            f"({error.verify_message}); take a key that was made with its"
+            f"({error.verify_message}); use a key that was made together with the scheduler's"
         ) from error
     except ssl.SSLError as error:
         name = str(place.key and place.key.path)
         raise ConfigError(
-            f"{where} refuses the key {name} ({error.reason}); take one that was made with the scheduler's "
+            f"{where} refuses the key {name} ({error.reason}); use one that was made with the scheduler's "
             "by arena cluster keys, on a port where arena cluster start listens"
         ) from error
     except OSError as error:
@@ -148,10 +148,10 @@ def _await_word(connection: socket.socket, where: str) -> None:
     with suppress(TimeoutError):
         if not connection.recv(1):
             raise ConfigError(
-                f"{where} ends the connection at once; is that a scheduler of arena cluster start?"
+                f"{where} closes the connection at once; was it started by arena cluster start?"
             )
         return
     raise ConfigError(
-        f"no scheduler of Dask answers at {where}; arena cluster start starts one, and one that has keys is "
+        f"no Dask scheduler answers at {where}; arena cluster start starts one, and one with keys is "
         "reached by tls:// and --keys FILE"
     )

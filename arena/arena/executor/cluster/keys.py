@@ -57,13 +57,13 @@ def make_keys(folder: Path, names: Sequence[str], *, renew: bool = False) -> Mad
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{name} cannot be the name of a machine; write letters, digits, . and -")
         if name == CA_FILE.removesuffix(".key"):
-            raise ConfigError(f"{name} is the authority's own name; call the machine otherwise")
+            raise ConfigError(f"{name} is the authority's own name; choose another name for the machine")
     ca_file = folder / CA_FILE
     files = [folder / f"{name}.key" for name in names]
     taken = [str(file) for file in files if file.exists()]
     if taken and not renew:
         raise ConfigError(
-            f"{taken[0]} is there already; --renew makes a new authority, and every machine needs a new key"
+            f"{taken[0]} exists already; --renew makes a new authority, and every machine needs a new key"
         )
     now = dt.datetime.now(dt.UTC)
     try:
@@ -159,9 +159,9 @@ def _read_authority(file: Path) -> _Authority:
         key = serialization.load_pem_private_key(data, None)
         certificate = x509.load_pem_x509_certificate(data)
     except ValueError as error:
-        raise ConfigError(f"{file} holds no authority; --renew makes a new one") from error
+        raise ConfigError(f"{file} contains no authority; --renew makes a new one") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ConfigError(f"{file} holds no authority of arena cluster keys; --renew makes a new one")
+        raise ConfigError(f"{file} contains no authority of arena cluster keys; --renew makes a new one")
     return certificate, key
 
 

@@ -135,12 +135,12 @@ class ClusterPool:
         """
         death = "" if self._cluster is None else self._cluster.find_death()
         if death:
-            raise ArenaError(f"{death}; arena resume goes on")
+            raise ArenaError(f"{death}; arena resume continues the run")
         gone = self._gone_since
         if gone is not None and time.monotonic() - gone > GONE_S:
             raise ArenaError(
                 f"the scheduler at {self._where} has been gone for {GONE_S / 60:.0f} min; start it again "
-                "with arena cluster start, then arena resume goes on"
+                "with arena cluster start, then continue with arena resume"
             )
         with self._lock:
             return list(self._roster.eligible)
@@ -271,8 +271,8 @@ class ClusterPool:
         """Fail all batches, since their results can no longer arrive."""
         self._gone_since = time.monotonic()
         self._notes.put(
-            f"the scheduler at {self._where} is gone; the run waits for it for {GONE_S / 60:.0f} min, and "
-            "what its machines were playing is played again"
+            f"the scheduler at {self._where} is gone; the run waits {GONE_S / 60:.0f} min for it, and "
+            "matches in progress are played again"
         )
         with self._lock:
             self._roster.clear()

@@ -130,8 +130,8 @@ class Roster:
 
     def _nearest(self) -> str:
         if not self._lacks:
-            return "no worker machine is there; arena worker on one brings its slots, and the run waits"
+            return "no worker machine is connected, so the run waits; start arena worker on one"
         machine, lack = max(self._lacks.items(), key=lambda each: each[1].step)
         return (
-            f"no machine can play this, and the run waits; the nearest is {self.name_of(machine)}: {lack.why}"
+            f"no machine can play this, so the run waits; the closest is {self.name_of(machine)}: {lack.why}"
         )

@@ -91,7 +91,7 @@ class Jobs:
         """Return an installed bot that runs in this process (T0), if it is identical to the planned one."""
         (found,) = resolve([bot.spec], margin_ms=0, in_place=True)
         if found.record.identity != bot.record.identity:
-            raise BotLackError(f"{bot.label} is another one here; install the same version on all machines")
+            raise BotLackError(f"{bot.label} is another bot here; install the same version on all machines")
         return msgspec.structs.replace(bot, spec=found.spec, entry=found.entry)
 
     def _received(self, bot: Competitor) -> Competitor:
@@ -103,7 +103,7 @@ class Jobs:
             quota=self._quota,
         )
         if bot.runtime and not is_file(bot.runtime):
-            raise BotLackError(f"there is no {bot.runtime}, which runs {bot.label}; install it there")
+            raise BotLackError(f"{bot.label} needs {bot.runtime}, which is not installed there")
         _check_needs(bot, content)
         return msgspec.structs.replace(bot, place=content.folder, state=content.state)
 
@@ -122,7 +122,7 @@ def _check_needs(bot: Competitor, content: Content) -> None:
         except importlib.metadata.PackageNotFoundError:
             found = ""
         if found != version and bot.record.distribution != name:
-            has = f"{name} {found} is there" if found else f"{name} is not"
+            has = f"{name} {found} is installed" if found else f"{name} is not installed"
             raise BotLackError(f"{bot.label} uses {name} {version}, and {has}; install that version")
 
 

@@ -38,7 +38,7 @@ def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
         has_come.wait(_ANSWER_S)
     if not found:
         raise ArenaError(
-            f"the scheduler at {place.address} does not answer; is it one of arena cluster start?"
+            f"the scheduler at {place.address} does not answer; was it started by arena cluster start?"
         )
     return found[0].machines
 

@@ -173,10 +173,10 @@ class Supervisor:
         if slot.num_deaths >= MAX_EARLY and not slot.has_played:
             lines = "\n".join(slot.lines) or "nothing"
             raise ArenaError(
-                f"slot {slot.number} died {MAX_EARLY} times before it played a match; it said:\n{lines}"
+                f"slot {slot.number} died {MAX_EARLY} times before it played a match; its output:\n{lines}"
             )
         wait_s = max(0.0, slot.starts_at - time.monotonic())
-        self._tell(f"slot {slot.number} died; it is started again in {wait_s:.0f} s")
+        self._tell(f"slot {slot.number} died; it restarts in {wait_s:.0f} s")
 
     def _end(self, slots: list[_SlotProcess]) -> None:
         is_first = self._num_signals == 1

@@ -64,10 +64,12 @@ class Answers:
         try:
             content = zlib.decompress(path.read_bytes())
         except (OSError, zlib.error) as error:
-            raise ArenaError(f"{path} is no table of answers: {error}; install the package again") from error
+            raise ArenaError(
+                f"{path} is not a table of answers: {error}; install the package again"
+            ) from error
         number, rest = divmod(len(content), _BYTES_PER_ANSWER)
         if rest:
-            raise ArenaError(f"{path} is no table of answers: it is cut short; install the package again")
+            raise ArenaError(f"{path} is not a table of answers: it is cut short; install the package again")
         # The file stores differences of ascending keys, byte plane by byte plane: they are small, so deflate
         # works well.
         steps = np.frombuffer(content, np.uint8, 8 * number).reshape(8, number).T.copy().view("<i8")

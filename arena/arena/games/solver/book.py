@@ -64,7 +64,7 @@ class Book:
             scores = np.frombuffer(zlib.decompress(path.read_bytes()), np.int8)
         except (OSError, zlib.error) as error:
             raise ArenaError(
-                f"{path} is no book of Connect Four: {error}; install the package again"
+                f"{path} is not a book of Connect Four: {error}; install the package again"
             ) from error
         # The number of layers is not stored; it follows from the number of scores.
         layers, ends = [make_layers(0)[0]], [1]
@@ -73,7 +73,7 @@ class Book:
             ends.append(ends[-1] + len(layers[-1].keys))
         if ends[-1] != len(scores):
             raise ArenaError(
-                f"{path} is no book of Connect Four: {len(scores)} scores; install the package again"
+                f"{path} is not a book of Connect Four: {len(scores)} scores; install the package again"
             )
         return cls(layers, np.split(scores, ends[:-1]))
 

@@ -109,7 +109,9 @@ def test_it_plays_in_a_host_of_its_own(good: Competitor) -> None:
 
 
 def test_it_runs_in_no_process_of_the_arena(good: Competitor) -> None:
-    with pytest.raises(PluginError, match="was installed apart and runs in no process of the arena"):
+    with pytest.raises(
+        PluginError, match="came by `arena bots install`; such bots never run in a process of the arena"
+    ):
         make_seat(good, GAME.name, Tier.T0)
     config = TournamentConfig(bots=("good", "random"), isolation="none", require_tier="T0")
     with pytest.raises(ConfigError, match=r"good came by arena bots install.* leave out --isolation none"):
@@ -164,7 +166,7 @@ def test_the_trial_of_one_with_an_engine(tmp_path: Path) -> None:
 
 
 def test_the_trial_of_a_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_status(BOTS, find_bot("liar")) == "no word of why"
+    assert load_status(BOTS, find_bot("liar")) == "no reason given"
     said, ended = run_kit("liar", "tic-tac-toe", 0.1)
     assert (said.passed, ended.passed) == (False, False)
     assert ended.detail == "its process ended with 3: no word of why"

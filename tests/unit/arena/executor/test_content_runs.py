@@ -88,7 +88,7 @@ def test_a_changed_copy_costs_nobody_a_match(tmp_path: Path, monkeypatch: pytest
     record = play_job(sitting.jobs()[0], control)
     control.close()
     assert (record.termination, record.outcome, record.rated) == (Termination.ARENA_ERROR, "void", False)
-    assert "was changed or removed while it was played; resume the tournament" in record.fault
+    assert "was changed or removed during play; resume the tournament" in record.fault
     assert "Traceback" not in record.fault
     ended = sitting.play()
     sitting.store.close()

@@ -121,14 +121,14 @@ def test_too_much_memory_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_bot_that_dies_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for check in seen(tmp_path, monkeypatch, PROC, make=f"try: {ASKS_PROC}\n    except OSError: os._exit(3)"):
         assert not check.passed
-        assert check.detail.startswith("it dies without a word: init_crash: ")
+        assert check.detail.startswith("it dies without an explanation: init_crash: ")
 
 
 def test_a_signal_is_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kill = "sys.stderr.write('goodbye'); sys.stderr.flush(); os.kill(os.getpid(), 11)"
     (check,) = seen(tmp_path, monkeypatch, PAUSE, make=kill)
     assert not check.passed
-    assert check.detail.startswith("it dies without a word: init_crash")
+    assert check.detail.startswith("it dies without an explanation: init_crash")
     assert check.detail.endswith("goodbye")
 
 
@@ -151,7 +151,7 @@ def test_a_bot_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_bot_that_cannot_bear_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (check,) = seen(tmp_path, monkeypatch, PAUSE, play=AGES.strip())
     assert not check.passed
-    assert check.detail.startswith("it dies without a word: crash")
+    assert check.detail.startswith("it dies without an explanation: crash")
 
 
 def test_a_restarted_bot_plays_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_a_program_that_does_not_start_is_told_what_it_may_read() -> None:
     }
     assert all("nothing.py" in text for text in said.values())
     runtime = f"python {platform.python_version()}"
-    assert (f"in tier {strong} it reads only its runtime ({runtime}) and" in said[strong]) == (
+    assert (f"in tier {strong} it can read only its runtime ({runtime}) and" in said[strong]) == (
         strong >= Tier.T2
     )
     assert "folder=DIR" not in said[Tier.T1]
@@ -149,7 +149,7 @@ def test_a_line_that_is_no_message_is_shown(tmp_path: Path) -> None:
         assert fault is not None
         said = describe_fault(fault)
         assert said.startswith("malformed: not an arena-bot/1 message: "), said
-        assert said.endswith(f"; it wrote {shown} to stdout, which is for messages alone")
+        assert said.endswith(f"; it wrote {shown} to stdout, which is reserved for messages")
 
 
 def test_the_start_and_the_match_name_the_same_line(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_a_hint_never_blocks_a_move(begin: Callable[..., Played], monkeypatch: p
         wish = json.dumps({"number": 1, "ply": 0, "action": None})
         command = store.ask(played.record.id, "hint", wish)
         wait_for(asked.is_set)
-        assert played.ask("hint", 1, 0) == "no hint: the last one is still being looked for"
+        assert played.ask("hint", 1, 0) == "no hint: the previous one is still being computed"
         assert played.move(4) == "played"
         wait_for(lambda: len(played.events("move")) == 2)
         assert store.command(command) is not None
@@ -339,6 +339,6 @@ def test_a_person_cannot_be_asked_again(begin: Callable[..., Played]) -> None:
             restore_plan(store, record)
         told: list[str] = []
         other = dataclasses.replace(record, type="match")
-        with pytest.raises(ConfigError, match="arena resume goes on with it"):
+        with pytest.raises(ConfigError, match="arena resume continues it"):
             reopen_play(store, other, lambda found: told.append(found.name))
         assert told == []

@@ -137,7 +137,7 @@ def test_a_match_without_a_result_is_known_by_its_plan(store: Store) -> None:
     assert planned_match(store, address).number == 12
     with pytest.raises(NotFoundError, match=r"spring/12 has no result yet; arena watch spring/12 shows it"):
         find_played(store, "spring/12")
-    with pytest.raises(NotFoundError, match=r"spring is a tournament and no match; .* spring/1 to spring/12"):
+    with pytest.raises(NotFoundError, match=r"spring is a tournament, not a match; .* spring/1 to spring/12"):
         find_played(store, "spring")
 
 
