@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.entrants import resolve
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import describe_fault
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.match import MatchSetup, play_match

@@ -12,9 +12,9 @@ from arena.content.programs import place_words
 from arena.content.store import state_of
 from arena.entrants import Competitor
 from arena.errors import PluginError
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.runtime_versions import describe_runtime
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.referee.timecontrol import TimeControl
 from arena_db.records import BotRecord
 from arena_plugins.manager import load_game

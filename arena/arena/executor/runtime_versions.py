@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from arena.errors import ConfigError
-from arena.executor.fenced import run_fenced
+from arena.executor.sandboxed import run_sandboxed
 from arena.sandbox.readable import Readable
 from arena_plugins.text import clean_text
 
@@ -46,7 +46,7 @@ def _version(program: str, _modified_ns: int) -> str:
     flag = "-version" if runtime_name(program) == "java" else "--version"
     readable = Readable(()).with_runtime(program)
     try:
-        done = run_fenced([os.path.abspath(program), flag], readable, _SECONDS)  # noqa: PTH100 - a link stays one
+        done = run_sandboxed([os.path.abspath(program), flag], readable, _SECONDS)  # noqa: PTH100 - a link stays one
     except (ConfigError, OSError):
         return ""
     found = _VERSION.search(done.stdout + b"\n" + done.stderr) if done.code == 0 else None

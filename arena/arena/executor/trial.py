@@ -11,9 +11,9 @@ from arena.content.packages import collect_package
 from arena.content.store import keep_content
 from arena.entrants import resolve
 from arena.errors import ArenaError
-from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
 from arena.executor.program_trial import check_program
+from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
 from arena.executor.seats import content_root, shared_path, start_of
 from arena.executor.workspace import workspace
 from arena.own import own_python
@@ -63,7 +63,7 @@ def load_status(group: str, entry: Entry) -> str:
         readable = python_readable(tuple(shared_path())).with_content(place)
         with workspace():
             arguments = [group, entry.name, entry.value]
-            done = run_fenced(_python(_LOAD, arguments, path), readable, _LOAD_S)
+            done = run_sandboxed(_python(_LOAD, arguments, path), readable, _LOAD_S)
     except ArenaError as error:
         return f"not tried: {error}"
     if done.code is None:
@@ -120,7 +120,7 @@ def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
     setup = start_of(competitor, content_root(competitor, strongest_usual_tier()))
     arguments = [_start_of(competitor, setup.options, game), game, str(seconds)]
     with workspace():
-        return run_fenced(
+        return run_sandboxed(
             _python(_KIT, arguments, setup.path),
             setup.readable,
             _KIT_S,

@@ -14,7 +14,7 @@ from arena.coordinator.plan import make_plan
 from arena.entrants import Competitor, resolve
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor import trial
-from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
+from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
 from arena.executor.seats import make_seat, shared_path, start_of
 from arena.executor.trial import load_status, run_kit
 from arena.referee.seats import SeatSetup
@@ -194,4 +194,4 @@ def test_without_a_sandbox_none_is_tried(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_a_program_runs_to_its_end(code: str, done: Done) -> None:
     readable = python_readable(tuple(host_path()))
-    assert run_fenced([sys.executable, "-I", "-S", "-c", code], readable, 60.0) == done
+    assert run_sandboxed([sys.executable, "-I", "-S", "-c", code], readable, 60.0) == done

@@ -12,7 +12,7 @@ import pytest
 from arena.content.store import content_folder
 from arena.entrants import resolve
 from arena.errors import PluginError
-from arena.executor.fenced import strongest_usual_tier
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.seats import make_seat
 from arena.executor.slots import Slot
 from arena.executor.trial import run_kit

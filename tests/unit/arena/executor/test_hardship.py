@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.executor import hardship
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.hardship import HARDSHIPS, run_hardships
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:

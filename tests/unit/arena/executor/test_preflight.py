@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import describe_fault, is_refused_option, preflight, try_patiently
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.seats import Fault

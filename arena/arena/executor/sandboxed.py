@@ -38,7 +38,7 @@ def strongest_usual_tier() -> Tier:
     return max(default_tier(), Tier.T1)
 
 
-def run_fenced(
+def run_sandboxed(
     command: Sequence[str],
     readable: Readable,
     seconds: float,
