@@ -27,7 +27,7 @@ from arena.executor.local_tie import (
     run_worker,
 )
 from arena.executor.slots import Slot, WorkerLostError
-from arena.executor.telling import decode_events
+from arena.executor.streaming import decode_events
 from arena.executor.worker import BATCH_S, Began
 from arena.own import safe_path
 from arena.sandbox.limits.exact import own_subtree

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from arena.executor.channel import drain
 from arena.executor.local import LocalPool
 from arena.executor.slots import Slot
-from arena.executor.telling import decode_events
+from arena.executor.streaming import decode_events
 from arena.executor.worker import SEEN_S, Began, Ways, make_control, play_batch
 
 if TYPE_CHECKING:
@@ -136,8 +136,8 @@ class InlinePool:
 
     def events(self) -> list[LiveEvent]:
         """Return the events since the last call, including those that can be streamed now."""
-        if self._control.teller is not None:
-            self._control.teller.tell()
+        if self._control.streamer is not None:
+            self._control.streamer.send_new()
         return [event for message in drain(self._messages) for event in decode_events(message)]
 
     def notes(self) -> list[str]:

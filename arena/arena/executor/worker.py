@@ -13,7 +13,7 @@ from arena.executor.logs import keep_log
 from arena.executor.prints import keep_output, listen
 from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
-from arena.executor.telling import Teller, controls_of
+from arena.executor.streaming import MatchStreamer, controls_of
 from arena.executor.workspace import mend
 from arena.match import MatchSetup, play_match
 from arena.sandbox.limits.exact import check_limits
@@ -62,34 +62,34 @@ class Ways(NamedTuple):
     deliver: Callable[[list[MatchRecord]], None] | None = None
     """Receives results while their batch continues; None returns all of them at its end."""
     publish: Callable[[bytes], bool] | None = None
-    """Receives messages of a `Teller` and never blocks; None streams no match."""
+    """Receives messages of a `MatchStreamer` and never blocks; None streams no match."""
 
 
 class Control:
     """The connection of a slot to the coordinator (news up, orders down) and the bots it keeps warm."""
 
-    def __init__(self, ways: Ways, seats: WarmSeats, teller: Teller | None = None) -> None:
+    def __init__(self, ways: Ways, seats: WarmSeats, streamer: MatchStreamer | None = None) -> None:
         """Connect a slot; pools call `make_control`, which builds the parts.
 
         Args:
             ways: functions that reach the coordinator.
             seats: seats of the bots that play.
-            teller: streams matches while they are played; None publishes only their results.
+            streamer: streams matches while they are played; None publishes only their results.
         """
         self.ways = ways
         self.seats = seats
-        self.teller = teller
+        self.streamer = streamer
 
     @property
     def is_watched(self) -> bool:
         """Whether the last match was slow enough to be streamed."""
-        return self.teller is not None and self.teller.has_told
+        return self.streamer is not None and self.streamer.has_streamed
 
     def close(self) -> None:
         """Stop all bots, and the thread that streams matches."""
         self.seats.close()
-        if self.teller is not None:
-            self.teller.close()
+        if self.streamer is not None:
+            self.streamer.close()
 
 
 def make_control(
@@ -107,12 +107,12 @@ def make_control(
         core: the core to which the slot and its bots are pinned; None leaves the choice to the system.
         seats: seats of the bots that play; None starts bots when they are needed.
         quiet_s: seconds at the start of a match that are not streamed; None for the default.
-        is_threaded: whether a thread streams matches; if not, the pool calls `teller.tell` itself.
+        is_threaded: whether a thread streams matches; if not, the pool calls `streamer.send_new` itself.
     """
-    teller = None if ways.publish is None else Teller(ways.publish, quiet_s)
-    if teller is not None and is_threaded:
-        teller.run()
-    return Control(ways, WarmSeats(core) if seats is None else seats, teller)
+    streamer = None if ways.publish is None else MatchStreamer(ways.publish, quiet_s)
+    if streamer is not None and is_threaded:
+        streamer.run()
+    return Control(ways, WarmSeats(core) if seats is None else seats, streamer)
 
 
 def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
@@ -179,21 +179,21 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         opening=job.opening,
         init_s=job.init_s,
     )
-    teller = control.teller
+    streamer = control.streamer
     try:
         result = play_match(
             game,
             seats,
             setup,
-            on_ready=None if teller is None else functools.partial(teller.begin, job),
-            on_info=None if teller is None else teller.think,
+            on_ready=None if streamer is None else functools.partial(streamer.begin, job),
+            on_info=None if streamer is None else streamer.think,
             abort=control.ways.must_abort,
             adjudicate=adjudicate,
             stalls_count=job.stalls_count,
         )
     finally:
-        if teller is not None:
-            teller.end()
+        if streamer is not None:
+            streamer.end()
     keep_log(job, seats, result)
     keep_output(job, seats, result)
     return record_of(job, result)

@@ -64,7 +64,7 @@ class Over(ClusterMessage, frozen=True):
 
 
 class Streamed(ClusterMessage, frozen=True):
-    """Events of a running match, encoded by a `Teller`."""
+    """Events of a running match, encoded by a `MatchStreamer`."""
 
     run: str
     data: bytes

@@ -41,7 +41,7 @@ from arena.executor.cluster.messages import (
 )
 from arena.executor.cluster.roster import Roster
 from arena.executor.slots import PoolLostError, WorkerLostError, WrongResultError
-from arena.executor.telling import decode_events
+from arena.executor.streaming import decode_events
 from arena.executor.worker import BATCH_S, Began
 from arena_db.records import MatchRecord
 

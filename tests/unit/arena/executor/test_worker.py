@@ -10,7 +10,7 @@ import pytest
 from arena.executor import worker
 from arena.executor.record import void_record, walkover_record
 from arena.executor.slots import Slot
-from arena.executor.telling import Teller
+from arena.executor.streaming import MatchStreamer
 from arena.executor.worker import Began, Ways, make_control, play_batch
 from arena_plugins import Termination
 from tournaments import TRIO, config
@@ -117,7 +117,7 @@ def test_results_of_matches_that_can_be_watched_come_at_once(
 
     ways = Ways(HERE, deliver=parts.append if delivers else None, publish=publish)
     control = make_control(ways, quiet_s=0.0, is_threaded=False)
-    assert isinstance(control.teller, Teller)
+    assert isinstance(control.streamer, MatchStreamer)
     rest = play_batch(jobs_of(config(*TRIO)), control)
     # Where nothing is delivered in between, the batch ends early instead.
     assert ([len(part) for part in parts], len(rest)) == (([1] * 5, 1) if delivers else ([], 1))

@@ -36,14 +36,14 @@ _decoder = msgspec.msgpack.Decoder(list[LiveEvent])
 
 
 def decode_events(message: bytes) -> list[LiveEvent]:
-    """Decode a message of a `Teller`; return no events if it is unreadable."""
+    """Decode a message of a `MatchStreamer`; return no events if it is unreadable."""
     try:
         return _decoder.decode(message)
     except msgspec.DecodeError:
         return []
 
 
-class Teller:
+class MatchStreamer:
     """Streams one match after the other.
 
     It reads the record that the match keeps anyway, so streaming costs play no time. A match that ends within
@@ -59,23 +59,23 @@ class Teller:
             quiet_s: replaces `QUIET_S`; 0 streams every match from the moment its bots are ready.
         """
         self._quiet_s = QUIET_S if quiet_s is None else quiet_s
-        self.has_told = False
+        self.has_streamed = False
         """Whether the last match that ended was streamed."""
         self._send = send
         self._lock = threading.Lock()
-        self._match: _Told | None = None
+        self._match: _StreamedMatch | None = None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def run(self) -> None:
         """Poll the running match from a thread of its own."""
-        self._thread = threading.Thread(target=self._look, name="teller", daemon=True)
+        self._thread = threading.Thread(target=self._look, name="streamer", daemon=True)
         self._thread.start()
 
     def begin(self, job: Job, record: Record) -> None:
         """Set the match to stream; its bots are ready."""
         with self._lock:
-            self._match = _Told(job, record)
+            self._match = _StreamedMatch(job, record)
 
     def think(self, ply: int, thoughts: Thoughts) -> None:
         """Store what the bot to move reports after `ply` actions; only the newest report is streamed."""
@@ -87,16 +87,16 @@ class Teller:
         """Finish the match; if it was being streamed, send its remaining events."""
         with self._lock:
             match, self._match = self._match, None
-            self.has_told = match is not None and self._is_due(match)
-            if match is not None and self.has_told:
-                match.tell(self._send)
+            self.has_streamed = match is not None and self._is_due(match)
+            if match is not None and self.has_streamed:
+                match.send_new(self._send)
 
-    def tell(self) -> None:
+    def send_new(self) -> None:
         """Send the new events of the match, if it has lasted longer than `quiet_s`."""
         with self._lock:
             match = self._match
             if match is not None and self._is_due(match):
-                match.tell(self._send)
+                match.send_new(self._send)
 
     def close(self) -> None:
         """Stop the thread."""
@@ -104,45 +104,45 @@ class Teller:
         if self._thread is not None:
             self._thread.join()
 
-    def _is_due(self, match: _Told) -> bool:
-        return match.is_told or time.monotonic() - match.began >= self._quiet_s
+    def _is_due(self, match: _StreamedMatch) -> bool:
+        return match.is_streamed or time.monotonic() - match.began >= self._quiet_s
 
     def _look(self) -> None:
         while not self._ended.wait(PERIOD_S):
-            self.tell()
+            self.send_new()
 
 
-class _Told:
-    """A running match; its script is built late, since most matches end before they are streamed."""
+class _StreamedMatch:
+    """A running match; its events are built late, since most matches end before they are streamed."""
 
     def __init__(self, job: Job, record: Record) -> None:
         self.remark: tuple[int, Thoughts, float] | None = None
         self.began = time.monotonic()
-        self._script: _Script | None = None
+        self._source: _EventSource | None = None
         self._job = job
         self._record = record
 
     @property
-    def is_told(self) -> bool:
+    def is_streamed(self) -> bool:
         """Whether anything of it was streamed."""
-        return self._script is not None
+        return self._source is not None
 
-    def tell(self, send: Callable[[bytes], bool]) -> None:
+    def send_new(self, send: Callable[[bytes], bool]) -> None:
         """Send new events; those that cannot be sent now are kept for the next call."""
-        if self._script is None:
+        if self._source is None:
             began_t = time.time() - (time.monotonic() - self.began)
-            self._script = _Script(self._job, self._record, began_t)
+            self._source = _EventSource(self._job, self._record, began_t)
         remark, self.remark = self.remark, None
-        self._script.send(send, remark)
+        self._source.send(send, remark)
 
 
-class _Script:
+class _EventSource:
     """The events of one match and how far they were sent."""
 
     def __init__(self, job: Job, record: Record, began_t: float) -> None:
         self._job = job
         self._record = record
-        self._num_told = len(job.opening)
+        self._num_sent = len(job.opening)
         self._clock = GameClock(controls_of(job))
         self._state = cached_game(job.game).initial_state()
         for action in job.opening:
@@ -161,10 +161,10 @@ class _Script:
     def _news(self, remark: tuple[int, Thoughts, float] | None) -> list[LiveEvent]:
         events: list[LiveEvent] = []
         actions = self._record.actions
-        for index in range(self._num_told, len(actions)):
+        for index in range(self._num_sent, len(actions)):
             events.append(self._move(index, actions[index]))
-            self._num_told = index + 1
-        if remark is not None and remark[0] == self._num_told:
+            self._num_sent = index + 1
+        if remark is not None and remark[0] == self._num_sent:
             said = Info(**msgspec.structs.asdict(_said(remark[1])))
             events.append(live_event(self._job, said, remark[0], remark[2]))
         return events
