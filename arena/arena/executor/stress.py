@@ -54,7 +54,7 @@ _REPORTED = "it reported "
 """Prefix of the cause of a fault that the bot itself reported."""
 
 
-class Hardship(NamedTuple):
+class StressCheck(NamedTuple):
     """One adverse condition, and how a match is played under it."""
 
     title: str
@@ -93,7 +93,7 @@ class FirstLegal:
         return PlayResult(state.legal_actions[0])
 
 
-def run_hardships(
+def run_stress_checks(
     bot: str, game: str, *, seconds: float, first_number: int = 1, pause_s: float = PAUSE_S
 ) -> Iterator[Check]:
     """Play a bot under each adverse condition that the strongest default tier can create.
@@ -118,12 +118,12 @@ def run_hardships(
     """
     competitor = resolve([bot], margin_ms=0)[0]
     stage = Stage(competitor, load_game(game), strongest_usual_tier(), seconds, pause_s)
-    possible = [hardship for hardship in HARDSHIPS if hardship.tier <= stage.tier]
-    for number, hardship in enumerate(possible, first_number):
+    possible = [check for check in STRESS_CHECKS if check.tier <= stage.tier]
+    for number, check in enumerate(possible, first_number):
         with workspace():
-            seen = hardship.play(stage)
+            seen = check.play(stage)
         passed, detail = (False, seen) if isinstance(seen, str) else judge(seen)
-        yield Check(number, hardship.title, passed=passed, detail=clean_text(detail, _MAX_DETAIL))
+        yield Check(number, check.title, passed=passed, detail=clean_text(detail, _MAX_DETAIL))
 
 
 def judge(result: MatchResult) -> tuple[bool, str]:
@@ -213,7 +213,7 @@ def _play(
     control = control or TimeControl.parse(None, stage.seconds, _NODES, margin_ms=_MARGIN_MS)
     patient = TimeControl.parse("inf", None, None)
     setup = MatchSetup(
-        id="hardship",
+        id="stress",
         labels=("it", "its opponent"),
         seeds=(_SEED, _SEED),
         controls=(control, patient),
@@ -223,13 +223,13 @@ def _play(
     return play_match(stage.game, (seat, opponent), setup, stalls_count=True)
 
 
-HARDSHIPS = (
-    Hardship("Its scratch folder is full", Tier.T3, partial(_without, "space")),
-    Hardship("Its scratch folder has no inode left", Tier.T3, partial(_without, "inodes")),
-    Hardship("It has 256 MB of memory", Tier.T1, _with_little_memory),
-    Hardship("It has no /proc", Tier.T2, partial(_without, "procfs")),
-    Hardship("It cannot change the mode or the times of files", Tier.T2, partial(_without, "attributes")),
-    Hardship("It is stopped for seconds between two moves", Tier.T1, _with_a_pause),
-    Hardship("Its process is killed between two matches", Tier.T1, _restarted),
+STRESS_CHECKS = (
+    StressCheck("Its scratch folder is full", Tier.T3, partial(_without, "space")),
+    StressCheck("Its scratch folder has no inode left", Tier.T3, partial(_without, "inodes")),
+    StressCheck("It has 256 MB of memory", Tier.T1, _with_little_memory),
+    StressCheck("It has no /proc", Tier.T2, partial(_without, "procfs")),
+    StressCheck("It cannot change the mode or the times of files", Tier.T2, partial(_without, "attributes")),
+    StressCheck("It is stopped for seconds between two moves", Tier.T1, _with_a_pause),
+    StressCheck("Its process is killed between two matches", Tier.T1, _restarted),
 )
 """All checks, in the order of their numbers."""
