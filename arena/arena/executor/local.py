@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from arena.executor.channel import Channel, looker
 from arena.executor.cores import num_workers
-from arena.executor.local_tie import (
+from arena.executor.local_worker import (
     INTERRUPTS,
     WorkerSetup,
     decode_began,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.executor.job import Job
-    from arena.executor.local_tie import Reply
+    from arena.executor.local_worker import Reply
     from arena_db.records import LiveEvent, MatchRecord
 
 
