@@ -32,9 +32,9 @@ from arena.live.events import unpack
 from arena.person.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
 from arena.person.desk import Desk
 from arena.person.hints import Hinter, Hints, default_hinter
-from arena.person.pool import SittingPool
+from arena.person.play_session import Play, PlaySession, end_match, go_on_from, planned_match
+from arena.person.pool import SessionPool
 from arena.person.seat import PersonSeat
-from arena.person.sitting import Play, Sitting, end_match, go_on_from, planned_match
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -92,7 +92,7 @@ def open_play(
             tell(reserved.record, changes(store, [plan.bot]))
             tournament = store_play(reserved.store, plan, tier, match, reserved.record)
         lease = stack.enter_context(Lease(store, tournament, current_owner()))
-        sit(Play(lease.store, tournament, plan, tier), bot, lease, signals, match)
+        run_session(Play(lease.store, tournament, plan, tier), bot, lease, signals, match)
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
@@ -135,10 +135,10 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
             match = planned_match(len(planned) + 1, first, plan.config.opening)
             lease.store.extend_plan(tournament.id, [match], tournament.config)
         tell(tournament)
-        sit(play, bot, lease, signals, match)
+        run_session(play, bot, lease, signals, match)
 
 
-def sit(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match: PlannedMatch) -> None:
+def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match: PlannedMatch) -> None:
     """Play from a planned match on, until the person ends the session.
 
     Args:
@@ -165,13 +165,13 @@ def sit(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match: Planne
         return Hinter(plan.game, hinter, play.tier, plan.config.init_time)
 
     desk = Desk(may_take_back=not plan.config.rated)
-    sitting = Sitting(play, desk, match)
+    session = PlaySession(play, desk, match)
     with rescuing(store, play.tournament), closing(Hints(make_hinter, answer)) as hints:
         orders = Orders(store, play.tournament, lease, signals, say=_log.info, board=desk)
-        with closing(SittingPool(desk, PersonSeat(desk, hints.ask), bot)) as pool:
+        with closing(SessionPool(desk, PersonSeat(desk, hints.ask), bot)) as pool:
             # Read again, since matches may have been added since the record was read.
             tournament = store.tournament(play.tournament.id) or play.tournament
-            play_out(store, tournament, RunParts(sitting, pool, orders), tell=sitting.hear)
+            play_out(store, tournament, RunParts(session, pool, orders), tell=session.hear)
         # The session was stopped before its next match started; that match will never be played.
         for waiting in store.unplayed(tournament.id):
             end_match(play, waiting)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 
-class SittingSeats(WarmSeats):
+class SessionSeats(WarmSeats):
     """The seats of a person and of a bot that is already running."""
 
     def __init__(self, person: Seat, bot: Seat) -> None:
@@ -45,7 +45,7 @@ class SittingSeats(WarmSeats):
         return make_seat(competitor, game_name, tier, keeps_compiled=True)
 
 
-class SittingPool(InlinePool):
+class SessionPool(InlinePool):
     """Plays in a thread, so that the coordinator can process commands while the bot thinks."""
 
     def __init__(self, desk: Desk, person: Seat, bot: Seat) -> None:
@@ -57,10 +57,10 @@ class SittingPool(InlinePool):
             bot: seat of the bot, started; the pool closes it.
         """
         # Every event is streamed at once, since the person waits for it.
-        super().__init__(SittingSeats(person, bot), quiet_s=0.0)
+        super().__init__(SessionSeats(person, bot), quiet_s=0.0)
         self._desk = desk
         # One thread serves all matches, since a process ends with the thread that started it.
-        self._thread = ThreadPoolExecutor(1, "sitting")
+        self._thread = ThreadPoolExecutor(1, "session")
 
     @override
     def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:

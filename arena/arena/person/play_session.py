@@ -43,7 +43,7 @@ class Play(NamedTuple):
     """Isolation tier of the bot."""
 
 
-class Sitting:
+class PlaySession:
     """Returns a planned match, then the matches that the person requests, and extends the stored plan."""
 
     decision = ""
