@@ -30,11 +30,11 @@ from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
 from arena.person.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
-from arena.person.desk import Desk
 from arena.person.hints import Hinter, Hints, default_hinter
 from arena.person.play_session import Play, PlaySession, end_match, go_on_from, planned_match
 from arena.person.pool import SessionPool
 from arena.person.seat import PersonSeat
+from arena.person.session_commands import SessionCommands
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -164,11 +164,11 @@ def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match
         hinter = plan.hinter or default_hinter(plan.game)
         return Hinter(plan.game, hinter, play.tier, plan.config.init_time)
 
-    desk = Desk(may_take_back=not plan.config.rated)
-    session = PlaySession(play, desk, match)
+    commands = SessionCommands(may_take_back=not plan.config.rated)
+    session = PlaySession(play, commands, match)
     with rescuing(store, play.tournament), closing(Hints(make_hinter, answer)) as hints:
-        orders = Orders(store, play.tournament, lease, signals, say=_log.info, board=desk)
-        with closing(SessionPool(desk, PersonSeat(desk, hints.ask), bot)) as pool:
+        orders = Orders(store, play.tournament, lease, signals, say=_log.info, board=commands)
+        with closing(SessionPool(commands, PersonSeat(commands, hints.ask), bot)) as pool:
             # Read again, since matches may have been added since the record was read.
             tournament = store.tournament(play.tournament.id) or play.tournament
             play_out(store, tournament, RunParts(session, pool, orders), tell=session.hear)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena.coordinator.events import Event
     from arena.executor.job import Job
     from arena.person.config import PlayPlan
-    from arena.person.desk import Desk
+    from arena.person.session_commands import SessionCommands
     from arena.sandbox.tier import Tier
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
@@ -50,18 +50,18 @@ class PlaySession:
     is_open = is_urgent = False
     batch_size = num_workers = 1
 
-    def __init__(self, play: Play, desk: Desk, match: PlannedMatch) -> None:
+    def __init__(self, play: Play, commands: SessionCommands, match: PlannedMatch) -> None:
         """Start with a match that is already planned.
 
         Args:
             play: the session.
-            desk: knows the person's requests.
+            commands: knows the person's requests.
             match: the first match.
         """
         self.total: int | None = match.number
         """Number of matches so far."""
         self._play = play
-        self._desk = desk
+        self._commands = commands
         self._next: PlannedMatch | None = match
         self._match = match
         self._record: MatchRecord | None = None
@@ -70,9 +70,9 @@ class PlaySession:
     @property
     def is_exhausted(self) -> bool:
         """Whether no further match is expected."""
-        if self._next is not None or self._desk.step is not None:
+        if self._next is not None or self._commands.step is not None:
             return False
-        return self._desk.is_deserted or time.monotonic() - self._ended >= IDLE_S
+        return self._commands.is_deserted or time.monotonic() - self._ended >= IDLE_S
 
     def more(self, num_queued: int, running: Collection[int]) -> list[Job]:
         """Return the next match, once it is requested and its predecessor is stored.
@@ -82,8 +82,8 @@ class PlaySession:
         """
         if num_queued or running:
             return []
-        if self._next is None and self._record is not None and self._desk.step is not None:
-            self._plan(self._following(self._record, is_undo=self._desk.step == "undo"))
+        if self._next is None and self._record is not None and self._commands.step is not None:
+            self._plan(self._following(self._record, is_undo=self._commands.step == "undo"))
         if self._next is None:
             return []
         match, self._next = self._next, None
@@ -91,7 +91,7 @@ class PlaySession:
         state = position(self._play.plan.game, match.opening)
         person = _side(match)
         can_undo = bool(self._own_plies(match.opening, person))
-        self._desk.begin(match.number, state, person, can_undo=can_undo)
+        self._commands.begin(match.number, state, person, can_undo=can_undo)
         return [_job(self._play, match)]
 
     def take_gone(self) -> list[int]:
@@ -101,7 +101,7 @@ class PlaySession:
     def hear(self, event: Event) -> None:
         """Note that a match is stored."""
         if isinstance(event, MatchFinished):
-            self._desk.over()
+            self._commands.over()
             self._record, self._ended = event.record, time.monotonic()
 
     def _plan(self, match: PlannedMatch) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arena.entrants import Competitor
     from arena.executor.job import Job
     from arena.executor.slots import Slot
-    from arena.person.desk import Desk
+    from arena.person.session_commands import SessionCommands
     from arena.referee.seats import Seat
     from arena.sandbox.tier import Tier
     from arena_db.records import MatchRecord
@@ -48,17 +48,17 @@ class SessionSeats(WarmSeats):
 class SessionPool(InlinePool):
     """Plays in a thread, so that the coordinator can process commands while the bot thinks."""
 
-    def __init__(self, desk: Desk, person: Seat, bot: Seat) -> None:
+    def __init__(self, commands: SessionCommands, person: Seat, bot: Seat) -> None:
         """Set up the seats.
 
         Args:
-            desk: reports when a match must end at once.
+            commands: reports when a match must end at once.
             person: seat of the person.
             bot: seat of the bot, started; the pool closes it.
         """
         # Every event is streamed at once, since the person waits for it.
         super().__init__(SessionSeats(person, bot), quiet_s=0.0)
-        self._desk = desk
+        self._commands = commands
         # One thread serves all matches, since a process ends with the thread that started it.
         self._thread = ThreadPoolExecutor(1, "session")
 
@@ -70,7 +70,7 @@ class SessionPool(InlinePool):
     @override
     def abort(self) -> None:
         super().abort()
-        self._desk.abort()
+        self._commands.abort()
 
     @override
     def close(self) -> None:
@@ -79,7 +79,7 @@ class SessionPool(InlinePool):
 
     @override
     def _must_abort(self) -> bool:
-        return super()._must_abort() or self._desk.must_end
+        return super()._must_abort() or self._commands.must_end
 
     def _play(self, jobs: Sequence[Job]) -> list[MatchRecord]:
         # An interrupted match of a person is never repeated.

@@ -14,7 +14,7 @@ from arena_plugins import Termination
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.person.desk import Desk
+    from arena.person.session_commands import SessionCommands
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
     from arena_plugins import Outcome, State
@@ -35,14 +35,14 @@ class PersonSeat:
     runtime = ""
     idle_cpu_s = None
 
-    def __init__(self, desk: Desk, give_hint: Callable[[State, int], None]) -> None:
-        """Attach the seat to a desk.
+    def __init__(self, commands: SessionCommands, give_hint: Callable[[State, int], None]) -> None:
+        """Attach the seat to the commands of its session.
 
         Args:
-            desk: source of the person's commands.
+            commands: source of the person's commands.
             give_hint: called as `give_hint(state, command)` when the person requests a hint.
         """
-        self._desk = desk
+        self._commands = commands
         self._give_hint = give_hint
         self._player = 0
 
@@ -55,11 +55,11 @@ class PersonSeat:
         del num_opening
         limit_ms, allowance_s, lateness = clock.bound(self._player)
         began = time.monotonic()
-        self._desk.turn(state)
+        self._commands.turn(state)
         while (elapsed_s := time.monotonic() - began) <= allowance_s:
-            if self._desk.must_end:
+            if self._commands.must_end:
                 return Fault(Termination.ABORTED, {})
-            order = self._desk.next_order(min(_TICK_S, allowance_s - elapsed_s))
+            order = self._commands.next_order(min(_TICK_S, allowance_s - elapsed_s))
             if order is None:
                 continue
             if order.kind == "hint":
@@ -67,7 +67,7 @@ class PersonSeat:
             elif order.kind == "resign":
                 return Resignation(order.t - began)
             else:
-                self._desk.moved(order.action)
+                self._commands.moved(order.action)
                 return Answer(order.action, max(0.0, order.t - began), Thoughts())
         late = FaultError(lateness, "no move came in time")
         return Fault(lateness, evidence(late, self, elapsed_s, limit_ms))
@@ -81,8 +81,8 @@ class PersonSeat:
     def finish(self, outcome: Outcome, termination: Termination) -> None:
         """Accept no further move; the screen shows the result."""
         del outcome, termination
-        self._desk.over()
+        self._commands.over()
 
     def close(self) -> None:
         """Accept no further move; there is no process to stop."""
-        self._desk.over()
+        self._commands.over()

@@ -295,7 +295,7 @@ def test_a_play_ends_by_itself_where_nobody_comes(
 ) -> None:
     played, other = begin(), begin()
     other.move(4)
-    monkeypatch.setattr("arena.person.desk.NOBODY_S", 0.0)
+    monkeypatch.setattr("arena.person.session_commands.NOBODY_S", 0.0)
     wait_for(lambda: not played.is_alive)
     assert [match.termination for match in played.matches()] == ["aborted"]
     with Store.open(played.path, read_only=True) as store:

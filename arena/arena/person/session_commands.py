@@ -33,7 +33,7 @@ Step = Literal["undo", "new"]
 """What follows a match, other than the end of the session."""
 
 
-class Order(NamedTuple):
+class SeatOrder(NamedTuple):
     """An instruction for the seat of the person."""
 
     kind: Literal["move", "resign", "hint"]
@@ -44,8 +44,8 @@ class Order(NamedTuple):
     """For a hint: id of the command that awaits an answer."""
 
 
-class Desk:
-    """The command desk for all matches of a session; commands arrive in another thread than the match's."""
+class SessionCommands:
+    """Handles the commands of a session; they arrive in another thread than that of the match."""
 
     def __init__(self, *, may_take_back: bool) -> None:
         """Wait for the first match.
@@ -55,7 +55,7 @@ class Desk:
         """
         self._may_take_back = may_take_back
         self._lock = threading.Lock()
-        self._orders: SimpleQueue[Order] = SimpleQueue()
+        self._orders: SimpleQueue[SeatOrder] = SimpleQueue()
         self._step: Step | None = None
         self._number = 0
         self._state: State | None = None
@@ -120,7 +120,7 @@ class Desk:
         """What the person wants after this match; None if nothing was requested yet."""
         return self._step
 
-    def next_order(self, seconds: float) -> Order | None:
+    def next_order(self, seconds: float) -> SeatOrder | None:
         """Wait up to `seconds` for the next instruction for the person's seat; None if there is none."""
         with suppress(Empty):
             return self._orders.get(timeout=max(0.0, seconds))
@@ -153,10 +153,10 @@ class Desk:
         if isinstance(command, MakeMove):
             return self._move(command)
         if isinstance(command, AskHint):
-            self._orders.put(Order("hint", time.monotonic(), command=number))
+            self._orders.put(SeatOrder("hint", time.monotonic(), command=number))
             return None
         self._is_asked = False
-        self._orders.put(Order("resign", time.monotonic()))
+        self._orders.put(SeatOrder("resign", time.monotonic()))
         return "you resign"
 
     def _refusal(self, command: MakeMove | AskHint | ResignMatch) -> str:
@@ -176,7 +176,7 @@ class Desk:
             return f"action {command.action} cannot be played here"
         # A second click is too late, whether or not the first move has been played by then.
         self._is_asked = False
-        self._orders.put(Order("move", time.monotonic(), action=command.action))
+        self._orders.put(SeatOrder("move", time.monotonic(), action=command.action))
         return "played"
 
     def _undo(self) -> str:
