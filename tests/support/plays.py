@@ -13,8 +13,8 @@ from arena.coordinator.client import Link
 from arena.coordinator.lease import Lease
 from arena.coordinator.stop import StopSignals
 from arena.person.config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
-from arena.person.hold import run_session, store_play
 from arena.person.play_session import Play, planned_match
+from arena.person.sessions import run_session, store_play
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.tier import Tier
 from arena_db.owner import current_owner

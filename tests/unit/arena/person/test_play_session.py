@@ -12,7 +12,7 @@ import pytest
 from arena.coordinator.plan import restore_plan
 from arena.errors import ConfigError
 from arena.person.config import PERSON
-from arena.person.hold import reopen_play
+from arena.person.sessions import reopen_play
 from arena_db.store import Store
 from arena_plugins import load_game
 from plays import Played, config, moves_to, wait_for
