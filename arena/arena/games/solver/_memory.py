@@ -37,7 +37,8 @@ _KEY = (1 << 49) - 1
 _SCORE = 63
 _ZERO = 32
 """Added to a score to make it positive."""
-LANE = 127
+COLUMN_BITS = 127
+"""The bits of the first column: six cells and a guard bit."""
 
 
 def new_memory(top_bits: int) -> NDArray[np.int64]:
@@ -69,10 +70,10 @@ def key_of(own: int, mask: int, ply: int) -> int:
 @inline_kernel
 def mirrored(board: int) -> int:
     """Reverse the order of the columns of a board of stones or of a key."""
-    outer = (board & LANE) << 42 | (board >> 42) & LANE
-    middle = (board & LANE << 7) << 28 | (board >> 28) & LANE << 7
-    inner = (board & LANE << 14) << 14 | (board >> 14) & LANE << 14
-    return outer | middle | inner | board & LANE << 21
+    outer = (board & COLUMN_BITS) << 42 | (board >> 42) & COLUMN_BITS
+    middle = (board & COLUMN_BITS << 7) << 28 | (board >> 28) & COLUMN_BITS << 7
+    inner = (board & COLUMN_BITS << 14) << 14 | (board >> 14) & COLUMN_BITS << 14
+    return outer | middle | inner | board & COLUMN_BITS << 21
 
 
 @inline_kernel

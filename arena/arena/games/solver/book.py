@@ -16,7 +16,7 @@ from arena.errors import ArenaError
 from arena.games.kernels.compiling import kernel
 from arena.games.solver._four import best, worst
 from arena.games.solver._layers import Layer, canonical_key, make_layers
-from arena.games.solver._memory import LANE
+from arena.games.solver._memory import COLUMN_BITS
 from arena.games.solver._stones import NUM_ACTIONS, has_four, landings
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Book:
         """
         opp, found = own ^ mask, worst(self.plies + 1)
         for column in range(NUM_ACTIONS):
-            stones = mask & LANE << 7 * column
+            stones = mask & COLUMN_BITS << 7 * column
             top = 1 << stones.bit_length() - 1 if stones else 0
             before = self._look_up(opp ^ top, mask ^ top, self.plies) if opp & top else None
             if before is not None:
