@@ -72,7 +72,7 @@ def test_a_match_that_lasts_is_told_of_from_its_beginning(job: Job, monkeypatch:
     streamer = MatchStreamer(listener)
     streamer.begin(job, record)
     record.add(said(4, value=0.5, visits={4: 9, 8: 1}))
-    record.actions.append(8)  # as a rally does
+    record.actions.append(8)  # as the fast path does
     streamer.think(4, Thoughts(value=-0.25))
     streamer.think(4, Thoughts(value=0.75))
     streamer.send_new()
