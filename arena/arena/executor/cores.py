@@ -40,6 +40,7 @@ class Core:
         # Try the current core first: the system placed this process there because the core has little load.
         here = ctypes.CDLL(None).sched_getcpu()
         cores = sorted(self._allowed, key=lambda core: (core != here, core))
+        # All cores get a first worker before any gets a second one.
         for place, core in itertools.product(range(_PLACES), cores):
             self._claim = _claimed(f"\0{self._family}-core-{core}-{place}")
             if self._claim is not None:

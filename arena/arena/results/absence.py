@@ -1,4 +1,4 @@
-"""Tells an empty answer from a mistyped name: checks that what a query names exists in the store."""
+"""Distinguishes an empty answer from a mistyped name: checks that what a query names exists in the store."""
 
 from __future__ import annotations
 

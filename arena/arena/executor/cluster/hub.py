@@ -131,6 +131,7 @@ class ClusterHub(SchedulerPlugin):
         if guest is None:
             return
         del self._addresses[guest.slot]
+        # A slot that sent a farewell ended on purpose.
         self._machines[guest.slot.machine].lost += guest.bye is None
         is_lost = guest.bye is None or guest.bye.is_playing
         for client in self._clients():

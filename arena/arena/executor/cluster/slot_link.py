@@ -276,6 +276,7 @@ class SlotLink:
                 self._pieces.put(message)
             case Welcome():
                 now = time.time()
+                # Cristian's algorithm: assumes that the messages took equally long in both directions.
                 self.clock_offset = message.now - (now + self._said_hello) / 2
                 self._joined.set()
 

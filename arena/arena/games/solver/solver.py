@@ -287,7 +287,9 @@ def _best_of(actions: list[Worth]) -> Worth:
     """Return the value of a position from the values of its actions."""
     known = [worth for worth in actions if worth.outcome is not None]
     top = max(known, key=rank, default=UNKNOWN)
+    # Unless the best known action wins, an unknown one might be better.
     if len(known) < len(actions) and top.outcome != 1:
         return UNKNOWN
+    # Among equal outcomes, the best distance is only certain if all distances are known.
     rivals = [worth for worth in actions if worth.outcome in {top.outcome, None}]
     return top if all(worth.distance is not None for worth in rivals) else Worth(top.outcome, None)
