@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
-from arena.results.kept import encounters_of, lightened
 from arena.results.replays import replayed_of
 from arena.results.sides import POINTS
+from arena.results.stored_sums import encounters_of, lightened
 from arena_db.records import MatchFilter
 from arena_db.wild import is_wild
 from arena_plugins import Outcome

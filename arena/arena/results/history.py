@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from arena.rating.fit import fit
 from arena.rating.gathered import GatheredMatches
 from arena.rating.sums import RatedMatch
-from arena.results.kept import encounters_of
 from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import POINTS
+from arena.results.stored_sums import encounters_of
 from arena_db.points import RatingPoint, SeatRating, step_of
 from arena_plugins import Outcome
 
