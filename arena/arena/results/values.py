@@ -10,7 +10,7 @@ from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError
 from arena.games.notation import parse_moves
 from arena.live.views import RESULTS
 from arena.referee.timecontrol import TimeControl
-from arena.results.pools import written_limit
+from arena.results.pool_names import written_limit
 from arena_db.records import OpeningFilter
 from arena_db.wild import is_like, is_wild
 from arena_plugins import game_spec, load_game
