@@ -20,7 +20,7 @@ from arena.results.openings import find_openings
 from arena.results.table_notes import notes_on
 from arena.results.tested import count_tested, mark_tested
 from arena.results.views import Leaderboard, pools, standings
-from arena.watching.facts import standing_rows
+from arena.watching.dashboard_tables import standing_rows
 from arena.watching.one_match import OneMatch, replay_of
 from arena.watching.page_views import (
     HomePage,

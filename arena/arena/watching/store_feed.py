@@ -13,7 +13,7 @@ from arena.home import damage_told, store_errors
 from arena.live.events import BODIES, Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
-from arena.watching.facts import Facts
+from arena.watching.dashboard_tables import DashboardTables
 from arena.watching.feed import NOBODY, Batch, Health
 from arena.watching.query import Query, StoreLost
 from arena.watching.stored import end_events, past_view
@@ -83,7 +83,7 @@ class StoreFeed:
         self._health_at = -_HEALTH_S
         self._has_events = False
         self._naming = Naming({}, {})
-        self._facts: Facts | None = None
+        self._facts: DashboardTables | None = None
         self._facts_key: tuple[object, ...] = ()
         self._facts_at = -_FACTS_S
         self._facts_pause = _FACTS_S
@@ -226,7 +226,7 @@ class StoreFeed:
             return None
         is_first, self._facts_key = self._facts_key == (), key
         if self._facts is None:
-            self._facts = Facts(store, record)
+            self._facts = DashboardTables(store, record)
         began_s = time.thread_time()
         tables = self._facts.make(store, record)
         is_renamed, self._naming = self._facts.naming != self._naming, self._facts.naming

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 
-class Facts:
+class DashboardTables:
     """Computes the tables of one tournament."""
 
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
