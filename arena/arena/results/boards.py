@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from arena.rating.pairs import expected_score
-from arena.results.book import RatedMatches
 from arena.results.encounter import pool_meetings
 from arena.results.names import long_names
+from arena.results.rated_matches import RatedMatches
 from arena.results.views import Leaderboard, pools
 from arena_db.records import MatchFilter
 

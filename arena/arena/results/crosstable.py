@@ -15,8 +15,8 @@ from arena.results.one_moment import at_one_moment
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.results.book import RatedMatches
     from arena.results.counts import HeadToHead
+    from arena.results.rated_matches import RatedMatches
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

@@ -11,10 +11,10 @@ from arena.rating.fit import head_to_head
 from arena.rating.model import look_level
 from arena.rating.ratings import NO_MATCH
 from arena.rating.ticker import Ticker
-from arena.results.book import RatedMatches
 from arena.results.counts import EncounterCounts, HeadToHead, counts_of
 from arena.results.forfeits import count_forfeits
 from arena.results.one_moment import at_one_moment
+from arena.results.rated_matches import RatedMatches
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome

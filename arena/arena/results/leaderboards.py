@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from arena.errors import ConfigError
-from arena.results.book import RatedMatches
 from arena.results.condition import TABLE_WORDS
 from arena.results.one_moment import at_one_moment
+from arena.results.rated_matches import RatedMatches
 from arena.results.tables import show_only
 from arena.results.tested import count_tested, mark_tested
 from arena.results.views import ALL, Leaderboard, choose_pool, pools, standings

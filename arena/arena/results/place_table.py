@@ -12,7 +12,7 @@ from arena.results.encounter import meetings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.results.book import RatedMatches
+    from arena.results.rated_matches import RatedMatches
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

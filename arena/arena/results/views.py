@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from arena.errors import ConfigError
 from arena.rating.fit import fit
 from arena.rating.sums import encounters
-from arena.results.book import RatedMatches
 from arena.results.names import long_names
 from arena.results.one_moment import at_one_moment
+from arena.results.rated_matches import RatedMatches
 from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import Field, Result
 from arena.results.tables import Table, make_tables

@@ -25,8 +25,8 @@ class DashboardTables:
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
         """Prepare for a tournament; nothing is computed yet."""
         # Imported late: NumPy takes long to load, and the first screen must not wait for it.
-        from arena.results.book import RatedMatches
         from arena.results.history import History
+        from arena.results.rated_matches import RatedMatches
 
         self._history = History(store, tournament)
         self._book = RatedMatches(MatchFilter(tournament=tournament.name))

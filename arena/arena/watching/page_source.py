@@ -12,11 +12,11 @@ from arena.export.query import MATCH_FORMATS
 from arena.live.labels import show_name
 from arena.live.openings import OpeningsView
 from arena.live.tables import StandingsView
-from arena.results.book import RatedMatches
 from arena.results.condition import Condition
 from arena.results.crosstable import crosstable, matrix_view
 from arena.results.one_moment import at_one_moment
 from arena.results.openings import find_openings
+from arena.results.rated_matches import RatedMatches
 from arena.results.table_notes import notes_on
 from arena.results.tested import count_tested, mark_tested
 from arena.results.views import Leaderboard, pools, standings

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from arena.errors import ConfigError
-from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable
 from arena.results.encounter import count_match
 from arena.results.names import long_names
+from arena.results.rated_matches import RatedMatches
 from arena.results.tables import widest_error
 from arena.results.views import Leaderboard, choose_pool, pools, standings
 from arena.watching.dashboard_tables import standing_rows
