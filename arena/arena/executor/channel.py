@@ -71,7 +71,7 @@ def send(writer: socket.socket, message: bytes) -> bool:
         return False
 
 
-def looker(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection, another type on each system
+def make_poller(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection, another type on each system
     """Return a function that reports whether `reader` has data; it is faster than `reader.poll`."""
     if sys.platform == "win32":
         return reader.poll

@@ -16,7 +16,7 @@ from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from arena.executor.channel import Channel, looker
+from arena.executor.channel import Channel, make_poller
 from arena.executor.cores import num_workers
 from arena.executor.local_worker import (
     INTERRUPTS,
@@ -213,12 +213,12 @@ class LocalPool:
         # the temporary files were deleted, and a semaphore would stay locked if a worker were killed while
         # holding it.
         self._stop_reader, self._stop_writer = self._context.Pipe(duplex=False)
-        self._is_stopping = looker(self._stop_reader)
+        self._is_stopping = make_poller(self._stop_reader)
         # Writes to a pipe of at most PIPE_BUF bytes are atomic, so a killed worker leaves no partial message.
         # One pipe for all workers lets this process read the news of many matches at once instead of waking
         # up for each.
         self._reader, self._writer = self._context.Pipe(duplex=False)
-        self._has_news = looker(self._reader)
+        self._has_news = make_poller(self._reader)
         self._channel = _channel()
         # The workers share the cgroup of this process; once it is divided here, they can create subgroups.
         own_subtree()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from arena.executor.channel import looker, send
+from arena.executor.channel import make_poller, send
 from arena.executor.cores import Core
 from arena.executor.parent import end_with_parent
 from arena.executor.worker import Began, Ways, make_control, play_batch
@@ -116,7 +116,7 @@ def run_worker(slot: Slot, connection: Connection[Any, Any], setup: WorkerSetup)
     def deliver(records: list[MatchRecord]) -> None:
         connection.send(Reply("part", _encoder.encode(records)))
 
-    must_stop = looker(setup.stop_reader)
+    must_stop = make_poller(setup.stop_reader)
     ways = Ways(
         slot,
         tell,

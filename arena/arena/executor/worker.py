@@ -14,7 +14,7 @@ from arena.executor.prints import keep_output, listen
 from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
 from arena.executor.streaming import MatchStreamer, controls_of
-from arena.executor.workspace import mend
+from arena.executor.workspace import recreate_workspace
 from arena.match import MatchSetup, play_match
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -146,7 +146,7 @@ def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
 
 def _renew(control: Control) -> bool:
     """Restart the bots if the folder for temporary files was deleted; return whether it was."""
-    is_new = mend()
+    is_new = recreate_workspace()
     if is_new:
         control.seats.close()
     return is_new

@@ -20,7 +20,7 @@ _SWEEP_S = 0.5
 """Seconds that a start may spend on removing leftovers of killed runs; later starts remove the rest."""
 _known: dict[str, tuple[int, int]] = {}
 """Device and inode of each folder for temporary files, as this process last saw it."""
-_mended: list[int] = []
+_recreated: list[int] = []
 """File descriptors that lock folders which this process created again; held until the process ends."""
 
 
@@ -44,7 +44,7 @@ def workspace() -> Generator[Path]:
             os.close(lock)
 
 
-def mend() -> bool:
+def recreate_workspace() -> bool:
     """Create the folder for temporary files again if it was deleted during the run.
 
     No bot can start without it.
@@ -68,7 +68,7 @@ def mend() -> bool:
     # The run's own lock is held on the deleted folder, so the next run would remove this one.
     lock = _lock(Path(folder), shared=True)
     if lock is not None:
-        _mended.append(lock)
+        _recreated.append(lock)
     return True
 
 
