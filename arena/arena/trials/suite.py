@@ -17,7 +17,7 @@ from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.tier import Tier
 from arena.trials.canary import Canary
 from arena.trials.claims import accepted_names, unflagged_liar
-from arena.trials.ground import Ground
+from arena.trials.environment import TrialEnvironment
 from arena.trials.traces import leftovers, num_descriptors, rss_bytes, surviving
 from arena_plugins.contract import Outcome, Termination
 from arena_plugins.hostile.table import TABLE, Misbehaviour
@@ -113,19 +113,25 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
         # Run some trials first: objects that are created at first use and then kept are not leaks.
         for game in rules:
             list(
-                _in_one_game(Ground(Tier(tiers[0]), game, canary, folder), 1, lambda row: row.name in _FIRST)
+                _in_one_game(
+                    TrialEnvironment(Tier(tiers[0]), game, canary, folder), 1, lambda row: row.name in _FIRST
+                )
             )
         chosen = [row.name for row in TABLE if row.name in _LARGE and (select is None or select(row))]
         list(
-            _in_one_game(Ground(Tier(tiers[0]), rules[0], canary, folder), 1, lambda row: row.name in chosen)
+            _in_one_game(
+                TrialEnvironment(Tier(tiers[0]), rules[0], canary, folder), 1, lambda row: row.name in chosen
+            )
         )
         before = (num_descriptors(), rss_bytes())
         for tier in tiers:
             for game in rules:
-                ground = Ground(Tier(tier), game, canary, folder)
-                usual_ms = median(_start_ms(ground) for _ in range(_USUAL_STARTS)) if times_starts else 0.0
-                for played in _in_one_game(ground, repeats, select):
-                    trial = _and_start(played, ground, usual_ms) if times_starts else played
+                environment = TrialEnvironment(Tier(tier), game, canary, folder)
+                usual_ms = (
+                    median(_start_ms(environment) for _ in range(_USUAL_STARTS)) if times_starts else 0.0
+                )
+                for played in _in_one_game(environment, repeats, select):
+                    trial = _and_start(played, environment, usual_ms) if times_starts else played
                     trials.append(trial)
                     if on_trial is not None:
                         on_trial(trial)
@@ -134,27 +140,27 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     return trials, Left(after[0] - before[0], num_files, after[1] - before[1])
 
 
-def _and_start(trial: Trial, ground: Ground, usual_ms: float) -> Trial:
+def _and_start(trial: Trial, environment: TrialEnvironment, usual_ms: float) -> Trial:
     """Start a good bot after a trial; add a deviation if that takes longer than usual."""
-    next_ms = _start_ms(ground)
+    next_ms = _start_ms(environment)
     most_ms = _SLOWER * usual_ms + _SLACK_MS
     for _ in range(_MORE_STARTS):
         # Load on the machine slows single starts; leftovers of a bot slow all of them.
         if next_ms <= most_ms:
             break
-        next_ms = min(next_ms, _start_ms(ground))
+        next_ms = min(next_ms, _start_ms(environment))
     if next_ms > most_ms:
         slow = f"the next start took {next_ms:.0f} ms, before it was {usual_ms:.0f} ms"
         trial = trial._replace(deviations=(*trial.deviations, slow))
     return trial._replace(next_start_ms=round(next_ms, 3))
 
 
-def _start_ms(ground: Ground) -> float:
+def _start_ms(environment: TrialEnvironment) -> float:
     """Return the milliseconds that a good bot needs to start and get ready."""
     control = TimeControl(mode="move", move_ms=1000)
     began = time.monotonic()
-    with closing(ground.seat(_row("good"), secrets.token_hex(16))) as seat:
-        seat.start(SeatSetup(match="start", game=ground.game, player=0, seed=1, control=control))
+    with closing(environment.seat(_row("good"), secrets.token_hex(16))) as seat:
+        seat.start(SeatSetup(match="start", game=environment.game, player=0, seed=1, control=control))
         return 1000 * (time.monotonic() - began)
 
 
@@ -173,40 +179,43 @@ def _own_folder() -> Generator[Path]:
 
 
 def _in_one_game(
-    ground: Ground, repeats: int, select: Callable[[Misbehaviour], bool] | None
+    environment: TrialEnvironment, repeats: int, select: Callable[[Misbehaviour], bool] | None
 ) -> Iterator[Trial]:
     # The good bots stay warm over all trials: a fault of one bot must not affect another.
     with ExitStack() as stack:
-        warm = {name: stack.enter_context(closing(ground.seat(_row(name), name))) for name in _WARM}
+        warm = {name: stack.enter_context(closing(environment.seat(_row(name), name))) for name in _WARM}
         for row in TABLE:
-            if row.tier > ground.tier or (select is not None and not select(row)):
+            if row.tier > environment.tier or (select is not None and not select(row)):
                 continue
             for _ in range(repeats):
-                yield _try(row, ground, warm)
+                yield _try(row, environment, warm)
 
 
-def _try(row: Misbehaviour, ground: Ground, warm: Mapping[str, Seat]) -> Trial:
+def _try(row: Misbehaviour, environment: TrialEnvironment, warm: Mapping[str, Seat]) -> Trial:
     token = secrets.token_hex(16)
-    bot, opponent = ground.seat(row, token), warm.get(row.opponent) or ground.seat(_row(row.opponent), token)
-    num_stalls, num_orphans = 0, _num_orphans(ground, warm.values())
+    bot, opponent = (
+        environment.seat(row, token),
+        warm.get(row.opponent) or environment.seat(_row(row.opponent), token),
+    )
+    num_stalls, num_orphans = 0, _num_orphans(environment, warm.values())
     while True:
         with closing(bot):
-            result = _play(row, ground.game, bot, opponent, stalls_count=num_stalls == _STALLS)
+            result = _play(row, environment.game, bot, opponent, stalls_count=num_stalls == _STALLS)
         if result.termination is not Termination.ARENA_STALL:
             break
         num_stalls += 1
     if row.opponent not in warm:
         opponent.close()
     deviations = [
-        *_deviations(row, ground.tier, result),
-        *_false_claims(row, ground, token),
-        *_left(token, ground.canary, _num_orphans(ground, warm.values()) - num_orphans),
+        *_deviations(row, environment.tier, result),
+        *_false_claims(row, environment, token),
+        *_left(token, environment.canary, _num_orphans(environment, warm.values()) - num_orphans),
     ]
     return Trial(
         number=row.number,
         name=row.name,
-        game=ground.game.name,
-        tier=ground.tier.value,
+        game=environment.game.name,
+        tier=environment.tier.value,
         termination=result.termination.value,
         overshoot_ms=_overshoot_ms(result),
         num_stalls=num_stalls,
@@ -251,19 +260,19 @@ def _deviations(row: Misbehaviour, tier: Tier, result: MatchResult) -> Iterable[
         yield f"it used {result.idle_cpu_ms[0]} ms of CPU while its opponent thought"
 
 
-def _false_claims(row: Misbehaviour, ground: Ground, token: str) -> Iterable[str]:
+def _false_claims(row: Misbehaviour, environment: TrialEnvironment, token: str) -> Iterable[str]:
     """Yield the false claims that are accepted, for bots whose claims do not concern a match."""
-    folder = ground.folder / f"claims-{token}"
+    folder = environment.folder / f"claims-{token}"
     if row.name == "evil-name":
         yield from accepted_names(folder)
     if row.name == "false-deterministic":
-        yield from unflagged_liar(ground.tier, ground.game, folder)
+        yield from unflagged_liar(environment.tier, environment.game, folder)
 
 
-def _num_orphans(ground: Ground, warm: Iterable[Seat]) -> int:
+def _num_orphans(environment: TrialEnvironment, warm: Iterable[Seat]) -> int:
     """Count the scratch folders without a bot; only warm bots may be alive at this time."""
     num_alive = sum(isinstance(seat, HostedSeat) and seat.pid is not None for seat in warm)
-    return len(list(ground.folder.glob(_SCRATCH))) - num_alive
+    return len(list(environment.folder.glob(_SCRATCH))) - num_alive
 
 
 def _left(token: str, canary: Canary, num_folders: int) -> Iterable[str]:

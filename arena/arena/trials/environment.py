@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PROGRAM = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 
 
-class Ground(NamedTuple):
+class TrialEnvironment(NamedTuple):
     """The environment of some trials."""
 
     tier: Tier
