@@ -18,7 +18,7 @@ import msgspec
 from arena.executor.channel import make_poller, send
 from arena.executor.cores import Core
 from arena.executor.parent import end_with_parent
-from arena.executor.worker import Began, Ways, make_control, play_batch
+from arena.executor.worker import Began, SlotCallbacks, make_control, play_batch
 from arena_db.records import MatchRecord
 
 if TYPE_CHECKING:
@@ -117,14 +117,14 @@ def run_worker(slot: Slot, connection: Connection[Any, Any], setup: WorkerSetup)
         connection.send(Reply("part", _encoder.encode(records)))
 
     must_stop = make_poller(setup.stop_reader)
-    ways = Ways(
+    callbacks = SlotCallbacks(
         slot,
         tell,
         must_stop=lambda: bool(must_stop()),
         deliver=deliver,
         publish=None if setup.channel is None else functools.partial(send, setup.channel),
     )
-    _control = make_control(ways, Core(programs_roam=setup.programs_roam))
+    _control = make_control(callbacks, Core(programs_roam=setup.programs_roam))
     try:
         while True:
             function, given = connection.recv()

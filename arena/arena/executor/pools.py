@@ -10,7 +10,7 @@ from arena.executor.channel import drain
 from arena.executor.local import LocalPool
 from arena.executor.slots import Slot
 from arena.executor.streaming import decode_events
-from arena.executor.worker import SEEN_S, Began, Ways, make_control, play_batch
+from arena.executor.worker import SEEN_S, Began, SlotCallbacks, make_control, play_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,12 +111,12 @@ class InlinePool:
         self._tick: Callable[[], None] = lambda: None
         self._is_stopping = self._is_aborting = False
         slot = Slot.here(0)
-        ways = Ways(slot, self._told.put, self._must_stop, self._must_abort, publish=self._take)
-        self._control = make_control(ways, seats=seats, quiet_s=quiet_s, is_threaded=False)
+        callbacks = SlotCallbacks(slot, self._told.put, self._must_stop, self._must_abort, publish=self._take)
+        self._control = make_control(callbacks, seats=seats, quiet_s=quiet_s, is_threaded=False)
 
     def slots(self) -> list[Slot]:
         """Return the one slot."""
-        return [self._control.ways.slot]
+        return [self._control.callbacks.slot]
 
     def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         """Play the batch before returning."""

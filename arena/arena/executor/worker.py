@@ -48,7 +48,7 @@ class Began(NamedTuple):
     """The number of the match."""
 
 
-class Ways(NamedTuple):
+class SlotCallbacks(NamedTuple):
     """The functions that connect a slot to its pool, in both directions."""
 
     slot: Slot
@@ -68,15 +68,17 @@ class Ways(NamedTuple):
 class Control:
     """The connection of a slot to the coordinator (news up, orders down) and the bots it keeps warm."""
 
-    def __init__(self, ways: Ways, seats: WarmSeats, streamer: MatchStreamer | None = None) -> None:
+    def __init__(
+        self, callbacks: SlotCallbacks, seats: WarmSeats, streamer: MatchStreamer | None = None
+    ) -> None:
         """Connect a slot; pools call `make_control`, which builds the parts.
 
         Args:
-            ways: functions that reach the coordinator.
+            callbacks: functions that reach the coordinator.
             seats: seats of the bots that play.
             streamer: streams matches while they are played; None publishes only their results.
         """
-        self.ways = ways
+        self.callbacks = callbacks
         self.seats = seats
         self.streamer = streamer
 
@@ -93,7 +95,7 @@ class Control:
 
 
 def make_control(
-    ways: Ways,
+    callbacks: SlotCallbacks,
     core: Core | None = None,
     *,
     seats: WarmSeats | None = None,
@@ -103,16 +105,16 @@ def make_control(
     """Connect a slot of any pool; `play_batch` then plays there what the coordinator submits.
 
     Args:
-        ways: functions that reach the coordinator.
+        callbacks: functions that reach the coordinator.
         core: the core to which the slot and its bots are pinned; None leaves the choice to the system.
         seats: seats of the bots that play; None starts bots when they are needed.
         quiet_s: seconds at the start of a match that are not streamed; None for the default.
         is_threaded: whether a thread streams matches; if not, the pool calls `streamer.send_new` itself.
     """
-    streamer = None if ways.publish is None else MatchStreamer(ways.publish, quiet_s)
+    streamer = None if callbacks.publish is None else MatchStreamer(callbacks.publish, quiet_s)
     if streamer is not None and is_threaded:
         streamer.run()
-    return Control(ways, WarmSeats(core) if seats is None else seats, streamer)
+    return Control(callbacks, WarmSeats(core) if seats is None else seats, streamer)
 
 
 def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
@@ -121,25 +123,25 @@ def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
     There are fewer records than jobs if the run was stopped or the batch took too long; they are always those
     of the first jobs.
     """
-    ways = control.ways
+    callbacks = control.callbacks
     records: list[MatchRecord] = []
     began = delivered_at = time.monotonic()
     ends_at = began + BATCH_S
     for job in jobs:
         now = time.monotonic()
-        if records and ways.deliver is not None and (control.is_watched or now - delivered_at >= PART_S):
-            ways.deliver(records)
+        if records and callbacks.deliver is not None and (control.is_watched or now - delivered_at >= PART_S):
+            callbacks.deliver(records)
             records, delivered_at = [], now
-        if ways.must_stop() or now >= ends_at:
+        if callbacks.must_stop() or now >= ends_at:
             break
         _renew(control)
-        ways.tell(Began(ways.slot, job.number))
+        callbacks.tell(Began(callbacks.slot, job.number))
         record = play_job(job, control)
         if _renew(control) and Termination(record.termination).is_fault:
             # The folder vanished while a bot was started or wrote to it, so no bot is to blame.
             record = void_record(job, Termination.ARENA_ERROR, "its temporary files were removed")
         records.append(record)
-        if ways.deliver is None and control.is_watched:
+        if callbacks.deliver is None and control.is_watched:
             ends_at = min(ends_at, began + SEEN_S)
     return records
 
@@ -187,7 +189,7 @@ def play_job(job: Job, control: Control) -> MatchRecord:
             setup,
             on_ready=None if streamer is None else functools.partial(streamer.begin, job),
             on_info=None if streamer is None else streamer.think,
-            abort=control.ways.must_abort,
+            abort=control.callbacks.must_abort,
             adjudicate=adjudicate,
             stalls_count=job.stalls_count,
         )

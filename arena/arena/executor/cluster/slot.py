@@ -26,7 +26,7 @@ from arena.executor.cores import Core
 from arena.executor.job import Job
 from arena.executor.parent import end_with_parent
 from arena.executor.record import note_machine
-from arena.executor.worker import Ways, make_control, play_batch
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena_plugins.program import is_file
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class SlotPlayer:
         place = find_place(setup.address, Path(setup.keys) if setup.keys else None)
         self.link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))
         self._jobs = Jobs(self.link, setup.quota)
-        ways = Ways(
+        callbacks = SlotCallbacks(
             setup.slot,
             tell=self._tell_began,
             must_stop=self.link.must_stop,
@@ -147,11 +147,11 @@ class SlotPlayer:
             publish=self.link.publish,
         )
         self._core = Core(programs_roam=setup.programs_roam)
-        self._ways = ways
+        self._callbacks = callbacks
 
     def run(self) -> None:
         """Play batches until the slot is to end."""
-        control, has_played = make_control(self._ways, self._core), False
+        control, has_played = make_control(self._callbacks, self._core), False
         try:
             while (play := self.link.next_batch()) is not None:
                 lack = ""

@@ -10,7 +10,7 @@ import pytest
 from arena.executor import prints, worker
 from arena.executor.prints import keep_failure, prints_path, read_prints
 from arena.executor.slots import Slot
-from arena.executor.worker import Ways, make_control, play_batch
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena.home import home
 from arena.referee.output import MAX_BYTES
 from tournaments import config
@@ -58,7 +58,7 @@ def play(jobs_of: JobsOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         file = tmp_path / "loud.py"
         file.write_text(BOT.format(in_play=in_play))
         isolation = "none" if tier == "T0" else tier
-        controls.append(make_control(Ways(Slot.here(0))))
+        controls.append(make_control(SlotCallbacks(Slot.here(0))))
         bots = (f"python:file={file},name=loud", "random")
         given = config(*bots, isolation=isolation, require_tier=tier, openings="none", **settings)
         return play_batch(jobs_of(given)[:matches], controls[-1])

@@ -12,7 +12,7 @@ from arena.executor import streaming
 from arena.executor.seats import WarmSeats
 from arena.executor.slots import Slot
 from arena.executor.streaming import MatchStreamer, decode_events, live_event, started_of
-from arena.executor.worker import Control, Ways, play_batch
+from arena.executor.worker import Control, SlotCallbacks, play_batch
 from arena.live.events import MAX_PAYLOAD, Finished, Info, Move, unpack
 from arena.referee.seats import Answer, Record, Thoughts
 from arena.referee.timecontrol import TimeControl
@@ -155,8 +155,8 @@ def test_a_batch_tells_of_what_it_plays(jobs_of: JobsOf, monkeypatch: pytest.Mon
     monkeypatch.setattr(streaming, "QUIET_S", 0.0)
     listener = Listener()
     streamer = MatchStreamer(listener)
-    ways = Ways(Slot.here(0), must_abort=lambda: bool(streamer.send_new()))
-    control = Control(ways, WarmSeats(), streamer)
+    callbacks = SlotCallbacks(Slot.here(0), must_abort=lambda: bool(streamer.send_new()))
+    control = Control(callbacks, WarmSeats(), streamer)
     records = play_batch(jobs_of(config("mcts:playouts=20", "random")), control)
     control.close()
     for record in records:
