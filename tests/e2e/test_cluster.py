@@ -58,7 +58,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ((*MATCH, "--executor", "spark"), "is none of local, inline and dask:tls://HOST:PORT"),
         (
             (*MATCH, "--executor", "dask:http://127.0.0.1:1"),
-            "no address of a scheduler; write tls://HOST:PORT",
+            "not the address of a scheduler; write tls://HOST:PORT",
         ),
         ((*MATCH, "--executor", f"dask:{NOWHERE}"), "needs --keys FILE"),
         ((*MATCH, "--executor", "dask:tcp://10.0.0.1:1"), "write tls://10.0.0.1:1"),

@@ -37,7 +37,7 @@ def test_labels_that_differ_at_the_end_stay_apart() -> None:
     ("text", "reason"),
     [
         ("x" * 4097, "--event has 4,097 characters; give at most 4,096"),
-        ("a\0b", "--event has a NUL character"),
+        ("a\0b", "--event contains a NUL character"),
         ("a\udc80", r"--event is not valid UTF-8 \(character 2\)"),
     ],
 )

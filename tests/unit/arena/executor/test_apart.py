@@ -169,7 +169,7 @@ def test_the_trial_of_a_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_status(BOTS, find_bot("liar")) == "no reason given"
     said, ended = run_kit("liar", "tic-tac-toe", 0.1)
     assert (said.passed, ended.passed) == (False, False)
-    assert ended.detail == "its process ended with 3: no word of why"
+    assert ended.detail == "its process ended with 3: no reason given"
     monkeypatch.setattr(trial, "_LOAD_S", 0.0)
     monkeypatch.setattr(trial, "_KIT_S", 0.0)
     assert load_status(BOTS, find_bot("liar")) == "does not load within 0 s"

@@ -75,7 +75,7 @@ def test_the_kit_tells_of_its_death(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     install(tmp_path, monkeypatch, BOT + die)
     (last,) = run_kit("doomed", "tic-tac-toe", 0.2)
     assert (last.number, last.title, last.passed) == (1, "The kit runs to its end", False)
-    assert last.detail == "its process ended with -9: no word of why"
+    assert last.detail == "its process ended with -9: no reason given"
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,10 @@ def test_unusable_files_are_refused_with_the_way_out(made: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("127.0.0.1:8786", "no address of a scheduler; write tls://HOST:PORT"),
-        ("http://127.0.0.1:8786", "no address of a scheduler"),
-        ("tls://127.0.0.1", "no address of a scheduler"),
-        ("tls://:8786", "no address of a scheduler"),
+        ("127.0.0.1:8786", "not the address of a scheduler; write tls://HOST:PORT"),
+        ("http://127.0.0.1:8786", "not the address of a scheduler"),
+        ("tls://127.0.0.1", "not the address of a scheduler"),
+        ("tls://:8786", "not the address of a scheduler"),
         ("tcp://192.168.1.10:8786", r"only be reached on this machine; write tls://192\.168\.1\.10:8786"),
         ("tls://127.0.0.1:8786", "needs --keys FILE"),
     ],
@@ -147,7 +147,7 @@ def test_keys_of_another_cluster_and_none_are_refused(
     with pytest.raises(ConfigError, match="refuses the key"):
         try_place(mixed._replace(key=believer))
     monkeypatch.setattr(key_files, "TRY_S", 0.3)
-    with pytest.raises(ConfigError, match="one that has keys is reached by tls:// and --keys FILE"):
+    with pytest.raises(ConfigError, match="one with keys is reached by tls:// and --keys FILE"):
         try_place(find_place(f"tcp://127.0.0.1:{server}", None))
 
 
