@@ -19,7 +19,7 @@ import numpy as np
 from simulated.season import add_tournament, make_bots, make_plan
 from terminal_screen import DEADLINE_S, SETTLED_S, Screen, memory_with_all
 
-from arena.executor.telling import PERIOD_S
+from arena.executor.streaming import PERIOD_S
 from arena.live.events import Finished, Move, RunState, Started, kind_of, pack
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent

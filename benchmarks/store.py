@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from simulated.season import START, add_tournament, make_bots, make_plan, make_records
 
-from arena.results.book import RatedMatches
+from arena.results.rated_matches import RatedMatches
 from arena.results.views import Leaderboard, pools
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter

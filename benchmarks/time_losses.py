@@ -19,8 +19,8 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.entrants import resolve
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import preflight
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.match import MatchSetup, play_match

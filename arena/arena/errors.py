@@ -1,11 +1,11 @@
-"""The errors of the contract, and those the core adds.
+"""The errors of the contract, and those that the core adds.
 
 ArenaError                (see arena_plugins.errors for the whole tree)
 ├── StoreError                the store is damaged, newer, foreign, locked or full
-├── ConfigError               a tournament that cannot be held as it is written
-├── BotFailedError            a bot that does not start, or fails its first position or its check
-├── NotFoundError             something that was asked for by name, number or address is not there
-└── ExportError               an export that cannot be written, or read again
+├── ConfigError               options or files that do not describe a valid tournament
+├── BotFailedError            a bot does not start, or fails its first position or its check
+├── NotFoundError             nothing has the requested name, number or address
+└── ExportError               an export cannot be written or read again
 """
 
 from arena_plugins.errors import (
@@ -22,23 +22,23 @@ from arena_plugins.errors import (
 
 
 class StoreError(ArenaError):
-    """The store cannot be used; the text says why and what to do."""
+    """The store cannot be used; the message says why and what to do."""
 
 
 class ConfigError(ArenaError):
-    """An option, a file or a combination of them that no tournament can be made of."""
+    """An option, a file or a combination of them does not describe a valid tournament."""
 
 
 class NotFoundError(ArenaError):
-    """Something that was asked for by name, number or address is not there; the text names the nearest."""
+    """Nothing has the requested name, number or address; the message contains the closest one."""
 
 
 class BotFailedError(ArenaError):
-    """A bot that does not start, or fails its first position or its check."""
+    """A bot does not start, or fails its first position or its check."""
 
 
 class ExportError(ArenaError):
-    """Matches that cannot be exported, or an export that is damaged, foreign or of another version."""
+    """Matches cannot be exported, or an export is damaged, foreign or of another version."""
 
 
 __all__ = [

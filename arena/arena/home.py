@@ -1,4 +1,4 @@
-"""Where things lie, and the one place of the arena that opens a store."""
+"""Locations of files, and the only place in the arena that opens a store."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 
 
 def home() -> Path:
-    """Return the folder of the store, the logs and the runs: `ARENA_HOME`, else the system's for data."""
+    """Return the folder of the store, logs and runs: `ARENA_HOME`, else the system's data folder."""
     return _folder("ARENA_HOME") or platformdirs.user_data_path("arena", appauthor=False)
 
 
 def cache() -> Path:
-    """Return the folder of what can be made again: `ARENA_CACHE`, else the system's for caches."""
+    """Return the folder for files that can be recreated: `ARENA_CACHE`, else the system's cache folder."""
     return _folder("ARENA_CACHE") or platformdirs.user_cache_path("arena", appauthor=False)
 
 
 def user_config() -> Path | None:
-    """Return the user's own configuration file, if there is one: `ARENA_CONFIG`, else at the system's place.
+    """Return the user's configuration file, if it exists: `ARENA_CONFIG`, else the system's location.
 
     Raises:
-        ConfigError: `ARENA_CONFIG` names no file.
+        ConfigError: `ARENA_CONFIG` does not name a file.
     """
     named = _folder("ARENA_CONFIG")
     if named is not None and not named.is_file():
-        raise ConfigError(f"ARENA_CONFIG names {named}, which is no file; unset it or write the file")
+        raise ConfigError(f"ARENA_CONFIG names {named}, which is not a file; unset it or create the file")
     usual = named or platformdirs.user_config_path("arena", appauthor=False) / "arena.toml"
     return usual if usual.is_file() else None
 
 
 def store_place(option: str | None = None) -> Place:
-    """Return where the store lies: as given, else `ARENA_DB`, else `arena.db` in `home()`.
+    """Return the place of the store: the given one, else `ARENA_DB`, else `arena.db` in `home()`.
 
     Raises:
-        StoreError: what is given is a folder, a URL of another kind of server, or one with a password.
+        StoreError: the place is a folder, a URL of an unsupported server, or a URL with a password.
     """
     given = option or os.environ.get("ARENA_DB")
     if not given:
@@ -58,7 +58,7 @@ def store_place(option: str | None = None) -> Place:
 
 
 def store_file(option: str | None = None) -> Path | None:
-    """Return the file of the store; None where it lies on a server.
+    """Return the file of the store; None if it is on a server.
 
     Raises:
         StoreError: as `store_place`.
@@ -68,7 +68,7 @@ def store_file(option: str | None = None) -> Path | None:
 
 
 def store_argument(option: str | None = None) -> str:
-    """Return what another process is given as `--db` to open the same store.
+    """Return the value of `--db` with which another process opens the same store.
 
     Raises:
         StoreError: as `store_place`.
@@ -78,11 +78,11 @@ def store_argument(option: str | None = None) -> str:
 
 
 def has_store(option: str | None = None) -> bool:
-    """Say whether there is a store; where there is none, something that is played makes it.
+    """Return whether there is a store; the first tournament creates it.
 
     Raises:
-        StoreError: as `store_place`; or the server cannot be asked.
-        ConfigError: it is given by a path whose folder is not there.
+        StoreError: as `store_place`, or the server does not answer.
+        ConfigError: the folder of its path does not exist.
     """
     path = store_place(option)
     if not isinstance(path, Path):
@@ -93,12 +93,12 @@ def has_store(option: str | None = None) -> bool:
     if path.exists():
         return True
     if path.parent != home().absolute() and not path.parent.is_dir():
-        raise ConfigError(f"there is no folder {path.parent} for a store; make it, or give another --db")
+        raise ConfigError(f"there is no folder {path.parent} for a store; create it, or use another --db")
     return False
 
 
 def removed_file(option: str | None, name: str) -> Path:
-    """Return the file that a tournament is moved to: beside the store, or here where that is a server's."""
+    """Return the file to which a tournament is moved: beside the store, or here if that is on a server."""
     file = store_file(option)
     folder = Path() if file is None else file.parent
     return (folder / f"{name}.removed.db").absolute()
@@ -113,18 +113,18 @@ def open_store(
     create: bool = True,
     busy_ms: int = 30_000,
 ) -> Generator[Store]:
-    """Open the store for a `with` block, within which every error of it is a StoreError.
+    """Open the store for a `with` block, in which all its errors are raised as StoreError.
 
     Args:
-        option: path, `sqlite:///path` or `postgresql://USER@HOST/DB`; None for the usual place, whose folder
-            is made when needed.
-        read_only: never write; an older store is then refused, not upgraded.
-        fast: faster commits, the last of which a power cut may lose.
-        create: make the store where there is none.
-        busy_ms: milliseconds to wait for another process that has it locked.
+        option: path, `sqlite:///path` or `postgresql://USER@HOST/DB`; None for the default, whose folder is
+            created if needed.
+        read_only: never write; an older store is then rejected instead of upgraded.
+        fast: faster commits, of which the last may be lost in a power failure.
+        create: create the store if it does not exist.
+        busy_ms: milliseconds to wait for another process that has locked it.
 
     Raises:
-        StoreError: it is missing, damaged, foreign, newer, locked, or no place for a store.
+        StoreError: it is missing, damaged, foreign, newer or locked, or the place cannot hold a store.
     """
     place = store_place(option)
     with store_errors():
@@ -139,14 +139,14 @@ def open_store(
 
 @contextmanager
 def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None) -> Generator[None]:
-    """Raise a StoreError in place of what Python raises where a value of a damaged store makes no sense.
+    """Raise a StoreError in place of the Python errors that implausible values of a damaged store cause.
 
-    A damaged page may hold any text in the place of an outcome, a configuration or a game. The store is
-    checked before it is blamed: an error of ours in a store that is in order stays what it is.
+    A damaged page may contain any text in place of an outcome, a configuration or a game. The store is
+    checked before it is blamed, so that a bug of ours in an intact store propagates unchanged.
 
     Args:
-        store: what is read.
-        find_faults: checks it, for callers that must not do so each time; None for a whole check.
+        store: the store that is read.
+        find_faults: checks it, for callers that cannot afford a full check each time; None for a full check.
 
     Raises:
         StoreError: the store is damaged.
@@ -159,25 +159,24 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
         if not faults:
             raise
         raise StoreError(
-            f"{store.place} is damaged: {faults[0]}; `arena db check` shows more, `arena db restore` puts a "
-            "backup in its place"
+            f"{store.place} is damaged: {faults[0]}; run `arena db check` for details or `arena db restore` "
+            "to put a backup in its place"
         ) from error
 
 
 def restore_store(backup: Path, option: str | None = None) -> Path | None:
-    """Put a copy of a backup in the place of the store.
+    """Replace the store by a copy of a backup.
 
     Args:
-        backup: the file it is in.
-        option: path or `sqlite:///path` of the store; None for the usual place, made when needed.
+        backup: file of the backup.
+        option: path or `sqlite:///path` of the store; None for the default, which is created if needed.
 
     Returns:
-        Where the old store lies now, with its log and its waiting results beside it; None where there was
-        none.
+        The new path of the old store, with its log and its pending results beside it; None if there was none.
 
     Raises:
         StoreError: the backup is missing, foreign, newer, damaged or the store itself, or the store is in
-            use, foreign or newer; then all is as before.
+            use, foreign or newer; nothing is changed then.
     """
     place = store_place(option)
     with store_errors():
@@ -213,5 +212,5 @@ def _make_usual_folder(place: Place) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"cannot make {folder} ({error.strerror}); set ARENA_HOME, or give --db FILE"
+            f"cannot create {folder} ({error.strerror}); set ARENA_HOME, or use --db FILE"
         ) from error

@@ -1,4 +1,4 @@
-"""Tells the programs of this machine from files that came with a bot and are only called like one."""
+"""Distinguishes programs of this machine from files of a bot that have the same names."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _INTERPRETER = re.compile(
     r"|racket|sbcl|ghc|runghc|swipl|tclsh|erl|escript|elixir|scala|kotlin|groovy|qemu-\w+|env|sh|bash|dash|zsh"
     r"|ksh|fish|busybox)(-?[0-9][0-9.]*)?(\.exe)?\Z"
 )
-"""Programs that run other programs."""
+"""Matches programs that run other programs."""
 _FIRST_LINE = 256
-"""Bytes Linux reads of it."""
+"""Bytes of a script's first line that Linux reads."""
 _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
 
 
 def is_system(program: Path) -> bool:
-    """Return whether a program lies in a folder of the system."""
+    """Return whether a program is in a system folder."""
     return any(program.is_relative_to(place) for place in _SYSTEM)
 
 
 def is_installed(program: Path) -> bool:
-    """Return whether a program is one of this machine, behind all links: no bot brought it.
+    """Return whether a program, with links resolved, belongs to this machine and not to a bot.
 
-    It is if it lies in a folder of the system or with the interpreter that runs this, or if `PATH` finds it.
+    It does if it is in a system folder, beside the interpreter of this process, or found by `PATH`.
     """
     real = Path(os.path.realpath(program))
     if is_system(real) or real.is_relative_to(os.path.realpath(sys.base_prefix)):
@@ -46,8 +46,8 @@ def is_interpreter(name: str) -> bool:
 def find_program(word: str) -> Path | None:
     """Return the program that `PATH` finds for a name without folders; None if there is none.
 
-    Version managers put scripts under the names of interpreters, which start the right one as a process of
-    their own; no bot may do that, so an interpreter that is a program is preferred to a script.
+    Version managers install scripts under the names of interpreters, which start the right one as a new
+    process. Bots must not do that, so binaries are preferred to scripts for interpreters.
     """
     if not word or "/" in word or "\0" in word:
         return None
@@ -59,7 +59,7 @@ def find_program(word: str) -> Path | None:
 
 
 def is_script(program: str | Path) -> bool:
-    """Return whether a file begins with `#!`; one that cannot be read counts as a script."""
+    """Return whether a file starts with `#!`; an unreadable file counts as a script."""
     try:
         with Path(program).open("rb") as file:
             return file.read(2) == b"#!"
@@ -68,11 +68,11 @@ def is_script(program: str | Path) -> bool:
 
 
 def script_words(script: str | Path) -> list[str]:
-    """Return the words of the first line of a script, first the program that runs it; none of other files."""
+    """Return the words of a script's first line, the program that runs it first; empty for other files."""
     try:
         with Path(script).open("rb") as file:
             line = file.readline(_FIRST_LINE)
     except OSError:
         return []
-    # A carriage return belongs to the last word, which then names no program.
+    # Linux keeps a carriage return as part of the last word, which then names no program.
     return os.fsdecode(line[2:].strip(b" \t\n")).split(" ") if line.startswith(b"#!") else []

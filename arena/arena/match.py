@@ -14,16 +14,16 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.referee.clock import GameClock
+from arena.referee.fast_path import fast_seats_of, play_fast
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.news import NewsGate
-from arena.referee.rally import lanes_of, rally
 from arena.referee.seats import Answer, Detail, Fault, Record, Resignation, SeatSetup, Thoughts
 from arena.referee.timecontrol import TimeControl
 from arena.referee.verdict import reason
 from arena_plugins.contract import Outcome, State, Termination
 
 if TYPE_CHECKING:
-    from arena.referee.inprocess import Lane
+    from arena.referee.inprocess import FastSeat
     from arena.referee.seats import Seat
     from arena_plugins.contract import Bot, Game
 
@@ -230,7 +230,7 @@ class _Match:
         self._clock = GameClock(setup.controls)
         self._state = game.initial_state()
         self._record = Record(setup.opening)
-        self._lanes: tuple[Lane, Lane] | None = None
+        self._fast_seats: tuple[FastSeat, FastSeat] | None = None
         self._ruling: Outcome | None = None
         self._is_on = False
         self._started_at = time.time()
@@ -241,7 +241,7 @@ class _Match:
         for action in self._setup.opening:
             self._state = self._state.child(action)
         if self._state.is_terminal:
-            raise ArenaError(f"the opening {list(self._setup.opening)} leaves nothing to play")
+            raise ArenaError(f"the opening {list(self._setup.opening)} ends the game")
         ending = self._start() or self._judge_idle(self._alternate())
         first, second = self._seats
         first.finish(ending.outcome, ending.termination)
@@ -310,7 +310,7 @@ class _Match:
         if self._hooks.on_ready is not None:
             self._hooks.on_ready(self._record)
         if self._hooks.on_move is None and self._hooks.adjudicate is None:
-            self._lanes = lanes_of(self._seats)
+            self._fast_seats = fast_seats_of(self._seats)
         while (answer := self._next_answer()) is not None:
             player = self._state.current_player
             if isinstance(answer, Resignation):
@@ -331,8 +331,8 @@ class _Match:
     def _next_answer(self) -> Answer | Resignation | Fault | None:
         """Return the next answer to judge; None if the match is over, adjudicated or aborted."""
         state, abort, adjudicate = self._state, self._hooks.abort, self._hooks.adjudicate
-        if self._lanes is not None:
-            self._state, answer = rally(self._lanes, state, self._record, self._clock, abort)
+        if self._fast_seats is not None:
+            self._state, answer = play_fast(self._fast_seats, state, self._record, self._clock, abort)
             return answer
         if state.is_terminal or (abort is not None and abort()):
             return None

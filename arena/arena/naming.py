@@ -1,4 +1,4 @@
-"""Labels and texts that the store keeps: how long they may be, and how two of one label are told apart."""
+"""Labels and texts in the store: their maximum lengths, and how equal labels are made unique."""
 
 from __future__ import annotations
 
@@ -13,44 +13,45 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_LABEL = 256
-"""Characters of a label."""
+"""Maximum characters of a label."""
 MAX_TEXT = 4096
-"""Characters of a spec, an event or a site."""
+"""Maximum characters of a spec, an event or a site."""
 _MAX_NAME = 64
-"""Characters of a name that a person gives to a bot."""
+"""Maximum characters of a name that a person gives to a bot."""
 _DIGITS = 8
 _NUM_VERSIONED = 2
-"""The last names of a bot: with its version, and with digits of its content as well."""
+"""Number of names, at the end of the list, that contain the version; the last one has digits of the content,
+too."""
 
 
 class Called(NamedTuple):
-    """What a competitor may be called."""
+    """Possible names of a competitor."""
 
     identity: str
-    """Competitors of one identity are one bot."""
+    """Competitors with the same identity are the same bot."""
     names: tuple[str, ...]
-    """From the shortest on, each more telling than the one before; at least one."""
+    """At least one name, from the shortest to the most specific."""
     is_given: bool
     """Whether a person chose the name."""
 
     def with_version(self) -> Called:
-        """Return the same competitor, called by its version at least; a given name has none."""
+        """Return the competitor with only the names that contain its version; a chosen name has none."""
         return self._replace(names=self.names[-_NUM_VERSIONED:])
 
 
 def labels_of(bots: Sequence[Called]) -> list[str]:
     """Return a label for each competitor: the shortest of its names that no other bot has.
 
-    The second of two twins is called `A_2`.
+    If a bot is entered twice, its second label is `A_2`.
 
     Raises:
-        ConfigError: two bots were given one name.
+        ConfigError: a person gave two bots the same name.
     """
     chosen = [0] * len(bots)
     while clashes := _clashes([bot.names[number] for bot, number in zip(bots, chosen, strict=True)], bots):
         given = next((bots[i].names[0] for i in clashes if bots[i].is_given), None)
         if given is not None:
-            raise ConfigError(f"two bots are called {given}; give each another name=")
+            raise ConfigError(f"two bots are called {given}; give them different values of name=")
         longer = [i for i in clashes if chosen[i] + 1 < len(bots[i].names)]
         if not longer:
             break
@@ -68,7 +69,7 @@ def labels_of(bots: Sequence[Called]) -> list[str]:
 
 
 def _clashes(names: Sequence[str], bots: Sequence[Called]) -> list[int]:
-    """Return the places of names that different bots have."""
+    """Return the indices of names that different bots share."""
     owners: dict[str, set[str]] = {}
     for name, bot in zip(names, bots, strict=True):
         owners.setdefault(name, set()).add(bot.identity)
@@ -76,13 +77,13 @@ def _clashes(names: Sequence[str], bots: Sequence[Called]) -> list[int]:
 
 
 def match_address(tournament: str, number: int, attempt: int = 0, outcome: str = "") -> str:
-    """Return the address of a match: `live1/89`, and `live1/89.1` for an attempt that came to nothing.
+    """Return the address of a match: `live1/89`, or `live1/89.1` for a void attempt.
 
     Args:
-        tournament: its name; empty where the context says which one it is.
-        number: of the match in its plan, from 1.
-        attempt: how many void attempts came before.
-        outcome: of the attempt. `live1/89` is the one that counts, or the newest.
+        tournament: name of the tournament; empty if the context implies it.
+        number: number of the match in its plan, from 1.
+        attempt: number of earlier void attempts.
+        outcome: outcome of the attempt. `live1/89` is the attempt that counts, or the newest one.
     """
     return f"{tournament}/{number}{f'.{attempt}' if outcome == 'void' else ''}"
 
@@ -90,8 +91,8 @@ def match_address(tournament: str, number: int, attempt: int = 0, outcome: str =
 def cut_label(text: str) -> str:
     """Return a label of at most `MAX_LABEL` characters.
 
-    A longer text is cut and ends with `…+` and 8 hex digits of the SHA-256 of the whole, so that two long
-    specs with the same beginning stay apart.
+    A longer text is cut and ends with `…+` and 8 hex digits of the SHA-256 of the whole text, so that long
+    specs with the same prefix get different labels.
     """
     if len(text) <= MAX_LABEL:
         return text
@@ -100,10 +101,10 @@ def cut_label(text: str) -> str:
 
 
 def check_name(owner: str, name: str) -> str:
-    """Return the name that a person gave to a bot.
+    """Return the name that a person gave to a bot, if it is valid.
 
     Raises:
-        OptionError: it is empty, too long, or more than a line of text.
+        OptionError: it is empty, too long, or not a single line of text.
     """
     if not name or clean_text(name, _MAX_NAME) != name or name != name.strip():
         raise OptionError(
@@ -114,29 +115,27 @@ def check_name(owner: str, name: str) -> str:
 
 
 def check_text(what: str, text: str, most: int = MAX_TEXT) -> str:
-    """Return a text that the store can hold as it is.
+    """Return a text, if the store can hold it unchanged.
 
     Args:
-        what: its name, for the message.
+        what: name of the text, for the message.
         text: the text.
-        most: the most characters it may have.
+        most: maximum number of characters.
 
     Raises:
-        ConfigError: it is too long, has a NUL character, or is no Unicode text.
+        ConfigError: it is too long, contains a NUL character, or is not valid Unicode.
     """
     if len(text) > most:
         raise ConfigError(f"{what} has {len(text):,} characters; give at most {most:,}")
     if "\0" in text:
-        raise ConfigError(
-            f"{what} has a NUL character, with which the store would lose its end; leave it out"
-        )
+        raise ConfigError(f"{what} contains a NUL character, at which the store would cut it off; remove it")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"{what} is no valid UTF-8 (character {error.start + 1}); give a text") from error
+        raise ConfigError(f"{what} is not valid UTF-8 (character {error.start + 1}); give a text") from error
     return text
 
 
 def count_text(done: int, total: int | None, between: str = "/") -> str:
-    """Return `3/1944`, how many matches are done of how many; `3` where nobody can know the total."""
+    """Return `3/1944`, the number of finished and of all matches; `3` if the total is unknown."""
     return f"{done}" if total is None else f"{done}{between}{total}"

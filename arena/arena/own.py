@@ -1,4 +1,4 @@
-"""Starts our own Python: the one place that does, so that no file of the current folder is run by mistake."""
+"""The only place that starts our own Python, so that no file of the current folder is run by mistake."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _SAFE = "PYTHONSAFEPATH"
 
 
 def interpreter() -> str:
-    """Return the path of the Python that runs this, for commands of others and for messages."""
+    """Return the path of the Python interpreter that runs this process."""
     return sys.executable
 
 
 def own_python(*arguments: str) -> list[str]:
     """Return the command that runs this Python with these arguments.
 
-    `-P` always comes first: without it a file `random.py` or `arena.py` in the current folder would be
-    imported in the place of the module of that name. `-s` keeps packages of the user's own folder out, unless
-    this process has them itself: bots that are installed there are bots for both.
+    `-P` always comes first: without it, a file `random.py` or `arena.py` in the current folder would be
+    imported in place of the module of that name. `-s` excludes the user's site-packages, unless this process
+    uses them: bots that are installed there must be visible to both.
     """
     own = [] if site.getusersitepackages() in sys.path else ["-s"]
     return [interpreter(), "-P", *own, *arguments]
@@ -32,9 +32,9 @@ def own_python(*arguments: str) -> list[str]:
 
 @contextmanager
 def safe_path() -> Generator[None]:
-    """Start every Python in a `with` block as `own_python` does, those of `multiprocessing` too.
+    """Make all Python processes started in a `with` block safe, those of `multiprocessing` included.
 
-    `multiprocessing` passes `-P` on only where this process has it itself, and a console script has not.
+    `multiprocessing` passes `-P` on only if this process was started with it, and a console script is not.
     """
     before = os.environ.get(_SAFE)
     os.environ[_SAFE] = "1"

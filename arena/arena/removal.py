@@ -1,4 +1,4 @@
-"""Removes folders that a bot wrote to, whatever it left there."""
+"""Removes folders that bots wrote to, whatever they contain."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 SECONDS = 30.0
-"""How long one removal goes on by default."""
+"""Default time limit of a removal in seconds."""
 _HAS_DIR_FD = {os.open, os.rename, os.rmdir, os.unlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _LOOK_UP = getattr(os, "O_PATH", 0)
-"""Opens a folder for its name in it alone, whatever its mode; Linux has it."""
+"""Opens a folder only to resolve names in it, whatever its mode; available on Linux."""
 
 
 class _Place(NamedTuple):
@@ -25,25 +25,25 @@ class _Place(NamedTuple):
 
     descriptor: int
     device: int
-    """Its file system; nothing on another one is removed."""
+    """Its file system; entries on other file systems are not removed."""
     deadline: float
-    """When to give up, by `time.monotonic`."""
+    """Time to give up, by `time.monotonic`."""
 
 
 def remove(path: str | os.PathLike[str], seconds: float = SECONDS) -> None:
-    """Remove a file or a folder with all that is in it, and never raise an `OSError`.
+    """Remove a file or a folder with everything in it; never raise an `OSError`.
 
-    Every step names an entry of an open folder and follows no link, so a process that changes the tree
-    meanwhile cannot lead it elsewhere. Folders that deny access are made accessible. The depth of the tree
-    does not matter: folders in folders are first moved up into the top one, which keeps paths short and at
-    most five descriptors open. Mounted file systems are left as they are, and so is what cannot be removed.
+    Every step names an entry of an open folder and follows no links, so a process that changes the tree
+    concurrently cannot redirect it. Folders that deny access are made accessible. The depth of the tree does
+    not matter: nested folders are first moved up into the top one, which keeps paths short and at most five
+    descriptors open. Mounted file systems, and entries that cannot be removed, are left in place.
 
-    Where the system lacks these calls (Windows), `shutil.rmtree` does what it can.
+    On systems without these calls (Windows), `shutil.rmtree` is used.
 
     Args:
-        path: what to remove; it may be missing. Its parent folder must be one that only the arena changes.
-        seconds: when to give up, so that neither a huge tree nor a process that goes on writing holds the
-            arena up; what is left can be removed by another call.
+        path: the path; it may be missing. Only the arena may be able to change its parent folder.
+        seconds: time limit, so that neither a huge tree nor a process that keeps writing blocks the arena;
+            another call can remove the rest.
     """
     path = Path(path)
     if not _HAS_DIR_FD:
@@ -64,7 +64,7 @@ def _remove_from(above: int, name: str, deadline: float) -> None:
     top = _open(above, name)
     try:
         place = _Place(top, os.fstat(top).st_dev, deadline)
-        # A pass may miss entries, for it removes while it lists; one that did nothing was the last.
+        # Removing entries during a listing may skip others, so passes are repeated until one changes nothing.
         while _pass(place):
             pass
     finally:
@@ -73,7 +73,7 @@ def _remove_from(above: int, name: str, deadline: float) -> None:
 
 
 def _pass(place: _Place) -> bool:
-    """Remove what can be removed at once, move up what is a level deeper; tell whether anything was done."""
+    """Remove what can be removed, move nested folders up one level; return whether anything changed."""
     has_changed = False
     with os.scandir(place.descriptor) as entries:
         for entry in entries:
@@ -87,7 +87,7 @@ def _pass(place: _Place) -> bool:
 
 
 def _flatten(place: _Place, name: str) -> bool:
-    """Empty a folder in the top folder, but for its own folders, which are moved up, and remove it."""
+    """Empty and remove a folder in the top folder; its subfolders are moved up instead."""
     has_changed = False
     with suppress(OSError):
         folder = _open(place.descriptor, name)
@@ -115,7 +115,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _drop(folder: int, name: str, *, is_folder: bool) -> bool:
-    """Remove an empty folder, or a file or link; tell whether it is gone."""
+    """Remove an empty folder, a file or a link; return whether it is gone."""
     try:
         (os.rmdir if is_folder else os.unlink)(name, dir_fd=folder)
     except FileNotFoundError:
@@ -126,12 +126,12 @@ def _drop(folder: int, name: str, *, is_folder: bool) -> bool:
 
 
 def _move_up(place: _Place, folder: int, name: str) -> bool:
-    # Nobody can foresee the new name; one that is taken all the same is left to the next pass.
+    # The new name is unpredictable; if it exists nevertheless, the next pass tries again.
     fresh = secrets.token_hex(8)
     try:
         os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=place.descriptor)
     except PermissionError:
-        # A folder changes when it is moved, for it names the one it is in: its mode must allow that.
+        # Moving a folder updates its `..` entry, which its mode must permit.
         with suppress(OSError):
             os.close(_open(folder, name))
             os.rename(name, fresh, src_dir_fd=folder, dst_dir_fd=place.descriptor)
@@ -143,7 +143,7 @@ def _move_up(place: _Place, folder: int, name: str) -> bool:
 
 
 def _open(folder: int, name: str) -> int:
-    """Open a folder in a folder, with the rights to list and to change it; never what a link leads to."""
+    """Open a subfolder with the rights to list and to change it; never follow a link."""
     try:
         opened = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
     except PermissionError:
@@ -156,14 +156,14 @@ def _open(folder: int, name: str) -> int:
 
 
 def _make_accessible(folder: int, name: str) -> None:
-    """Change the mode of a folder that may not even be opened."""
+    """Change the mode of a folder that cannot be opened."""
     if sys.platform != "linux":
         os.chmod(name, stat.S_IRWXU, dir_fd=folder, follow_symlinks=False)
         return
     held = os.open(name, os.O_PATH | _FOLDER, dir_fd=folder)
     try:
-        # No fchmod takes such a descriptor; this path leads to what it holds, whatever its name has become.
-        os.chmod(f"/proc/self/fd/{held}", stat.S_IRWXU)  # noqa: PTH101 - of a descriptor
+        # fchmod rejects O_PATH descriptors; this path leads to the open folder, even if it was renamed.
+        os.chmod(f"/proc/self/fd/{held}", stat.S_IRWXU)  # noqa: PTH101 - the path is a descriptor
     finally:
         os.close(held)
 

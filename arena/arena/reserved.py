@@ -1,4 +1,4 @@
-"""Options of every bot that are the arena's affair, unknown to the bot: its limit, its rights, its name."""
+"""Options of every bot that the arena evaluates and the bot does not see: limit, permissions, name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena_plugins.spec import Spec
 
 NAME: Final = "name"
-"""What a person calls it."""
+"""The name that a person gives to the bot."""
 _LIMIT_KEYS = ("tc", "st", "nodes")
 _PROCFS = "procfs"
 _ALLOW = "allow"
@@ -21,7 +21,7 @@ OUR_KEYS: Final = (*_LIMIT_KEYS, _PROCFS, _ALLOW, NAME)
 
 
 def may_read_proc(spec: Spec) -> bool:
-    """Read the option `procfs`.
+    """Return the value of the option `procfs`.
 
     Raises:
         OptionError: it is neither on nor off.
@@ -30,7 +30,7 @@ def may_read_proc(spec: Spec) -> bool:
 
 
 def allowed_calls(spec: Spec) -> tuple[str, ...]:
-    """Read the option `allow`, names joined by plus signs.
+    """Return the names in the option `allow`, which are joined by plus signs.
 
     Raises:
         OptionError: a name is not on the list.
@@ -38,17 +38,15 @@ def allowed_calls(spec: Spec) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(filter(None, spec.options.get(_ALLOW, "").split("+"))))
     for name in names:
         if name not in ALLOWABLE:
-            raise OptionError(
-                f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}, the only ones there are"
-            )
+            raise OptionError(f"{spec}: {_ALLOW}={name} is not one of {', '.join(ALLOWABLE)}")
     return names
 
 
 def own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:
-    """Return the limit that a spec sets for its bot; None for that of the tournament.
+    """Return the limit that a spec sets for its bot; None if the tournament's limit applies.
 
     Raises:
-        OptionError: a value is no number.
+        OptionError: a value is not a number.
         ConfigError: there is no such limit.
     """
     if not any(key in spec.options for key in _LIMIT_KEYS):

@@ -1,4 +1,4 @@
-"""Tokens: 32 random bytes as text, and the hash by which the store knows them."""
+"""Tokens: 32 random bytes as text, and the hash under which the store keeps them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from hashlib import sha256
 from typing import Final
 
 PREFIX: Final = "arena_"
-"""By which a token is known as one of ours, in a log or a file where it should not be."""
+"""Prefix that identifies our tokens if one leaks into a log or a file."""
 _BYTES: Final = 32
 
 
 def new_token(role: str) -> str:
-    """Return a new token, with the first letter of its role in it for people: `arena_v_9fQ...`."""
+    """Return a new token, marked for people with the first letter of its role: `arena_v_9fQ...`."""
     return f"{PREFIX}{role[0]}_{secrets.token_urlsafe(_BYTES)}"
 
 
 def digest_of(token: str) -> bytes:
-    """Return the SHA-256 of a token; all its bytes are random, so it needs no salt and no slow hash."""
+    """Return the SHA-256 of a token. Its bytes are random, so neither salt nor a slow hash is needed."""
     return sha256(token.encode("utf-8", "replace")).digest()

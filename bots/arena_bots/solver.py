@@ -1,4 +1,4 @@
-"""The bot `solver`: perfect play as far as the exact solver reaches, careful play where its budget ends."""
+"""The bot `solver`: perfect play as far as the exact solver reaches, cautious play beyond its budget."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, Limit, State
 
 _LINE_PLIES = 10
-"""The expected actions are told so far at most."""
+"""Maximum number of expected actions that are reported."""
 _LINE_NODES = 20_000
-"""Nodes for each of them, a millisecond; the table knows most of what is asked for."""
+"""Node limit for each of them, about a millisecond; most positions are in the table already."""
 _LINE_SECONDS = 0.002
 
 
 class SolverBot:
-    """Wins as fast as it can, else draws, else loses as late as it can; ties are drawn at random."""
+    """Wins as fast as possible, else draws, else loses as late as possible; ties are broken at random."""
 
     deterministic = True
 
@@ -38,12 +38,12 @@ class SolverBot:
         self._random = Random(seed)  # noqa: S311 - play needs no secrets
 
     def new_match(self, seed: int) -> None:
-        """Begin a match: its ties are drawn from `seed`, and nothing is left of the last one."""
+        """Start a match: `seed` determines the ties, and results of the last match are forgotten."""
         self._random.seed(seed)
         self._solver.clear()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Choose among the best actions; where `limit` ends the search, among those that look best then."""
+        """Return one of the best actions; if `limit` ends the search, one that looks best by then."""
         budget = Budget.of(limit)
         seconds = None if limit.seconds is None else budget.deadline - perf_counter()
         solved = self._solver.solve(state, nodes=limit.nodes, seconds=seconds, distances="best")
@@ -64,7 +64,7 @@ class SolverBot:
         )
 
     def _continuation(self, state: State, budget: Budget) -> list[int]:
-        """Give the actions that are expected then, as far as they are found quickly."""
+        """Return the expected actions after the move, as far as they are found quickly."""
         line: list[int] = []
         while not state.is_terminal and len(line) < _LINE_PLIES and budget.nodes == math.inf:
             left = budget.deadline - perf_counter()
@@ -78,7 +78,7 @@ class SolverBot:
 
 
 def _candidates(state: State, solved: Solved) -> Sequence[int]:
-    """Give the best actions as far as known: what is unknown is worse than a draw and better than a loss."""
+    """Return the best known actions; an unknown action ranks between a draw and a loss."""
     known = solved.best
     unknown = [action for action, worth in solved.actions.items() if worth.outcome is None]
     if not unknown or (known and solved.actions[known[0]].outcome != -1):
@@ -88,13 +88,13 @@ def _candidates(state: State, solved: Solved) -> Sequence[int]:
 
 
 def _wins_at_once(state: State) -> bool:
-    """Tell whether the side to move has an action that ends the match with a win."""
+    """Return whether the side to move can win with its next action."""
     children = map(state.child, state.legal_actions)
     return any(child.returns[state.current_player] > 0 for child in children)
 
 
 def _near_the_middle(state: State, actions: Sequence[int]) -> list[int]:
-    """Give those of `actions` that are nearest to the middle of all that there are."""
+    """Return those of `actions` that are nearest to the middle of all legal actions."""
     legal = state.legal_actions
     middle = (legal[0] + legal[-1]) / 2
     nearest = min(abs(action - middle) for action in actions)
@@ -111,7 +111,7 @@ def _remark(solved: Solved) -> str:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> SolverBot:
-    """Make the bot; it has no options.
+    """Return the bot; it has no options.
 
     Raises:
         OptionError: there is no solver for the game.
@@ -120,9 +120,9 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> SolverBot:
     solver = solver_for(game)
     if solver is None:
         raise OptionError(
-            f"solver plays k in a row on boards of at most 63 cells, a spare one for each row counted"
+            f"solver plays k in a row on boards of at most 63 cells, including a spare one for each row"
             f" (7x7 fits, 8x8 does not), not {game.name} {game.shape[0]}x{game.shape[1]}"
         )
-    # The first move has a clock; compiling may take longer than it allows.
+    # Compile now: the first move has a clock, and compiling may take longer than it allows.
     solver.warm_up()
     return SolverBot(solver, seed)

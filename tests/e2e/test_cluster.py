@@ -58,7 +58,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ((*MATCH, "--executor", "spark"), "is none of local, inline and dask:tls://HOST:PORT"),
         (
             (*MATCH, "--executor", "dask:http://127.0.0.1:1"),
-            "no address of a scheduler; write tls://HOST:PORT",
+            "not the address of a scheduler; write tls://HOST:PORT",
         ),
         ((*MATCH, "--executor", f"dask:{NOWHERE}"), "needs --keys FILE"),
         ((*MATCH, "--executor", "dask:tcp://10.0.0.1:1"), "write tls://10.0.0.1:1"),
@@ -67,15 +67,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "nothing answers at tls://127.0.0.1:1",
         ),
         ((*MATCH, "--executor", f"dask:{NOWHERE}", "--keys", "open.key"), "chmod 600 open.key"),
-        ((*MATCH, "--executor", f"dask:{NOWHERE}", "--keys", "ca.key"), "is no key of a machine"),
+        ((*MATCH, "--executor", f"dask:{NOWHERE}", "--keys", "ca.key"), "is not the key of a machine"),
         ((*MATCH, "--cluster", "local:0"), "is not valid; write local:N"),
         ((*MATCH, "--cluster", "local:1", "--executor", f"dask:{NOWHERE}"), "name two clusters"),
         (("worker", NOWHERE, "--keys", "lab.key", "--slots", "0"), "--slots 0 plays nothing; give 1 or more"),
         (("worker", NOWHERE, "--keys", "lab.key"), "nothing answers at tls://127.0.0.1:1"),
         (("worker", "10.0.0.1:1", "--keys", "lab.key"), "write tls://HOST:PORT"),
         (("cluster", "status"), "no cluster was started here"),
-        (("cluster", "keys", "lab"), "lab.key is there already; --renew"),
-        (("cluster", "start", "--bind", "10.0.0.1:1"), "reached on this machine alone"),
+        (("cluster", "keys", "lab"), "lab.key exists already; --renew"),
+        (("cluster", "start", "--bind", "10.0.0.1:1"), "only be reached on this machine"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_next_step(place: Path, words: tuple[str, ...], said: str) -> None:

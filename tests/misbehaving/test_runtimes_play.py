@@ -17,7 +17,7 @@ from arena.executor.preflight import describe_fault, preflight
 from arena.executor.runtime_versions import describe_runtime
 from arena.executor.slots import Slot
 from arena.executor.trial import run_kit
-from arena.executor.worker import Ways, make_control, play_job
+from arena.executor.worker import SlotCallbacks, make_control, play_job
 from arena.installed import find_program
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
@@ -158,7 +158,7 @@ def test_a_program_passes_its_check_and_plays_in_every_tier(
     for tier in TIERS[-1:] if kind in ALIKE else TIERS:
         settings = config(spec, "random", isolation=tier.value, require_tier=tier.value)
         sitting = Sitting(tmp_path / f"{tier}.db", settings)
-        control = make_control(Ways(Slot.here(0)))
+        control = make_control(SlotCallbacks(Slot.here(0)))
         # The second match finds the process of the first one, or the end of it.
         records = [play_job(job, control) for job in sitting.jobs()[:2]]
         control.close()

@@ -13,8 +13,8 @@ from arena.coordinator.client import Link
 from arena.coordinator.lease import Lease
 from arena.coordinator.stop import StopSignals
 from arena.person.config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
-from arena.person.hold import sit, store_play
-from arena.person.sitting import Play, planned_match
+from arena.person.play_session import Play, planned_match
+from arena.person.sessions import run_session, store_play
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.tier import Tier
 from arena_db.owner import current_owner
@@ -145,7 +145,7 @@ class Played:
         try:
             with self._store, Lease(self._store, self.record, current_owner()) as lease:
                 play = Play(lease.store, self.record, self._plan, Tier.T0)
-                sit(play, self._bot, lease, self.signals, self._match)
+                run_session(play, self._bot, lease, self.signals, self._match)
         except BaseException as error:  # noqa: BLE001 - it is raised where the test ends
             self.error = error
 

@@ -14,7 +14,7 @@ from arena.executor.cluster.messages import ResultPart
 from arena.executor.cluster.setups import SlotSetup
 from arena.executor.cluster.slot import Jobs
 from arena.executor.cluster.slot_link import SlotLink
-from arena.executor.worker import Ways, make_control, play_batch
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 
 if TYPE_CHECKING:
     from arena_db.records import MatchRecord
@@ -42,7 +42,7 @@ def main() -> None:
     link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))
     link.start()
     jobs = Jobs(link, setup.quota)
-    control = make_control(Ways(setup.slot))
+    control = make_control(SlotCallbacks(setup.slot))
     for vice in VICES:
         play = link.next_batch()
         if play is None:

@@ -110,8 +110,8 @@ def info(bot: str, *, db: str | None, form: str) -> None:
 @click.option(
     "--hostile",
     is_flag=True,
-    help="Also play BOT under hardship: a full disk, little memory, a long pause. Without BOT try the arena: "
-    "play bots that cheat, hang and crash.",
+    help="Also play BOT under adverse conditions: a full disk, little memory, a long pause. Without BOT try "
+    "the arena: play bots that cheat, hang and crash.",
 )
 @click.option(
     "--only",
@@ -142,7 +142,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     from arena.cli.output import say
     from arena.entrants import resolve
     from arena.executor import checked
-    from arena.executor.hardship import run_hardships
+    from arena.executor.stress import run_stress_checks
     from arena.executor.trial import run_kit
     from arena_plugins import load_game
 
@@ -167,7 +167,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     for done in run_kit(bot, game, seconds, on_failure=stderr.append):
         tell(done)
     if hostile and checks[0].passed:
-        for done in run_hardships(bot, game, seconds=seconds, first_number=len(checks) + 1):
+        for done in run_stress_checks(bot, game, seconds=seconds, first_number=len(checks) + 1):
             tell(done)
     checked.keep(checked.summary(bot, competitor.record.identity, game, time.time(), checks))
     failed = sum(not done.passed for done in checks)

@@ -109,7 +109,7 @@ def status(address: str | None, *, keys: Path | None, form: str) -> None:
     try_place(place)
     rows = [status_row(machine) for machine in ask_status(place)]
     if not rows and form == "table":
-        say("no worker machine is there; arena worker on one brings its slots", err=True)
+        say("no worker machine is connected; start arena worker on one", err=True)
         return
     emit("machine", rows, form, _COLUMNS)
 

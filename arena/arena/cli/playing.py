@@ -10,7 +10,7 @@ from arena.cli.output import emit_object, say
 from arena.cli.plain_play import PlainPlay
 from arena.coordinator.client import Link, NotStartedError
 from arena.home import open_store
-from arena.person.hold import open_play, reopen_play
+from arena.person.sessions import open_play, reopen_play
 from arena.results.addresses import check_new_name, find_event
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from arena.coordinator.seeding import seat_by_rating
 from arena.export.matches import check_replaceable, rewrite_matches
 from arena.home import open_store
 from arena.results.addresses import find_event
-from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable
 from arena.results.encounter import Scores, count_match
+from arena.results.rated_matches import RatedMatches
 from arena.results.sequential import book_of
 from arena.results.tables import widest_error
 from arena.results.views import standings

@@ -10,7 +10,7 @@ import msgspec
 
 from arena.coordinator.events import DecisionFell, Ended, MatchFinished, Notice
 from arena.errors import ArenaError
-from arena.executor.telling import PERIOD_S, live_event, started_of
+from arena.executor.streaming import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
 from arena.results.forfeits import loser
 from arena.results.tested import is_test

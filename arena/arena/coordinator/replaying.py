@@ -65,8 +65,8 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
     """Replay a tournament as it is now; return whether nothing changed meanwhile."""
     # Imported here, because they import NumPy, which would delay the first matches of a run.
     from arena.results.history import rate_now
-    from arena.results.kept import encounters_of
     from arena.results.replays import is_connected, rate_event, weight_of
+    from arena.results.stored_sums import encounters_of
     from arena.schedules.replay import replayed
     from arena_db.replays import ReplayRecord
 

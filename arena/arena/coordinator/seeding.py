@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.coordinator.plan import tournament_limit
-from arena.results.book import RatedMatches
+from arena.results.rated_matches import RatedMatches
 from arena.results.views import Leaderboard
 from arena.sandbox.tier import Tier
 from arena_db.records import MatchFilter

@@ -9,7 +9,7 @@ from arena.coordinator.plan import restore_plan
 from arena.coordinator.rule_checks import contradiction, replay
 from arena.errors import ConfigError
 from arena.executor.slots import Slot
-from arena.executor.worker import Ways, make_control, play_job
+from arena.executor.worker import SlotCallbacks, make_control, play_job
 from arena.executor.workspace import workspace
 from arena.naming import match_address
 from arena_plugins import Termination, load_game
@@ -74,7 +74,7 @@ def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[
         )
     plan = restore_plan(store, tournament)
     planned = store.planned(tournament.id, after=match.number - 1, limit=1)
-    control = make_control(Ways(Slot.here(0)))
+    control = make_control(SlotCallbacks(Slot.here(0)))
     with workspace():
         try:
             again = play_job(make_jobs(tournament, plan, planned)[0], control)

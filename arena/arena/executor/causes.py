@@ -1,4 +1,4 @@
-"""Why a program did not start, as far as what it said shows it, and the way out."""
+"""Explain from a program's stderr why it did not start, and name the way out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LATE = frozenset({Termination.INIT_TIMEOUT, Termination.TIME_MOVE, Termination.
 _DEATHS = frozenset({Termination.INIT_CRASH, Termination.CRASH})
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
 _NO_PROCESS = re.compile(r"\bfork\b|: (?:command )?not found$|/bin/[^/]+: Permission denied$", re.MULTILINE)
-"""What shells say where they cannot start a program."""
+"""Messages of shells that cannot start a program."""
 _MISSING = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -43,27 +43,28 @@ _MISSING = tuple(
         r"(?:^|[:\s])([\w./@+-]+\.[\w@+-]+): No such file or directory$",
     )
 )
-"""How loaders and interpreters name the file that they do not find; the first that fits counts."""
+"""How loaders and interpreters report a file that they cannot find; the first pattern that matches counts."""
 _WRITTEN_WRONG = re.compile(
     r"^(?:Syntax|Indentation|Tab|Assertion|Attribute|Index|Name|Range|Recursion|Reference|Type|UnboundLocal|"
     r"ZeroDivision)Error\b",
     re.MULTILINE,
 )
-"""What no file could cure, in Python or JavaScript; a KeyError may be a variable of the environment."""
+"""Errors in Python or JavaScript that no missing file explains; a KeyError is left out, since it may be a
+missing environment variable."""
 _TOLD = re.compile(r"it reported \w+: ")
-"""How a cause begins that an adapter or the program itself has put into words."""
+"""Start of a cause that an adapter or the program itself reported in its own words."""
 _CLASS = re.compile(r"ClassNotFound|NoClassDefFound|main class")
-"""Java misses a class, of which the command names no file."""
+"""Java reports a missing class without the file it belongs to, so the command cannot name it."""
 _ENDS = ("", ".py", ".js", ".mjs", ".cjs", ".class", ".jar", ".so")
 
 
 def advice(fault: Fault, competitor: Competitor, tier: Tier) -> str:
-    """Return what to do about a program that failed to start or to answer; empty where that is unknown."""
+    """Return advice for a program that failed to start or to answer; empty if the cause is unknown."""
     if CMD not in competitor.options:
         return ""
     said = str(fault.detail.get("stderr") or "")
     if fault.termination in _LATE:
-        # An adapter may have said so already, in words of its protocol.
+        # The adapter may already have reported the missing flush in terms of its protocol.
         return (
             ""
             if "flush" in said
@@ -81,13 +82,13 @@ def advice(fault: Fault, competitor: Competitor, tier: Tier) -> str:
 
 
 def missing_file(said: str) -> str:
-    """Return the file, module or class that a program says it did not find; empty if it names none."""
+    """Return the file, module or class that a program reports as missing; empty if it names none."""
     found = (pattern.findall(said) for pattern in _MISSING)
     return next((names[-1] for names in found if names), "")
 
 
 def _about_script(said: str, competitor: Competitor, tier: Tier) -> str:
-    """Explain that a script wanted to start a process."""
+    """Return the explanation for a script that tried to start a process; empty if that is not the cause."""
     runtime = competitor.runtime
     command = split_command(Spec.parse(competitor.spec).options[CMD])
     if runtime and is_script(runtime):
@@ -110,18 +111,18 @@ def _about_script(said: str, competitor: Competitor, tier: Tier) -> str:
 
 
 def _about_interpreter(competitor: Competitor) -> str:
-    """Explain that an interpreter was copied without its library."""
+    """Return the explanation for an interpreter that was copied without its library; empty if it was not."""
     program = Path(split_command(Spec.parse(competitor.spec).options[CMD])[0])
     if competitor.runtime or not is_interpreter(program.name) or is_script(program):
         return ""
     return (
-        f"{program} was taken for a file of the bot, since PATH does not find it; put {program.parent} on "
+        f"{program} is not on PATH, so it was copied as a file of the bot; add {program.parent} to "
         "PATH before you start the arena"
     )
 
 
 def _about_file(said: str, competitor: Competitor, tier: Tier) -> str:
-    """Name the file that is missing and the spec that takes it along, or else say what may be read."""
+    """Name the missing file and the spec that includes it, or else list what the program may read."""
     name = missing_file(said)
     if not name:
         return _view(competitor, tier) if competitor.runtime and not _WRITTEN_WRONG.search(said) else ""
@@ -133,18 +134,18 @@ def _about_file(said: str, competitor: Competitor, tier: Tier) -> str:
     linked = "; link it with -Wl,-rpath,'$ORIGIN' or statically" if ".so" in name else ""
     folder = next(_folders_with(name, options), None)
     if folder is None:
-        return f"it finds no {name}{linked}; {_view(competitor, tier)}"
+        return f"it cannot find {name}{linked}; {_view(competitor, tier)}"
     if FOLDER in options and linked:
-        return f"it finds no {name}{linked}"
+        return f"it cannot find {name}{linked}"
     if FOLDER in options:
         return (
-            f"it finds no {name}: its current folder is its scratch folder, so it must open files by the "
-            f"folder the program lies in, or be told them in {CMD}"
+            f"it cannot find {name}: its working directory is its scratch folder, so it must open files in "
+            f"the program's folder by full path, or get their paths in {CMD}"
         )
     relative = [_inside(word, folder) for word in words]
     given = Spec(competitor.record.name, {**options, CMD: shlex.join(relative), FOLDER: str(folder)})
     return (
-        f"it finds no {name}, which lies beside it and was not taken along: enter it as "
+        f"it cannot find {name}, which is beside it but was not copied: enter the bot as "
         f"{shlex.quote(str(given))}{linked}"
     )
 
@@ -163,17 +164,17 @@ def _folders_with(name: str, options: dict[str, str]) -> Iterator[Path]:
 
 
 def _inside(word: str, folder: Path) -> str:
-    """Return a word of a command as it is written where words are relative to `folder`."""
+    """Return a word of a command rewritten relative to `folder`, if it is a path inside it."""
     if not Path(word).is_relative_to(folder):
         return word
     return str(Path(word).relative_to(folder))
 
 
 def _view(competitor: Competitor, tier: Tier) -> str:
-    """Say what a program may read: a missing file is the usual cause."""
+    """Return what a program may read; a missing file is the most frequent cause of a failed start."""
     runtime = competitor.runtime
     runs = f"its runtime ({describe_runtime(runtime)})" if runtime else "the system's libraries"
     return (
-        f"in tier {tier} it reads only {runs} and its own files; if it needs more, put all of it in a folder "
-        f"and name that with folder=DIR ({_PAGE})"
+        f"in tier {tier} it can read only {runs} and its own files; if it needs more, put it all in one "
+        f"folder and name that with folder=DIR ({_PAGE})"
     )

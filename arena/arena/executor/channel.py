@@ -1,4 +1,4 @@
-"""A way for messages from many processes to one: each arrives whole or not at all, and nobody ever waits."""
+"""Message channel from many processes to one; messages arrive whole or not at all, and nobody blocks."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 _Given = TypeVar("_Given")
 
 MAX_MESSAGE = 60_000
-"""Bytes of a message; the buffers of all systems take it."""
+"""Maximum bytes of a message; the socket buffers of all supported systems hold it."""
 _BUFFER = 1 << 18
 _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 
 
 class Channel:
-    """Both ends; the writer goes to other processes, which share it.
+    """Both ends of the channel; the writing end is passed to other processes, which share it.
 
-    A pipe keeps only short messages of several writers apart, and one that is full makes its writer wait.
+    A pipe would not do: it separates messages of several writers only if they are short, and a full pipe
+    blocks its writers.
     """
 
     def __init__(self) -> None:
-        """Make it.
+        """Create the channel.
 
         Raises:
-            OSError: this system, or this process now, has no such pair of sockets.
+            OSError: this system has no such sockets, or this process cannot open any now.
         """
         if not hasattr(socket, "AF_UNIX") or not _DONT_WAIT:
             raise OSError("this system has no sockets that keep messages apart")
-        # Linux lets few datagrams wait, other systems have no sequences of packets.
+        # Linux queues only few datagrams, and other systems lack SOCK_SEQPACKET.
         kind = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
         self._reader, self.writer = socket.socketpair(socket.AF_UNIX, kind)
         for end in (self._reader, self.writer):
@@ -45,7 +46,7 @@ class Channel:
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
 
     def take(self) -> list[bytes]:
-        """Give the messages that have come."""
+        """Return the messages that have arrived, without waiting."""
         found: list[bytes] = []
         while True:
             try:
@@ -57,21 +58,21 @@ class Channel:
             found.append(message)
 
     def close(self) -> None:
-        """Close both ends here; what others send from now on is lost."""
+        """Close both ends in this process; later messages of other processes are lost."""
         self._reader.close()
         self.writer.close()
 
 
 def send(writer: socket.socket, message: bytes) -> bool:
-    """Send a message of at most `MAX_MESSAGE` bytes; tell whether it was taken."""
+    """Send a message of at most `MAX_MESSAGE` bytes; return whether it was accepted."""
     try:
         return writer.send(message, _DONT_WAIT) == len(message)
-    except OSError:  # it is full, or nobody listens any more
+    except OSError:  # the buffer is full, or the reader is gone
         return False
 
 
-def looker(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection, another type on each system
-    """Return a function that tells whether something can be read, quicker than `reader.poll`."""
+def make_poller(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection, another type on each system
+    """Return a function that reports whether `reader` has data; it is faster than `reader.poll`."""
     if sys.platform == "win32":
         return reader.poll
     waiting = select.poll()
@@ -80,7 +81,7 @@ def looker(reader: Any) -> Callable[[], object]:  # noqa: ANN401 - a Connection,
 
 
 def drain(queue: SimpleQueue[_Given]) -> list[_Given]:
-    """Return what a queue holds, and empty it; never wait."""
+    """Empty a queue without waiting; return its items."""
     found: list[_Given] = []
     with suppress(Empty):
         while True:

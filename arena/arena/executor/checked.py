@@ -1,4 +1,4 @@
-"""What the last check of each bot found: kept beside the store, for whoever looks at bots."""
+"""The last conformance check of each bot, kept beside the store for the pages about bots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FOLDER: Final = "checks"
 _MAX_BYTES: Final = 100_000
-"""A larger file is none of ours."""
+"""A larger file was not written by this module and is ignored."""
 _MAX_FILES: Final = 1000
 _MAX_TEXT: Final = 500
 
@@ -28,24 +28,24 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """One run of the conformance kit."""
 
     bot: str
-    """As it was written, `mcts:playouts=20`."""
+    """The spec as it was typed, such as `mcts:playouts=20`."""
     identity: str
-    """Of the competitor that was checked: another one now is a bot that has changed."""
+    """Identity of the competitor that was checked; if it differs today, the bot has changed."""
     game: str
     t: float
-    """When it ended, UTC seconds."""
+    """When the run ended, in seconds since 1970 (UTC)."""
     num_passed: int
     failed: tuple[str, ...]
-    """Checks that failed, with what was found, one sentence each."""
+    """One sentence for each check that failed, with its finding."""
 
     @property
     def num_checks(self) -> int:
-        """How many checks there were."""
+        """Number of checks in the run."""
         return self.num_passed + len(self.failed)
 
 
 def summary(bot: str, identity: str, game: str, t: float, checks: Sequence[Check]) -> Checked:
-    """Sum up what the kit found."""
+    """Return the summary of a run of the kit."""
     failed = [
         f"{check.number} {check.title} ({check.detail})"[:_MAX_TEXT] for check in checks if not check.passed
     ]
@@ -60,18 +60,18 @@ def summary(bot: str, identity: str, game: str, t: float, checks: Sequence[Check
 
 
 def keep(checked: Checked) -> None:
-    """Keep it in place of the one before; where that cannot be written, nothing is kept and nobody hurt."""
+    """Store a summary in place of the previous one; if that fails, it is lost without an error."""
     path = _folder() / f"{sha256(checked.bot.encode()).hexdigest()[:32]}.json"
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Renamed when it is whole: who reads meanwhile sees the old one or the new one.
+        # The rename is atomic, so a concurrent reader sees either the old file or the new one.
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
             file.write(msgspec.json.encode(checked))
         Path(file.name).replace(path)
 
 
 def last_checks() -> dict[str, Checked]:
-    """Give the last check of each bot by what was checked; files that cannot be read do not count."""
+    """Return the last check of each bot by its spec; unreadable files are skipped."""
     found: dict[str, Checked] = {}
     with suppress(OSError):
         for path in sorted(_folder().glob("*.json"))[:_MAX_FILES]:

@@ -1,4 +1,4 @@
-"""A match as pure data, ready to be sent to a worker."""
+"""A planned match as plain data, ready to be sent to a worker."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ BotOutput = Literal["all", "faults", "none"]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a worker must know to play one planned match."""
+    """Everything that a worker needs to play one planned match."""
 
     tournament: int
     """Id of the tournament."""
     number: int
     """Number of the planned match, from 1."""
     attempt: int
-    """How many void attempts lie behind it."""
+    """Number of earlier attempts at this match, all of them void."""
     match: str
-    """What the match is called on the wire."""
+    """Id of the match in arena-bot/1 messages."""
     game: str
     """Spec of the game."""
     first: Competitor
@@ -41,30 +41,30 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     seed_first: int
     seed_second: int
     limit: TimeControl
-    """For a bot without a limit of its own."""
+    """Time control for a bot without one of its own."""
     init_s: float
     """Seconds a bot may take to start."""
     tier: str
-    """Isolation tier the bots run in."""
+    """Isolation tier in which the bots run."""
     require_limits: Limits | None = None
-    """`kernel` makes the match void where the kernel does not limit the bots."""
+    """`kernel` makes the match void if the kernel does not enforce the bots' limits."""
     stalls_count: bool = False
-    """Whether a bot that is too late loses even if the arena may be to blame."""
+    """Whether a bot that is late loses even if the arena may have caused the delay."""
     log: bool = False
-    """Whether what is said in it is written to a file in any case, not only after a fault."""
+    """Whether all messages of the match are logged to a file, not only after a fault."""
     bot_output: BotOutput = "faults"
-    """Of which matches it is kept what the bots print."""
+    """The matches for which the output of bots is kept."""
     rated: bool = True
     """Whether the match counts for ratings; those of a sequential test do not."""
     shows_clock: bool = True
-    """Whether viewers see clocks; a person without one has an hour a move, which nobody counts down."""
+    """Whether viewers see clocks; not so for a person without a limit, who has a nominal hour per move."""
     adjudicate: int = 0
-    """Nodes in which the exact solver may decide a position before it is played out; 0 asks nobody."""
+    """Node limit of the exact solver for deciding a position before it is played out; 0 disables it."""
 
 
 @cache
 def cached_game(spec: str) -> Game:
-    """Give the rules of a spec, one object for all matches of this process.
+    """Return the rules of a spec, one object for all matches of this process.
 
     Raises:
         PluginError: there is no such game.
@@ -74,7 +74,7 @@ def cached_game(spec: str) -> Game:
 
 @cache
 def cached_adjudicator(spec: str, nodes: int) -> Callable[[State], Outcome | None] | None:
-    """Give what decides matches of a game early, one for all of this process; None if `nodes` is 0.
+    """Return the function that decides matches of a game early, cached per process; None if `nodes` is 0.
 
     Raises:
         ArenaError: there is no solver for the game.

@@ -1,4 +1,4 @@
-"""Worker processes of this machine, one for each slot, so that a death costs one batch alone."""
+"""Worker processes of this machine, one per slot, so that the death of one loses a single batch."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from arena.executor.channel import Channel, looker
+from arena.executor.channel import Channel, make_poller
 from arena.executor.cores import num_workers
-from arena.executor.local_tie import (
+from arena.executor.local_worker import (
     INTERRUPTS,
     WorkerSetup,
     decode_began,
@@ -27,7 +27,7 @@ from arena.executor.local_tie import (
     run_worker,
 )
 from arena.executor.slots import Slot, WorkerLostError
-from arena.executor.telling import decode_events
+from arena.executor.streaming import decode_events
 from arena.executor.worker import BATCH_S, Began
 from arena.own import safe_path
 from arena.sandbox.limits.exact import own_subtree
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.executor.job import Job
-    from arena.executor.local_tie import Reply
+    from arena.executor.local_worker import Reply
     from arena_db.records import LiveEvent, MatchRecord
 
 
@@ -48,40 +48,40 @@ _Given = TypeVar("_Given")
 _Result = TypeVar("_Result")
 
 _PATIENCE_S = 10.0
-"""Seconds the workers have to end with their bots."""
+"""Seconds that workers have to stop themselves and their bots before they are killed."""
 
 
 class Task(NamedTuple):
-    """A function that a worker calls, and who waits for what it returns."""
+    """A function for a worker to call, and the future that receives its result."""
 
     future: Future[Any]
     function: Callable[[Any], object]
     given: object
     read: Callable[[Any], object] | None = None
-    """Turns what the worker sent into the result; None where that is the result."""
+    """Converts the worker's message into the result; None uses the message itself."""
 
 
 class TaskQueues:
-    """The tasks that wait: some for one worker, some for whichever is free first."""
+    """Tasks that any worker may take, and results of running batches, shared by all workers of a pool."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        """Held for every look at a queue; notified when one of them grows, or at the end."""
+        """Held for every access to a queue; notified when a queue grows or a worker is closed."""
         self.for_any: deque[Task] = deque()
         """Tasks that any worker may take."""
         self.parts: SimpleQueue[list[MatchRecord]] = SimpleQueue()
-        """Results of batches that go on."""
+        """Results of batches that are still being played."""
 
 
 class LocalWorker:
-    """A worker process, and the thread of this process that hands it one task after the other.
+    """A worker process, and the thread of this process that sends it one task after the other.
 
-    No other process has an end of the pipe between them. So the end of file follows a message that a worker
-    leaves half written at its death, and no reader waits for the other half.
+    No other process holds an end of the pipe between them. So a message that a dying worker leaves half
+    written is followed by the end of file, and the reader never blocks for the other half.
     """
 
     def __init__(self, slot: Slot, queues: TaskQueues, context: SpawnContext, setup: WorkerSetup) -> None:
-        """Start both; on Linux the process is killed when the thread that calls this ends."""
+        """Start process and thread; on Linux the process is killed when the thread that calls this ends."""
         self.slot = slot
         self._queues = queues
         self._tasks: deque[Task] = deque()
@@ -97,11 +97,11 @@ class LocalWorker:
 
     @property
     def is_dead(self) -> bool:
-        """Whether it was seen to have died."""
+        """Whether its death was noticed."""
         return self._is_dead
 
     def submit(self, task: Task) -> None:
-        """Queue a task for this worker; if that dies, its future fails with `WorkerLostError`."""
+        """Queue a task for this worker; if that dies, the future fails with `WorkerLostError`."""
         with self._queues.changed:
             if self._is_dead:
                 task.future.set_exception(WorkerLostError(self.slot))
@@ -111,12 +111,13 @@ class LocalWorker:
 
     def kill(self) -> None:
         """Kill the process; its bots die with it."""
-        # A process that was waited for has no number any more which another one could have got.
+        # `kill` raises ValueError once the process was reaped and closed; its pid may be in use again by
+        # then.
         with contextlib.suppress(ValueError):
             self._process.kill()
 
     def close(self) -> None:
-        """End the process once its task is done; those that wait are cancelled."""
+        """End the process after its current task; pending tasks are cancelled."""
         with self._queues.changed:
             self._is_closing = True
             for task in self._tasks:
@@ -125,7 +126,7 @@ class LocalWorker:
             self._queues.changed.notify_all()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait for the end of process and thread; return whether they have ended."""
+        """Wait for the end of process and thread; return whether both have ended."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -151,12 +152,12 @@ class LocalWorker:
                 task.future.set_result(result)
         self._connection.close()
         self._process.join()
-        # Another thread may just be about to note that it waited for the process.
+        # Another thread may be polling the process at this moment; `close` then raises ValueError.
         with contextlib.suppress(ValueError):
             self._process.close()
 
     def _next(self) -> Task | None:
-        """Wait for a task; None at the end."""
+        """Wait for a task; return None at the end."""
         with self._queues.changed:
             while True:
                 if self._is_closing:
@@ -168,12 +169,13 @@ class LocalWorker:
                 self._queues.changed.wait()
 
     def _reply(self) -> Reply:
-        """Return the end of a task; deliver the parts that come before.
+        """Return the reply that ends a task; pass on the partial results before it.
 
         Raises:
             EOFError: the process died.
         """
         while True:
+            # The sentinel wakes this thread when the process dies without closing the pipe.
             if self._connection not in wait([self._connection, self._process.sentinel]):
                 raise EOFError
             reply: Reply = self._connection.recv()
@@ -182,7 +184,7 @@ class LocalWorker:
             self._queues.parts.put(decode_records(reply.body))
 
     def _die(self, task: Task) -> None:
-        """Fail the task that died with the process, and those that waited for it."""
+        """Fail the task during which the process died, and those queued for it."""
         self.kill()
         with self._queues.changed:
             self._is_dead = True
@@ -194,7 +196,7 @@ class LocalWorker:
 
 
 class LocalPool:
-    """Plays in spawned worker processes on this machine."""
+    """A pool of spawned worker processes on this machine."""
 
     batch_s = BATCH_S
 
@@ -202,22 +204,23 @@ class LocalPool:
         """Start a pool.
 
         Args:
-            size: how many workers there are.
+            size: number of workers.
             folder: for their temporary files.
         """
         self.num_workers = size
         self._context = multiprocessing.get_context("spawn")
-        # A message in this pipe, which nobody reads before `go`, stops all workers. A file in the folder
-        # would not once somebody has cleared the temporary files, nor a semaphore once a worker was killed
-        # while it held it.
+        # A message in this pipe stops all workers; nobody reads it until `go`. A flag file would be lost if
+        # the temporary files were deleted, and a semaphore would stay locked if a worker were killed while
+        # holding it.
         self._stop_reader, self._stop_writer = self._context.Pipe(duplex=False)
-        self._is_stopping = looker(self._stop_reader)
-        # Small writes to a pipe are atomic, so a worker that is killed leaves no half of one. That all share
-        # one lets this process read the news of many matches at once, in place of waking up for each.
+        self._is_stopping = make_poller(self._stop_reader)
+        # Writes to a pipe of at most PIPE_BUF bytes are atomic, so a killed worker leaves no partial message.
+        # One pipe for all workers lets this process read the news of many matches at once instead of waking
+        # up for each.
         self._reader, self._writer = self._context.Pipe(duplex=False)
-        self._has_news = looker(self._reader)
+        self._has_news = make_poller(self._reader)
         self._channel = _channel()
-        # The workers share the cgroup of this process: divided now, it is theirs to use.
+        # The workers share the cgroup of this process; once it is divided here, they can create subgroups.
         own_subtree()
         self._told: list[Began] = []
         self._queues = TaskQueues()
@@ -231,7 +234,7 @@ class LocalPool:
         )
         self._workers = self._start(range(size))
 
-    # The first process starts another one, which counts semaphores.
+    # multiprocessing starts its resource tracker together with the first process.
     @safe_path()
     def _start(self, numbers: Sequence[int]) -> list[LocalWorker]:
         with _interrupts_blocked():
@@ -240,11 +243,11 @@ class LocalPool:
             ]
 
     def slots(self) -> list[Slot]:
-        """Return the slots whose workers live, as far as it is known."""
+        """Return the slots whose workers are not known to be dead."""
         return [worker.slot for worker in self._workers if not worker.is_dead]
 
     def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        """Hand the batch to a worker; if that dies, the future fails with `WorkerLostError`."""
+        """Send a batch to a worker; if that worker dies, the future fails with `WorkerLostError`."""
         del tick
         future: Future[list[MatchRecord]] = Future()
         worker = self._workers[slot.number]
@@ -255,7 +258,7 @@ class LocalPool:
         return future
 
     def call(self, function: Callable[[_Given], _Result], given: _Given) -> Future[_Result]:
-        """Call a function of a module in the first free worker; its argument and its result are pickled."""
+        """Call a module-level function in the first free worker; argument and result are pickled."""
         future: Future[_Result] = Future()
         with self._queues.changed:
             self._queues.for_any.append(Task(future, function, given))
@@ -263,39 +266,39 @@ class LocalPool:
         return future
 
     def results(self) -> list[list[MatchRecord]]:
-        """Return the results of batches that go on, and forget them."""
+        """Return the results of running batches that arrived since the last call."""
         found: list[list[MatchRecord]] = []
         while not self._queues.parts.empty():
             found.append(self._queues.parts.get())
         return found
 
     def news(self) -> list[Began]:
-        """Return what the workers wrote since the last call."""
+        """Return the matches that started since the last call."""
         self._read()
         told, self._told = self._told, []
         return told
 
     def events(self) -> list[LiveEvent]:
-        """Return what the workers sent since the last call."""
+        """Return the events that the workers sent since the last call."""
         messages = [] if self._channel is None else self._channel.take()
         return [event for message in messages for event in decode_events(message)]
 
     def notes(self) -> list[str]:
-        """Return nothing: there is one machine."""
+        """Return no notes: there is only this machine."""
         return []
 
     def put_aside(self, machine: str, why: str) -> str:
-        """Return what people call this machine."""
+        """Return the display name of this machine."""
         del machine, why
         return "this machine"
 
     def stop(self) -> None:
-        """Begin no further match."""
+        """Start no further match."""
         if not self._is_stopping():
             self._stop_writer.send_bytes(b"stop")
 
     def go(self) -> None:
-        """Begin matches again."""
+        """Start matches again."""
         if self._is_stopping():
             self._stop_reader.recv_bytes()
 
@@ -306,15 +309,15 @@ class LocalPool:
             worker.kill()
 
     def rebuild(self) -> None:
-        """Start fresh workers in place of the dead ones."""
-        # News of a dead worker must not be taken for that of the next one with its number.
+        """Start new workers in place of the dead ones."""
+        # Unread news of a dead worker would be attributed to its successor, which has the same number.
         self._read()
         dead = [worker.slot.number for worker in self._workers if worker.is_dead]
         for number, worker in zip(dead, self._start(dead), strict=True):
             self._workers[number] = worker
 
     def close(self) -> None:
-        """End the workers, after some seconds by force."""
+        """Stop the workers; kill those that take more than a few seconds."""
         for worker in self._workers:
             worker.close()
         ends_at = time.monotonic() + _PATIENCE_S
@@ -336,7 +339,7 @@ class LocalPool:
 
 
 def _channel() -> Channel | None:
-    """Make a channel; without one, which Windows lacks, matches are seen once they are over."""
+    """Return a new channel; None on Windows, which has none: matches are then seen once they are over."""
     with contextlib.suppress(OSError):
         return Channel()
     return None
@@ -344,7 +347,7 @@ def _channel() -> Channel | None:
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Generator[None]:
-    """Block the interrupts of a terminal, in this process and in those it starts, within a `with` block."""
+    """Block the interrupts of a terminal within a `with` block, in this process and in those it starts."""
     if sys.platform == "win32":
         yield
         return

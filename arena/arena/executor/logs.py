@@ -1,4 +1,4 @@
-"""Files of what was said in matches, one each: of all if that is wished, else of faults and void matches."""
+"""Log files of matches, one each: of all matches on request, otherwise of faults and void matches."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from arena.referee.seats import Seat
 
 MAX_FAULTS: Final = 1000
-"""Files of a tournament after which none is written that nobody asked for."""
+"""Maximum log files in a tournament's folder; beyond it, only requested logs are written."""
 _LINE: Final = 1 << 16
-"""Characters of a message that are kept: the longest a bot may send."""
+"""Maximum characters of a message in a log: the longest that a bot may send."""
 _SCHEMA: Final = "arena-log/1"
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def log_folder(tournament: str) -> Path:
-    """Give the folder for the logs of a tournament, which may not exist yet."""
+    """Return the log folder of a tournament; it may not exist yet."""
     return home() / "logs" / (_ODD.sub("_", tournament) or "_")
 
 
 def keep_log(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
-    """Write the log of a match where it is due; where that cannot be done, no match suffers.
+    """Write the log of a match if it is due; errors of the file system are ignored, so no match suffers.
 
-    Bots in the arena's own process speak over no wire: of them there is nothing to write.
+    Bots in the arena's own process exchange no messages, so there is nothing to log for them.
     """
     wires = {
         ("first", "second")[player]: seat.wire
@@ -55,6 +55,7 @@ def keep_log(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
             return
         attempt = f".{job.attempt}" * bool(job.attempt)
         path = folder / f"{job.number}{attempt}.jsonl"
+        # Renamed when complete, so that a reader never sees half a log.
         beside = path.with_suffix(".part")
         with open(beside, "w", encoding="utf-8", opener=_private) as file:
             file.writelines(json.dumps(entry) + "\n" for entry in _entries(job, seats, result))
@@ -62,12 +63,12 @@ def keep_log(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
 
 
 def _private(path: str, flags: int) -> int:
-    """Open a file that its owner alone may read: what bots say is not for everybody on the machine."""
+    """Open a file that only its owner may read, since messages of bots are not public on this machine."""
     return os.open(path, flags, 0o600)
 
 
 def _entries(job: Job, seats: Sequence[Seat], result: MatchResult) -> Iterator[dict[str, object]]:
-    """Give what the file says, line by line: of the match, of each message by its time, of the end."""
+    """Yield the entries of the file: the match, each message in order of time, and the end."""
     hosted = {player: seat for player, seat in enumerate(seats) if isinstance(seat, HostedSeat)}
     sides = ("first", "second")
     yield {

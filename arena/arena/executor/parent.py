@@ -1,4 +1,4 @@
-"""Ends a process with the one that started it."""
+"""Ends a process when its parent ends."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ _LOOK_S = 1.0
 
 
 def end_with_parent(parent: int, wait: Callable[[], None] | None = None) -> None:
-    """End this process when its parent ends, even if that is killed. If that has ended before, end now.
+    """Arrange that this process ends when its parent ends or is killed; end now if that already happened.
 
-    On Linux this is the end of the thread that started this process.
+    On Linux it already ends when the thread that started it ends.
 
     Args:
-        parent: the process id of the parent.
-        wait: waits for the end of the parent where the kernel does not tell; None looks once a second.
+        parent: process id of the parent.
+        wait: blocks until the parent ends, for systems whose kernel sends no signal then; None polls once a
+            second.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     else:
         threading.Thread(target=_end_after, args=(wait or (lambda: _look(parent)),), daemon=True).start()
+    # The parent may have ended before the signal was requested; then the kernel never sends it.
     if os.getppid() != parent:
         os._exit(1)
 

@@ -1,4 +1,4 @@
-"""Executors for batches of matches, with news of matches that begin, and orders to stop."""
+"""Pools: execute batches of matches, report matches that start, and accept orders to stop."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from arena.executor.channel import drain
 from arena.executor.local import LocalPool
 from arena.executor.slots import Slot
-from arena.executor.telling import decode_events
-from arena.executor.worker import SEEN_S, Began, Ways, make_control, play_batch
+from arena.executor.streaming import decode_events
+from arena.executor.worker import SEEN_S, Began, SlotCallbacks, make_control, play_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,46 +22,46 @@ if TYPE_CHECKING:
 
 
 class Pool(Protocol):
-    """Where batches are played; every implementation gives the same records for the same jobs."""
+    """An executor of batches; all implementations return the same records for the same jobs."""
 
     batch_s: float
-    """Seconds that a batch should last."""
+    """Target duration of a batch in seconds."""
 
     @property
     def num_workers(self) -> int:
-        """Batches that can be played at once, when all slots are up."""
+        """Number of batches that can be played at once when all slots are up."""
         ...
 
     def slots(self) -> Sequence[Slot]:
-        """Return the slots that take batches now."""
+        """Return the slots that accept batches now."""
         ...
 
     def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        """Start a batch; its future gives those records of its first jobs that `results` has not given.
+        """Start a batch; its future returns the records that `results` has not returned.
 
-        When the slot dies, the futures of all its batches fail with `WorkerLostError` at once. A future
-        can be cancelled as long as no match of its batch has begun.
+        When the slot dies, the futures of all its batches fail with `WorkerLostError` at once. A future can
+        be cancelled until a match of its batch has started.
 
         Args:
             jobs: the matches.
-            slot: where they are played.
-            tick: called before each move while this process plays itself, so that it hears of orders.
+            slot: the slot that plays them.
+            tick: called before each move if this process plays, so that it can process orders.
         """
         ...
 
     def results(self) -> list[list[MatchRecord]]:
-        """Return what came of batches still being played since the last call, part by part; never waits.
+        """Return the results of running batches since the last call, part by part, without waiting.
 
         Parts of a batch come in the order of its jobs, and before its future is done.
         """
         ...
 
     def news(self) -> list[Began]:
-        """Take what the workers told since the last call; never waits."""
+        """Return the matches that started since the last call, without waiting."""
         ...
 
     def events(self) -> list[LiveEvent]:
-        """Take what was told of running matches since the last call, without payload where one begins."""
+        """Return the live events since the last call; those of an oversized payload have it reduced."""
         ...
 
     def notes(self) -> list[str]:
@@ -69,32 +69,32 @@ class Pool(Protocol):
         ...
 
     def put_aside(self, machine: str, why: str) -> str:
-        """Hear that nothing is played on a machine for some time; return what people call it."""
+        """Note that a machine plays nothing for some time; return its display name."""
         ...
 
     def stop(self) -> None:
-        """Stop: no further match of any batch begins."""
+        """Start no further match of any batch."""
         ...
 
     def go(self) -> None:
-        """Let matches begin again after `stop`."""
+        """Start matches again after `stop`."""
         ...
 
     def abort(self) -> None:
-        """End all running matches now; their batches give what they have, or fail with `WorkerLostError`."""
+        """End all running matches now; their batches return their records or fail with `WorkerLostError`."""
         ...
 
     def rebuild(self) -> None:
-        """Start workers anew in place of dead ones."""
+        """Start new workers in place of dead ones."""
         ...
 
     def close(self) -> None:
-        """End the workers and their bots."""
+        """Stop the workers and their bots."""
         ...
 
 
 class InlinePool:
-    """Plays in this process, one batch after the other; for tests and for people at the debugger."""
+    """Plays in this process, one batch after the other; for tests and for debugging."""
 
     batch_s = SEEN_S
     num_workers = 1
@@ -103,20 +103,20 @@ class InlinePool:
         """Prepare to play.
 
         Args:
-            seats: of those who play; None for bots that are started when they are needed.
-            quiet_s: seconds of a match that are not told; None for those of a worker.
+            seats: seats of the bots; None starts bots when they are needed.
+            quiet_s: seconds at the start of a match that are not streamed; None for the default of workers.
         """
         self._told: SimpleQueue[Began] = SimpleQueue()
         self._messages: SimpleQueue[bytes] = SimpleQueue()
         self._tick: Callable[[], None] = lambda: None
         self._is_stopping = self._is_aborting = False
         slot = Slot.here(0)
-        ways = Ways(slot, self._told.put, self._must_stop, self._must_abort, publish=self._take)
-        self._control = make_control(ways, seats=seats, quiet_s=quiet_s, is_threaded=False)
+        callbacks = SlotCallbacks(slot, self._told.put, self._must_stop, self._must_abort, publish=self._take)
+        self._control = make_control(callbacks, seats=seats, quiet_s=quiet_s, is_threaded=False)
 
     def slots(self) -> list[Slot]:
         """Return the one slot."""
-        return [self._control.ways.slot]
+        return [self._control.callbacks.slot]
 
     def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
         """Play the batch before returning."""
@@ -127,34 +127,34 @@ class InlinePool:
         return future
 
     def results(self) -> list[list[MatchRecord]]:
-        """Return nothing: all records come with their batch."""
+        """Return no partial results: all records come with their batch."""
         return []
 
     def news(self) -> list[Began]:
-        """Take what was told since the last call."""
+        """Return the matches that started since the last call."""
         return drain(self._told)
 
     def events(self) -> list[LiveEvent]:
-        """Take what was told, and what there is to tell now."""
-        if self._control.teller is not None:
-            self._control.teller.tell()
+        """Return the events since the last call, including those that can be streamed now."""
+        if self._control.streamer is not None:
+            self._control.streamer.send_new()
         return [event for message in drain(self._messages) for event in decode_events(message)]
 
     def notes(self) -> list[str]:
-        """Return nothing: there is one machine."""
+        """Return no notes: there is only this machine."""
         return []
 
     def put_aside(self, machine: str, why: str) -> str:
-        """Return what people call this machine."""
+        """Return the display name of this machine."""
         del machine, why
         return "this machine"
 
     def stop(self) -> None:
-        """Let no further match begin."""
+        """Start no further match."""
         self._is_stopping = True
 
     def go(self) -> None:
-        """Resume: matches begin again."""
+        """Start matches again, unless the run is being aborted."""
         self._is_stopping = self._is_aborting
 
     def abort(self) -> None:
@@ -162,10 +162,10 @@ class InlinePool:
         self._is_stopping = self._is_aborting = True
 
     def rebuild(self) -> None:
-        """Do nothing: this process lives."""
+        """Do nothing: this process is alive."""
 
     def close(self) -> None:
-        """End the bots that were kept warm."""
+        """Stop the warm bots."""
         self._control.close()
 
     def _take(self, message: bytes) -> bool:
@@ -182,5 +182,5 @@ class InlinePool:
 
 
 def make_pool(executor: str, size: int, folder: Path) -> Pool:
-    """Give the pool named `executor`, local or inline, for that many matches at once."""
+    """Return the pool named `executor` (`inline`, else local) for `size` matches at once."""
     return InlinePool() if executor == "inline" else LocalPool(size, folder)

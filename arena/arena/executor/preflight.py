@@ -1,4 +1,4 @@
-"""Before anything is played: does every bot start, and answer one position?"""
+"""Preflight: before a run, starts every bot and asks it for one move."""
 
 from __future__ import annotations
 
@@ -35,21 +35,22 @@ _LATE = {
     Termination.TIME_MOVE: "--st or --tc",
     Termination.TIME_GAME: "--st or --tc",
 }
-"""How a bot can be late, and the option that gives it longer."""
+"""Ways in which a bot can be late, and the option that allows it more time."""
 _PATIENCE_S = 120.0
-"""Seconds for a start, and for an answer, in which a bot may compile."""
+"""Seconds for a start and for an answer while a bot may be compiling."""
 _COMPUTED = 0.1
-"""A bot that used this part of its time may have compiled; one that used less only waited."""
+"""Minimum share of its time that a late bot must have computed to count as compiling; below it, the bot only
+waited."""
 _TRIES = 3
 _REFUSALS = ("it reported bad_option: ", f"{OptionError.__module__}.{OptionError.__name__}: ")
-"""How the cause of a refused option begins, from a host and in this process."""
+"""Prefixes of the cause of a rejected option, from a host and from this process."""
 _REPORTED = re.compile(r"^it reported \w+: ")
 _NO_MESSAGE = "not an arena-bot/1 message"
-"""How the cause begins where a line is no JSON or lacks a field."""
+"""Start of the cause when a line is not JSON or lacks a field."""
 _MAX_SENT = 100
 """Characters of such a line that are shown."""
 _ERROR = re.compile(r"(Error|Exception)\b.*: ")
-"""In the line of a log that names an error; some runtimes write their own version after it."""
+"""Finds the line of a log that names an error; some runtimes print their own version after it."""
 
 
 def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
@@ -62,21 +63,21 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
     opening: Sequence[int] = (),
     tracer: Tracer | None = None,
 ) -> Fault | None:
-    """Start a bot, ask it for one move, and end it; None is a pass.
+    """Start a bot, ask it for one move and stop it; return its fault, or None if it passes.
 
     Args:
         competitor: the bot.
-        game: what it plays.
-        limit: its time, unless it has a limit of its own.
-        tier: how it is kept apart.
-        init_s: seconds it has to start.
-        opening: actions from the initial state to the position it is asked about: an engine that cannot be
-            given a position can only begin from the empty board.
-        tracer: counts the system calls that are refused to it.
+        game: the game to play.
+        limit: its time limit, unless it has one of its own.
+        tier: isolation tier.
+        init_s: seconds it may take to start.
+        opening: actions that lead to the position it is asked about. An engine that cannot be given a
+            position needs an empty opening.
+        tracer: counts the system calls that the sandbox denies.
 
     Raises:
-        OptionError: an option is refused before the bot is started.
-        IllegalMoveError: the opening is none of this game.
+        OptionError: an option is rejected before the bot is started.
+        IllegalMoveError: the opening is illegal in this game.
     """
     state = position(game, opening)
 
@@ -90,7 +91,7 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
         if isinstance(made, HostedSeat):
             made.tracer = tracer
         elif isinstance(made, InProcessSeat):
-            made.output = BotOutput()  # what it prints now is no part of the arena's report
+            made.output = BotOutput()  # discards output of the preflight, which belongs in no report
         with workspace(), closing(made) as seat:
             fault = ask_once(seat, game, state, control, init_s)
             return None if fault is None else with_advice(fault, competitor, Tier(tier))
@@ -102,20 +103,20 @@ def position(game: Game, actions: Sequence[int]) -> State:
     """Return the state after these actions.
 
     Raises:
-        IllegalMoveError: they cannot be played.
+        IllegalMoveError: one of them is illegal.
     """
     return reduce(lambda state, action: state.child(action), actions, game.initial_state())
 
 
 def ask_once(seat: Seat, game: Game, state: State, control: TimeControl, init_s: float) -> Fault | None:
-    """Start the bot of a seat and ask it for a move; None is a pass.
+    """Start the bot of a seat and ask it for a move; return its fault, or None if it passes.
 
     Args:
-        seat: the bot; it is left as it is, started or failed.
-        game: what it plays.
-        state: the position, the end of an opening.
-        control: its time for the answer.
-        init_s: seconds it has to start.
+        seat: the bot's seat; its bot is left as it is, started or failed.
+        game: the game.
+        state: the position, at the end of an opening.
+        control: time control for the answer.
+        init_s: seconds the bot may take to start.
     """
     setup = SeatSetup(
         match="preflight", game=game, player=state.current_player, seed=0, control=control, init_s=init_s
@@ -130,20 +131,21 @@ def ask_once(seat: Seat, game: Game, state: State, control: TimeControl, init_s:
 def try_patiently(
     attempt: Callable[[TimeControl, float], Fault | None], control: TimeControl, init_s: float
 ) -> Fault | None:
-    """Try a bot that is late again when it may have been compiling, or the machine was too busy.
+    """Try a bot, and try it again if it was late because it compiled or the machine was too busy.
 
-    Compiling is no part of what a bot has to do in time. A bot that is late while it computes is tried with
-    two minutes, what it compiles is kept, and then it must be in time.
+    Compile time does not count against a bot. A bot that computes while it is late is run once with two
+    minutes, its compiled code is kept, and after that it must be in time.
 
     Args:
-        attempt: starts the bot and asks it for a move, with a time for the answer and seconds for the start.
-        control: its time for the answer.
-        init_s: seconds it has to start.
+        attempt: starts the bot and asks it for a move, given the time control and the seconds for the start.
+        control: time control for the answer.
+        init_s: seconds the bot may take to start.
     """
     fault = attempt(control, init_s)
     if fault is None or fault.termination not in _LATE or not (fault.is_stall or _has_computed(fault)):
         return fault
-    # The bot is told its usual time, or a search would use the two minutes; the margin is the referee's.
+    # The bot is told its usual time, otherwise a search would use all of the two minutes; only the referee's
+    # margin grows.
     margin_ms = max(control.margin_ms, round(1000 * _PATIENCE_S))
     attempt(msgspec.structs.replace(control, margin_ms=margin_ms), max(init_s, _PATIENCE_S))
     for _ in range(_TRIES):
@@ -154,13 +156,13 @@ def try_patiently(
 
 
 def _has_computed(fault: Fault) -> bool:
-    """Return whether a bot computed while it was late; in this process that is not measured."""
+    """Return whether a late bot computed; assumed in this process, where CPU time is unknown."""
     used = fault.detail.get("cpu_ms")
     return used is None or float(str(used)) >= _COMPUTED * float(str(fault.detail["elapsed_ms"]))
 
 
 def _with_option(fault: Fault | None) -> Fault | None:
-    """Add the time it had, and the option that gives longer, to the cause of a fault of time."""
+    """Add to the cause of a time fault how much time there was and which option allows more."""
     if fault is None or fault.termination not in _LATE:
         return fault
     seconds = float(str(fault.detail["limit_ms"])) / 1000
@@ -169,27 +171,27 @@ def _with_option(fault: Fault | None) -> Fault | None:
 
 
 def with_advice(fault: Fault, competitor: Competitor, tier: Tier) -> Fault:
-    """Return a fault with what to do about it, if it is that of a program and that is known."""
+    """Return a fault with advice added, if it is that of a program and its cause is known."""
     known = advice(fault, competitor, tier)
     return msgspec.structs.replace(fault, detail={**fault.detail, "advice": known}) if known else fault
 
 
 def describe_fault(fault: Fault) -> str:
-    """Return a fault in one line: what it was, what the bot said last and where, and what to do about it.
+    """Return a fault in one line: what happened, the bot's last words and their place, and what to do.
 
-    An exception of Python is followed by file and line of the bot's own innermost frame, as in the sentence
-    about a forfeit: `main.py fails: KeyError: 'd' in helper.py:41`. A line that is no message is shown: most
-    often a program has written to stdout what was meant for people.
+    A Python exception is followed by file and line of the bot's own innermost frame, as in the sentence about
+    a forfeit: `main.py fails: KeyError: 'd' in helper.py:41`. A line that is not a message is quoted: most
+    often a program has printed to stdout something meant for people.
     """
     cause = _REPORTED.sub("", str(fault.detail.get("cause") or ""))
     offending = str(fault.detail.get("offending") or "")
     if offending and cause.startswith(_NO_MESSAGE):
         sent = offending if len(offending) <= _MAX_SENT else f"{offending[: _MAX_SENT - 3]}..."
-        cause = f"{cause}; it wrote {sent} to stdout, which is for messages alone"
+        cause = f"{cause}; it wrote {sent} to stdout, which is reserved for messages"
     stderr = str(fault.detail.get("stderr") or "")
     lines = stderr.strip().split("\n")
     last = next(filter(_ERROR.search, reversed(lines)), lines[-1]).strip()
-    # The last line of a traceback, which may have been reported already.
+    # The last line of a traceback is omitted if the cause already contains it.
     if last.partition(": ")[2] and last.endswith(cause):
         last = ""
     said = _with_place(": ".join(part for part in (fault.termination.value, cause, last) if part), stderr)
@@ -198,25 +200,25 @@ def describe_fault(fault: Fault) -> str:
 
 
 def _with_place(said: str, stderr: str) -> str:
-    """Return a sentence with file and line behind the exception it names, if a traceback has them."""
+    """Return a sentence with file and line added after the exception it names, if a traceback has them."""
     raised = last_raised(stderr)
     if raised is None or not raised.place:
         return said
-    # The module of its class is left out where an adapter or the host tells of it.
+    # An adapter or the host reports an exception without the module of its class.
     name, colon, text = raised.error.partition(": ")
     before, error, after = said.rpartition(f"{name.rpartition('.')[2]}{colon}{text}")
     return f"{before}{error} in {raised.place}{after}" if error else said
 
 
 def refused_option(competitor: Competitor, game: Game, *, tier: Tier) -> str:
-    """Start a bot and end it; return why it refuses its options, empty if it takes them.
+    """Start a bot and stop it; return why it rejects its options, or an empty string if it accepts them.
 
-    Whatever else keeps it from starting is told by `preflight`, before a tournament.
+    All other reasons that keep a bot from starting are reported by `preflight`, before a tournament.
 
     Args:
         competitor: the bot.
-        game: what it is to play.
-        tier: how it is kept apart.
+        game: the game.
+        tier: isolation tier.
     """
     control = TimeControl.parse(None, None, None)
     setup = SeatSetup(match="options", game=game, player=0, seed=0, control=control, init_s=_PATIENCE_S)
@@ -232,10 +234,10 @@ def refused_option(competitor: Competitor, game: Game, *, tier: Tier) -> str:
 
 
 def refusal(fault: Fault) -> str:
-    """Return what a bot says of the option that it refuses, without how that was reported."""
+    """Return a bot's reason for rejecting an option, without the prefix of the report."""
     return str(fault.detail.get("cause")).partition(": ")[2]
 
 
 def is_refused_option(fault: Fault) -> bool:
-    """Tell whether the bot started but refuses the options it was given."""
+    """Return whether a bot started but rejects its options."""
     return str(fault.detail.get("cause")).startswith(_REFUSALS)

@@ -1,4 +1,4 @@
-"""The preflights of many bots, several at once: one that hangs would cost all others its time to start."""
+"""Preflights of many bots in parallel, so that one that hangs does not delay all others by its start time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from arena.referee.seats import Fault
 
 _WORTH_IT = 3
-"""From so many bots on workers are started: that takes as long as the preflights of two quick ones."""
+"""Minimum number of bots for which workers are started: starting them takes as long as two quick preflights.
+"""
 
 _LOST = "two worker processes died while they tried it; --isolation T2 keeps a bot from killing them"
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """One bot to be tried; the fields are the arguments of `preflight`."""
+    """One bot to be tried; its fields are the arguments of `preflight`."""
 
     competitor: Competitor
     game: str
@@ -42,16 +43,16 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[Fault | Exception | None]:
-    """Try all bots; yield what came of each, in their order: a fault, what was raised, or None for a pass.
+    """Try all bots; yield each result in order: a fault, the exception that was raised, or None for a pass.
 
-    Bots that would run in this process are tried one after the other. A bot whose worker died is tried once
-    more, in a new worker; the others go on. If no further result is asked for, the preflights that still run
-    are ended.
+    If a bot would run in this process, all bots are tried one after the other. A bot whose worker died is
+    tried once more in a new worker; the others continue. When the caller stops iterating, running preflights
+    are aborted.
 
     Args:
         entries: the bots.
-        num_workers: how many may be tried at once; never more than there are cores, or they would be late
-            because of each other.
+        num_workers: maximum number tried at once; limited to the number of cores, since bots that share cores
+            make each other late.
     """
     at_once = min(num_workers, num_cores(), len(entries))
     if at_once == 1 or len(entries) < _WORTH_IT or any(each.tier == Tier.T0 for each in entries):
@@ -71,7 +72,7 @@ def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[
                         except BrokenExecutor:
                             pool.rebuild()
                             if tried in is_again:
-                                # Here it might end this process.
+                                # A third try would have to run in this process, which the bot might kill.
                                 found[tried] = PluginError(_LOST)
                             else:
                                 is_again.add(tried)
@@ -92,5 +93,5 @@ def _try(entry: Candidate) -> Fault | Exception | None:
             init_s=entry.init_s,
             opening=entry.opening,
         )
-    except Exception as error:  # noqa: BLE001 - raised where it can be told whose it is
+    except Exception as error:  # noqa: BLE001 - raised by the caller, who knows whose bot it is
         return error

@@ -1,7 +1,7 @@
-"""Files of what bots print, one for each bot of a tournament, for `arena logs`.
+"""Files with the output of bots, one per bot of a tournament, read by `arena logs`.
 
-The worker that played a match appends to them itself, with one write of whole lines: the text needs no way
-through the coordinator, which must not wait for it, and appended writes of several workers do not mix.
+The worker that played a match appends to them with one write of whole lines. The text does not pass through
+the coordinator, which must not wait for it, and appended writes of several workers do not interleave.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ if TYPE_CHECKING:
     from arena.referee.seats import Seat
 
 MAX_FILE: Final = 16 << 20
-"""Bytes of one bot in one tournament; then its file is closed for good."""
+"""Maximum bytes for one bot in one tournament; a full file takes no more output."""
 MAX_TAIL: Final = 20
-"""Lines of a bot's stderr that a command prints when the bot fails its first position or its check."""
+"""Lines of stderr that a command prints when a bot fails its preflight or its check."""
 _MAX_LINE: Final = 4000
-"""Characters after which a line goes on in the next one."""
+"""Maximum characters of a line; the rest continues on the next line."""
 _MAX_NAME: Final = 80
 _ODD: Final = re.compile(r"[^a-z0-9_.,=-]")
 _TRIALS: Final = "~trials"
-"""The folder of bots that failed before any match; no tournament can be called so."""
-_FULL: Final = "* *| the file is full: {} bytes of a bot are kept in a tournament, later output is not\n"
+"""Folder of bots that failed before any match; no tournament can have this name."""
+_FULL: Final = "* *| the file is full: at most {} bytes of a bot's output are kept per tournament\n"
 
 
 def prints_path(tournament: str, label: str) -> Path:
-    """Return the file of what a bot prints in a tournament, which may not exist."""
+    """Return the file with the output of a bot in a tournament; it may not exist."""
     return log_folder(tournament) / _file_name(label)
 
 
 def _file_name(label: str) -> str:
     plain = _ODD.sub("_", label)[:_MAX_NAME]
-    # Labels that differ in odd characters only, or in case, are different files, on any file system.
+    # Labels that differ only in replaced characters or in case need different files on any file system.
     return f"{plain}.log" if plain == label else f"{plain}~{sha256(label.encode()).hexdigest()[:8]}.log"
 
 
 def listen(job: Job, seats: Sequence[Seat]) -> None:
-    """Capture what bots of this process print, if it is wanted; others print into pipes anyway."""
+    """Capture the output of bots in this process if it is wanted; other bots print into pipes in any case."""
     for seat in seats:
         if isinstance(seat, InProcessSeat):
             seat.output = None if job.bot_output == "none" else BotOutput()
 
 
 def keep_output(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
-    """Append what the bots printed in a match, where it is due; what cannot be written is lost."""
+    """Append what the bots printed in a match, if it is to be kept; output that cannot be written is lost."""
     went_wrong = result.fault is not None or result.termination.is_void
     if job.bot_output == "none" or (job.bot_output == "faults" and not went_wrong):
         return
@@ -82,23 +82,23 @@ def _output_of(seat: Seat) -> BotOutput | None:
 
 
 def _lines(number: str, output: BotOutput) -> Iterator[str]:
-    """Yield `89 17| text` for each line, match and ply, and how much is left out."""
+    """Yield `89 17| text` for each line (match, ply, text), and a note on how much is left out."""
     num_bytes, num_dropped = 0, output.num_dropped
     for ply, text in output.lines():
         for part in _parts(text):
             line = f"{number} {ply}| {part}\n"
-            # The numbers of a million empty lines are more than the lines.
+            # The prefix counts, too: a million empty lines are mostly prefixes.
             num_bytes += len(line.encode())
             if num_bytes > MAX_BYTES:
                 num_dropped += len(part.encode()) + 1
             else:
                 yield line
     if num_dropped:
-        yield f"{number} *| {num_dropped} more bytes were printed; {MAX_BYTES} of a match are kept\n"
+        yield f"{number} *| {num_dropped} more bytes were printed; at most {MAX_BYTES} per match are kept\n"
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Cut a line into cleaned pieces; an empty line is one, too."""
+    """Split a line into cleaned pieces; an empty line yields one empty piece."""
     for begin in range(0, max(len(text), 1), _MAX_LINE):
         part = text[begin : begin + _MAX_LINE]
         # Most lines need no cleaning, which takes a hundred times as long.
@@ -115,7 +115,7 @@ def _append(path: Path, data: bytes) -> None:
             return
         if size + len(data) > MAX_FILE:
             data = data[: MAX_FILE - size].decode("utf-8", "ignore").encode()
-            # Filled up to the bound, so that nothing comes after the note.
+            # The file is filled to its maximum, so that nothing is appended after the note.
             data += b"\n" + _FULL.format(MAX_FILE).encode()
         os.write(descriptor, data)
     finally:
@@ -123,15 +123,15 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def read_prints(tournament: str, label: str, number: int | None = None) -> Iterator[str]:
-    """Yield the kept lines of a bot in a tournament, or in one of its matches; none where nothing is kept.
+    """Yield the kept lines of a bot in a tournament, or in one of its matches; none if nothing is kept.
 
     Args:
-        tournament: its name.
-        label: of the bot.
-        number: of the match, all attempts included; None for all matches.
+        tournament: name of the tournament.
+        label: label of the bot.
+        number: number of a match, all attempts included; None for all matches.
 
     Raises:
-        OSError: the file is there and cannot be read.
+        OSError: the file exists but cannot be read.
     """
     starts = () if number is None else (f"{number} ", f"{number}.", "* ")
     with (
@@ -144,14 +144,14 @@ def read_prints(tournament: str, label: str, number: int | None = None) -> Itera
 
 
 def keep_failure(label: str, stderr: str) -> tuple[list[str], Path | None]:
-    """Keep what a bot wrote before it failed its first position or its check, in place of the time before.
+    """Store the stderr of a bot that failed its preflight or its check, in place of the previous one.
 
     Args:
-        label: of the bot.
-        stderr: what it wrote, which need not be clean.
+        label: label of the bot.
+        stderr: its output, which may contain control characters.
 
     Returns:
-        Its last lines, cleaned, and where all of it lies; None if there is nothing or it cannot be written.
+        Its last lines, cleaned, and the file with all of it; None if it is empty or cannot be written.
     """
     lines = [part for line in stderr[-MAX_BYTES:].splitlines() for part in _parts(line)]
     if not any(lines):

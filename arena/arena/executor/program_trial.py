@@ -1,4 +1,4 @@
-"""The conformance kit for bots that are programs, or have one beside them: each bot of the kit is a seat."""
+"""The conformance kit for bots that are, or start, a program: each bot of the kit is a seat."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from arena_plugins.conformance import Check
 
 _MAX_SEATS = 3
-"""Programs that run at once; no check asks more than two bots in turns."""
+"""Programs that run at once; no check of the kit asks more than two bots in turns."""
 _MARGIN_MS = 60_000
-"""By which an answer may be late: here the kit judges the time, not the referee."""
+"""Milliseconds by which an answer may be late: here the kit checks the time, not the referee."""
 
 
 class SeatedBot:
-    """A bot of the kit that asks the program in a seat."""
+    """A bot of the conformance kit whose answers come from the program in a seat."""
 
     def __init__(self, seat: Seat, game: Game, seed: int, init_s: float) -> None:
         """Start the program.
 
         Raises:
-            OptionError: it refuses an option.
+            OptionError: it rejects an option.
             BotError: it does not start.
         """
         self._seat = seat
@@ -55,11 +55,12 @@ class SeatedBot:
         """Return the program's answer.
 
         Raises:
-            BotError: it gave none that a match would accept.
+            BotError: it gave no answer that a match would accept.
         """
         seconds = None if limit.seconds is None else max(limit.seconds, 0.001)
         control = TimeControl.parse(None, seconds, limit.nodes, margin_ms=_MARGIN_MS)
-        # The kit asks about positions that no match would bring one after the other.
+        # The kit asks about positions in an order that no match would produce, so the program may need a new
+        # match.
         last = self._asked
         goes_on = last is None or (len(state.history) > len(last) and state.history[: len(last)] == last)
         if (state.current_player, control) != self._announced or not goes_on:
@@ -78,7 +79,7 @@ class SeatedBot:
 
     def _start(self) -> None:
         if self._has_match:
-            # Nobody plays two matches at once: to a program, each ends before the next begins.
+            # A program plays one match at a time, so the current one ends before the next one starts.
             self._seat.finish(Outcome.VOID, Termination.ABORTED)
         self._has_match = True
         player, control = self._announced
@@ -100,16 +101,16 @@ class SeatedBot:
 def check_program(
     competitor: Competitor, game: Game, tier: Tier, *, seconds: float, init_s: float
 ) -> list[Check]:
-    """Run the conformance kit on a program, each of its bots in a seat as a match has it.
+    """Run the conformance kit on a program; each bot of the kit gets a seat as in a match.
 
-    A program may end after its match; only a seat can start it again.
+    A program may exit after its match, and only a seat can start it again.
 
     Args:
         competitor: a bot with the option `cmd`.
-        game: what it is to play.
-        tier: how it is kept apart.
-        seconds: for one answer.
-        init_s: seconds it may take to start.
+        game: the game to play.
+        tier: the isolation tier.
+        seconds: thinking time for one answer.
+        init_s: seconds the program may take to start.
     """
     seats: list[Seat] = []
     own = competitor.options_at(competitor.place)

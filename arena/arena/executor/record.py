@@ -1,4 +1,4 @@
-"""From a match to the record that is stored."""
+"""Builds the stored record of a match."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def record_of(job: Job, result: MatchResult) -> MatchRecord:
-    """Give the record of a match that was played."""
+    """Return the record of a match that was played."""
     return MatchRecord(
         tournament=job.tournament,
         number=job.number,
@@ -62,7 +62,7 @@ def record_of(job: Job, result: MatchResult) -> MatchRecord:
 
 
 def packed_remarks(infos: Sequence[Thoughts | None]) -> bytes:
-    """Give what the movers said, per action, as it is stored; values apart, which every record has."""
+    """Return what the movers reported, packed for storage; values are in every record separately."""
     said = [None if info is None or info is UNSAID else _remark(info) for info in infos]
     return pack_remarks(said) if any(said) else b""
 
@@ -83,7 +83,7 @@ _NOTHING = Remark()
 
 
 def void_record(job: Job, termination: Termination, cause: str = "") -> MatchRecord:
-    """Give the record of a match that the arena could not play, or not to its end; it is not final."""
+    """Return the record of a match that the arena could not play, or not to its end; it is not final."""
     fault = json.dumps({"cause": cause}) if cause else ""
     labels = job.first.label, job.second.label
     why = reason(Outcome.VOID, termination, labels, "", {"cause": cause})
@@ -91,7 +91,7 @@ def void_record(job: Job, termination: Termination, cause: str = "") -> MatchRec
 
 
 def walkover_record(job: Job, *, first_is_out: bool, second_is_out: bool) -> MatchRecord:
-    """Give the record of a match that a quarantined bot does not get to play; it is final."""
+    """Return the record of a match that is not played because a bot is quarantined; it is final."""
     if first_is_out and second_is_out:
         outcome, reason = Outcome.VOID, "Match void (both bots are quarantined)"
     elif first_is_out:
@@ -131,14 +131,14 @@ def _unplayed(
 
 
 def note_machine(facts: Mapping[str, object]) -> None:
-    """Write into all records that this process makes from now on on which worker machine it runs."""
+    """Store in all further records of this process on which worker machine it runs."""
     _machine.clear()
     _machine.update(facts)
     _versions.cache_clear()
 
 
 _machine: dict[str, object] = {}
-"""Of a worker machine; empty where the coordinator plays on its own."""
+"""Facts about the worker machine; empty if the coordinator's own machine plays."""
 
 
 @cache

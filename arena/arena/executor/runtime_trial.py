@@ -1,4 +1,4 @@
-"""Tries the runtimes of this machine: a tiny bot of each is asked for a move in the sandbox."""
+"""Tests the runtimes of this machine: a tiny bot in each language is asked for one move in the sandbox."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from arena.content.programs import place_words
 from arena.content.store import state_of
 from arena.entrants import Competitor
 from arena.errors import PluginError
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.runtime_versions import describe_runtime
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.referee.timecontrol import TimeControl
 from arena_db.records import BotRecord
 from arena_plugins.manager import load_game
@@ -58,24 +58,25 @@ require("readline").createInterface({input: process.stdin}).on("line", line => {
 });
 """
 _BOTS = {"python3": _PYTHON, "node": _NODE, "java": "", "sh": _SHELL}
-"""Source of a bot by the name of the runtime; of Java, which would have to compile one, only the start."""
+"""Source code of a test bot by runtime name. Java is only started, since its bot would have to be compiled.
+"""
 
 
 class TriedRuntime(NamedTuple):
-    """What became of one runtime."""
+    """The result for one runtime."""
 
     runtime: str
     """Its name and version."""
     program: str
-    """Its path."""
+    """Its absolute path."""
     verdict: str
-    """`plays`, `starts` (it was asked for its version alone), or `fails`."""
+    """`plays`, `starts` (only its version was asked for) or `fails`."""
     cause: str
     """Why it fails; empty if it does not."""
 
 
 def try_runtimes() -> list[TriedRuntime]:
-    """Ask a bot of each usual runtime that `PATH` finds for one move, in the tier that bots get by default.
+    """Test each usual runtime that `PATH` finds with one move, in the tier that bots get by default.
 
     Raises:
         ConfigError: this system has no tier for processes.
@@ -94,13 +95,13 @@ def try_runtimes() -> list[TriedRuntime]:
 def _start(program: str) -> TriedRuntime:
     runtime = describe_runtime(program)
     starts = " " in runtime
-    cause = "" if starts else "it did not say its version"
+    cause = "" if starts else "it did not report its version"
     return TriedRuntime(runtime, program, "starts" if starts else "fails", cause)
 
 
 def _play(program: str, source: str, tier: Tier) -> TriedRuntime:
     with tempfile.TemporaryDirectory(prefix="arena-runtime-") as folder:
-        # A root's bots are other users, who must pass here.
+        # When root runs the arena, bots run as other users, who must be able to enter the folder.
         Path(folder).chmod(0o755)
         Path(folder, "bot").write_text(source, encoding="utf-8")
         Path(folder, "bot").chmod(0o644)

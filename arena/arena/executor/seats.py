@@ -1,4 +1,4 @@
-"""Seats a worker keeps: bots stay warm between matches, the least recently used one ends first."""
+"""Seats of a worker: bots stay warm between matches; the least recently used one is stopped first."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from arena.referee.seats import Seat
 
 MAX_WARM = 8
-"""Bots that one worker keeps; each may hold a few hundred megabytes."""
+"""Maximum number of bots that one worker keeps; each may use a few hundred megabytes."""
 
 
 class WarmSeats:
-    """Gives the seat of a competitor, the one that is warm if there is one."""
+    """Cache of seats: returns a warm seat of a competitor if there is one, else a new one."""
 
     def __init__(self, core: Core | None = None) -> None:
-        """Keep none yet; a bot in a process of its own makes this one settle on `core`, if there is one."""
+        """Start without seats; the first bot in its own process pins this process to `core`."""
         self._core = core
         self._seats: OrderedDict[tuple[str, str, str, str], Seat] = OrderedDict()
 
     def of(self, competitor: Competitor, game_name: str, tier: str) -> Seat:
-        """Give a seat; two labels of one bot are two seats, since a bot may meet itself."""
+        """Return a seat; each label gets its own, since a bot may play against itself."""
         key = (competitor.record.identity, competitor.label, game_name, tier)
         seat = self._seats.pop(key, None) or self.make(competitor, game_name, Tier(tier))
         self._seats[key] = seat
@@ -58,11 +58,11 @@ class WarmSeats:
         return seat
 
     def deterministic(self) -> dict[str, bool]:
-        """Tell by label whether a bot said that it is deterministic."""
+        """Return by label whether a bot declared itself deterministic."""
         return {label: seat.deterministic for (_, label, _, _), seat in self._seats.items()}
 
     def close(self) -> None:
-        """End all bots."""
+        """Stop all bots."""
         while self._seats:
             _, seat = self._seats.popitem()
             seat.close()
@@ -72,7 +72,7 @@ class WarmSeats:
 
         Raises:
             OptionError: `exec` has no program.
-            PluginError: the bot cannot be loaded here, or must not; its content or its runtime is not there.
+            PluginError: the bot cannot or must not be loaded here, or its content or runtime is missing.
         """
         if self._core is None or tier is Tier.T0:
             return make_seat(competitor, game_name, tier)
@@ -89,24 +89,26 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
     keeps_compiled: bool = False,
     constrain: Callable[[Resources], Resources] | None = None,
 ) -> Seat:
-    """Make a seat in this process (T0) or in a host of its own; the bot is not started yet.
+    """Make a seat in this process (T0) or in a host process; the bot is not started yet.
 
     Args:
-        competitor: who plays.
-        game_name: what it plays.
-        tier: how it is kept apart.
-        program_cores: the cores of a bot that is a program, or has one; None for those of this process.
-        keeps_compiled: whether what its code compiles is kept for its next processes.
-        constrain: changes what its processes may use; None for what they may in a match.
+        competitor: the bot.
+        game_name: name of the game.
+        tier: isolation tier.
+        program_cores: cores for a bot that is, or starts, a program; None for the cores of this process.
+        keeps_compiled: whether compiled code of the bot is kept for its later processes.
+        constrain: changes the resource limits of its processes; None keeps those of a match.
 
     Raises:
         OptionError: `exec` has no program.
-        PluginError: the bot cannot be loaded here, or must not; its content or its runtime is not there.
+        PluginError: the bot cannot or must not be loaded here, or its content or runtime is missing.
     """
     record = competitor.record
     if tier is Tier.T0:
         if competitor.folder:
-            raise PluginError(f"{record.name} was installed apart and runs in no process of the arena")
+            raise PluginError(
+                f"{record.name} came by `arena bots install`; such bots never run in a process of the arena"
+            )
         plugin = load_entry(BOTS, record.name, competitor.entry)
         return InProcessSeat(
             lambda game, seed: plugin.make_bot(game, seed, competitor.options_here()),
@@ -140,7 +142,7 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
 
 
 def _runtime_of(setup: BotStart) -> str:
-    """Return what runs the code of a bot, for the record; empty if its program is its own."""
+    """Return the runtime that runs a bot's code, for the record; empty for a program of its own."""
     if setup.runtime:
         return describe_runtime(setup.runtime)
     return "" if setup.program or setup.engine else f"python {platform.python_version()}"
@@ -159,25 +161,25 @@ class BotStart(NamedTuple):
     """How the processes of a bot are started."""
 
     options: dict[str, str]
-    """What its hook is given."""
+    """Options passed to its hook."""
     path: list[str]
     """The `sys.path` of its host, after the standard library."""
     program: list[str] | None
-    """The program that takes the place of a host, with its arguments; None where there is a host."""
+    """Command that replaces the host, with its arguments; None if there is a host."""
     engine: list[str] | None
-    """The program that is started beside the host, with its arguments."""
+    """Command that is started beside the host, with its arguments."""
     readable: Readable
-    """What they may read."""
+    """Files that the processes may read."""
     runtime: str
-    """The program of this machine that runs the code of the bot, by its path; empty if it is the arena's
-    interpreter, or the bot's own program."""
+    """Path of the program of this machine that executes the code of the bot; empty if that is the arena's
+    interpreter or the bot's own program."""
 
 
 def content_root(competitor: Competitor, tier: Tier) -> str:
     """Return the folder in which the processes of a bot find its content.
 
     Raises:
-        PluginError: it is not kept.
+        PluginError: the content is not kept.
     """
     if not competitor.place:
         raise PluginError(f"{competitor.label} has no content to start from; enter it again")
@@ -185,20 +187,20 @@ def content_root(competitor: Competitor, tier: Tier) -> str:
 
 
 def start_of(competitor: Competitor, root: str) -> BotStart:
-    """Return how the processes of a bot are started, in a match as in its check.
+    """Return how the processes of a bot are started, the same for matches and checks.
 
     Args:
         competitor: the bot.
-        root: where its content lies for them.
+        root: the folder of its content as its processes see it.
 
     Raises:
-        OptionError: it has no program, and needs one.
-        PluginError: the program of this machine that runs it is not there.
+        OptionError: it needs a program and has none.
+        PluginError: the program of this machine that executes it is missing.
     """
     name, options = competitor.record.name, competitor.options_at(root)
     if competitor.runtime and not is_file(competitor.runtime):
         raise PluginError(
-            f"{competitor.label} is run by {competitor.runtime}, which is not there; install it, or name "
+            f"{competitor.label} needs {competitor.runtime}, which is not installed; install it, or name "
             "another program in cmd"
         )
     if name == EXEC:
@@ -213,7 +215,7 @@ def start_of(competitor: Competitor, root: str) -> BotStart:
 
 
 def _also(competitor: Competitor) -> tuple[tuple[str, str], ...]:
-    """Return what of the content of a submission is shown where Kaggle shows it."""
+    """Return pairs of folders (real, shown) that make a submission's files visible where Kaggle has them."""
     main = competitor.copies.get(FILE, "") if competitor.record.name == KAGGLE else ""
     return ((f"{competitor.place}/{os.path.dirname(main)}", PLACE),) if main else ()  # noqa: PTH120 - text
 
@@ -221,9 +223,10 @@ def _also(competitor: Competitor) -> tuple[tuple[str, str], ...]:
 def _with_programs(
     readable: Readable, competitor: Competitor, words: Sequence[str], root: str
 ) -> tuple[Readable, str]:
-    """Add the content of a bot and the programs of this machine that run it; return the last of these, too.
+    """Add to `readable` the content of a bot and the programs of this machine that execute it.
 
-    They are the runtime of its command, or else those that the first line of its script names.
+    These are the runtime of its command, or else the programs in the first line of its script. The last of
+    them is returned, too; empty if there is none.
     """
     readable = readable.with_content(competitor.place)
     if competitor.runtime:
@@ -236,35 +239,35 @@ def _with_programs(
 
 
 def check_content(competitor: Competitor) -> None:
-    """See that the content of a bot has not been changed since it was hashed, and note that it is used.
+    """Verify that the content of a bot is unchanged since it was hashed, and mark it as used.
 
     Raises:
-        PluginError: it has been changed, or removed.
+        PluginError: it was changed or removed.
     """
     if state_of(competitor.place) != competitor.state:
         raise PluginError(
             f"content {short(competitor.content)} of {competitor.label} in {competitor.place} was changed "
-            "or removed while it was played; resume the tournament, which restores it from where it came"
+            "or removed during play; resume the tournament, which restores it from its source"
         )
     stamp_used(competitor.content)
 
 
 def compiled_folder(competitor: Competitor, root: str) -> str:
-    """Return the folder of what a bot's code compiled; no other bot's code gets to write there.
+    """Return the folder for code that a bot compiles; no other bot's code can write there.
 
     Args:
         competitor: the bot.
-        root: where its content lies for its processes, since numba knows code by its path.
+        root: the folder of its content as its processes see it, since numba identifies code by its path.
     """
-    # A program is named by its command, of which not every word need be a file.
+    # A program is identified by its whole command, since not every word of it is a file.
     program = competitor.options.get(CMD, "")
     return str(folder_for(competitor.record.name, competitor.content, root, program))
 
 
 def shared_path() -> list[str]:
-    """Return the part of `sys.path` that all hosts have: the arena's, without folders of editable bots.
+    """Return the part of `sys.path` that all hosts share: the arena's, without folders of editable bots.
 
-    These hold code that is no part of any content, and would be imported unhashed.
+    Those folders hold code that belongs to no content, so it would be imported without being hashed.
     """
     return [folder for folder in host_path() if folder not in linked_bots()]
 

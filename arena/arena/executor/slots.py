@@ -1,4 +1,4 @@
-"""Slots: the places of a pool that each play one match at a time."""
+"""Slots: the parts of a pool that play one match at a time each."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from concurrent.futures import BrokenExecutor
 from typing import NamedTuple
 
 HERE = "here"
-"""The machine of the coordinator itself."""
+"""Stands for the coordinator's own machine in place of a uuid."""
 
 
 class Slot(NamedTuple):
-    """The identity of one slot from its start to its death; its successor has another `start`.
+    """The identity of one slot from its start to its end; the slot that replaces it has another `start`.
 
-    A process id would not do: two machines share them, and a machine uses them again.
+    A process id would not be unique: two machines may use the same one, and one machine reuses them.
     """
 
     machine: str
     """Uuid of the machine, or `HERE`."""
     number: int
-    """Which of the slots of this machine, from 0."""
+    """Index of the slot on its machine, from 0."""
     start: str
-    """Drawn anew whenever the slot starts."""
+    """32 hex digits drawn at random whenever the slot starts."""
 
     @classmethod
     def here(cls, number: int) -> Slot:
-        """Return a slot of this machine that starts now."""
+        """Return the identity of a slot that starts now on this machine."""
         return cls(HERE, number, os.urandom(16).hex())
 
 
 class WorkerLostError(BrokenExecutor):
-    """A slot died with the batches it had; all other slots play on."""
+    """A slot died together with its batches; all other slots continue."""
 
     def __init__(self, slot: Slot) -> None:
         super().__init__(f"the worker of slot {slot.number} died")
@@ -39,7 +39,7 @@ class WorkerLostError(BrokenExecutor):
 
 
 class WrongResultError(BrokenExecutor):
-    """A slot sent what cannot be the result of its batch; nothing of that batch is kept after it."""
+    """A slot sent something that cannot be the result of its batch; the rest of that batch is discarded."""
 
     def __init__(self, slot: Slot, why: str) -> None:
         super().__init__(why)
@@ -48,4 +48,4 @@ class WrongResultError(BrokenExecutor):
 
 
 class PoolLostError(BrokenExecutor):
-    """The way to all slots is broken; what they played last may be lost, and no match is to blame."""
+    """The connection to all slots is broken; results in transit may be lost, and no match is to blame."""

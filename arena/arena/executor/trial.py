@@ -1,4 +1,4 @@
-"""Bots on trial: does one load, does one keep the contract? As in a match: same files, tier, limits."""
+"""Tests bots and plugins in the sandbox, with the same files, tier and limits as in a match."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from arena.content.packages import collect_package
 from arena.content.store import keep_content
 from arena.entrants import resolve
 from arena.errors import ArenaError
-from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
 from arena.executor.program_trial import check_program
+from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
 from arena.executor.seats import content_root, shared_path, start_of
 from arena.executor.workspace import workspace
 from arena.own import own_python
@@ -45,7 +45,7 @@ _INIT_S = 60.0
 _LOAD = "import sys; from arena_plugins.manager import load_entry; load_entry(*sys.argv[1:])"
 _KIT = "import sys; from arena_plugins.kit import main_by_entry; main_by_entry(sys.argv[1:])"
 _PATH = "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
-"""Goes first where `site` is skipped."""
+"""Code that runs first, since `site` is skipped and `sys.path` lacks the packages."""
 _NOT_STARTED = frozenset(
     {Termination.INIT_CRASH, Termination.INIT_TIMEOUT, Termination.NO_COMMON_PROTOCOL, Termination.OOM}
 )
@@ -53,7 +53,7 @@ _STARTS = "It starts and answers as in a match"
 
 
 def load_status(group: str, entry: Entry) -> str:
-    """Load a plugin in the sandbox; return `ok`, or why it does not load."""
+    """Load a plugin in the sandbox; return `ok`, or why it fails to load."""
     try:
         collection = Collection(entry.name)
         collect_package(collection, entry)
@@ -63,7 +63,7 @@ def load_status(group: str, entry: Entry) -> str:
         readable = python_readable(tuple(shared_path())).with_content(place)
         with workspace():
             arguments = [group, entry.name, entry.value]
-            done = run_fenced(_python(_LOAD, arguments, path), readable, _LOAD_S)
+            done = run_sandboxed(_python(_LOAD, arguments, path), readable, _LOAD_S)
     except ArenaError as error:
         return f"not tried: {error}"
     if done.code is None:
@@ -74,21 +74,20 @@ def load_status(group: str, entry: Entry) -> str:
 def run_kit(
     bot: str, game: str, seconds: float, *, on_failure: Callable[[str], None] | None = None
 ) -> list[Check]:
-    """Start a bot as the preflight of a match does, then run the conformance kit on it, in the same sandbox.
+    """Run a preflight as before a match, then the conformance kit on the bot, in the same sandbox.
 
-    It is asked about an opening of the game first, as matches usually begin with one.
-
-    What a match would refuse is the failed first check, in the words of the match. A process that dies is a
-    failed check too.
+    The preflight asks about the end of an opening, since matches usually start with one. A fault that a match
+    would raise becomes the failed first check, in the words of the match. A process that dies is a failed
+    check, too.
 
     Args:
-        bot: its spec.
-        game: spec of what it plays.
-        seconds: time for one answer.
-        on_failure: called with what the bot wrote to stderr in a step that failed, not cleaned.
+        bot: spec of the bot.
+        game: spec of the game.
+        seconds: thinking time for one answer.
+        on_failure: called with the bot's stderr of a step that failed, not cleaned.
 
     Raises:
-        PluginError: there is no such bot, or a file of it cannot be read.
+        PluginError: there is no such bot, or one of its files cannot be read.
         OptionError: its command cannot be read.
         ConfigError: this system has no sandbox.
     """
@@ -121,7 +120,7 @@ def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
     setup = start_of(competitor, content_root(competitor, strongest_usual_tier()))
     arguments = [_start_of(competitor, setup.options, game), game, str(seconds)]
     with workspace():
-        return run_fenced(
+        return run_sandboxed(
             _python(_KIT, arguments, setup.path),
             setup.readable,
             _KIT_S,
@@ -130,7 +129,7 @@ def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
 
 
 def _python(code: str, arguments: list[str], path: Sequence[str]) -> list[str]:
-    """Return the command that runs code as the host of a bot is run, with this `sys.path`."""
+    """Return the command that runs code like the host of a bot, with this `sys.path`."""
     entries = msgspec.json.encode(path).decode()
     return own_python("-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, entries, *arguments)
 
@@ -149,12 +148,12 @@ def _start_of(competitor: Competitor, options: dict[str, str], game: str) -> str
 
 
 def _checks(done: Done) -> list[Check]:
-    """Read what the kit found; a process in which a bot runs may say anything."""
+    """Parse the kit's output; it is untrusted, since the bot runs in the same process."""
     checks: list[Check] = []
     try:
         checks += [msgspec.json.decode(line, type=Check) for line in done.stdout.splitlines()]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        checks.append(_broken(len(checks), f"what the kit says cannot be read: {error}"))
+        checks.append(_broken(len(checks), f"the output of the kit cannot be read: {error}"))
     if done.code:
         why = f"its process ended with {done.code}: {_last_line(done.stderr)}"
         checks.append(_broken(len(checks), why))
@@ -166,5 +165,5 @@ def _broken(number: int, detail: str) -> Check:
 
 
 def _last_line(errors: bytes) -> str:
-    lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no word of why"]
+    lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
     return clean_text(lines[-1].removeprefix("arena_plugins.errors.PluginError: "), 300)

@@ -1,4 +1,4 @@
-"""What a worker does: plays batches of matches; pure data in, pure data out, no store in sight."""
+"""Worker: plays batches of matches. It receives and returns plain data and has no access to the store."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from arena.executor.logs import keep_log
 from arena.executor.prints import keep_output, listen
 from arena.executor.record import record_of, void_record
 from arena.executor.seats import WarmSeats
-from arena.executor.telling import Teller, controls_of
-from arena.executor.workspace import mend
+from arena.executor.streaming import MatchStreamer, controls_of
+from arena.executor.workspace import recreate_workspace
 from arena.match import MatchSetup, play_match
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -29,68 +29,73 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 BATCH_S = 2.0
-"""Seconds until a batch begins no match: long enough to hide the cost of sending, short enough to lose."""
+"""Seconds after which a batch starts no further match: long enough to hide the cost of sending it, short
+enough that losing it costs little."""
 PART_S = 0.25
-"""Seconds of play after which results are delivered while their batch goes on, so that viewers see them."""
+"""Seconds of play after which results are delivered while their batch continues, so that viewers see them
+early."""
 SEEN_S = 0.25
-"""The same as `BATCH_S` where all results come at the end of the batch, once a match could be watched."""
+"""Replaces `BATCH_S` where results come only at the end of a batch, as soon as a match was slow enough to be
+watched."""
 
 
 class Began(NamedTuple):
-    """A slot begins a match."""
+    """A slot has started a match."""
 
     slot: Slot
-    """Where it is played."""
+    """The slot that plays it."""
     number: int
     """The number of the match."""
 
 
-class Ways(NamedTuple):
-    """How a pool reaches one of its slots, and the slot the pool."""
+class SlotCallbacks(NamedTuple):
+    """The functions that connect a slot to its pool, in both directions."""
 
     slot: Slot
     """The slot."""
     tell: Callable[[Began], None] = lambda _: None
-    """Hears of every match that begins."""
+    """Called for every match that starts."""
     must_stop: Callable[[], bool] = lambda: False
-    """Asked before each match; then no further one begins."""
+    """Polled before each match; if true, no further match starts."""
     must_abort: Callable[[], bool] = lambda: False
-    """Asked before each move; then the match ends."""
+    """Polled before each move; if true, the running match ends."""
     deliver: Callable[[list[MatchRecord]], None] | None = None
-    """Takes results while their batch goes on; None leaves them all to its end."""
+    """Receives results while their batch continues; None returns all of them at its end."""
     publish: Callable[[bytes], bool] | None = None
-    """Takes messages of a `Teller` without waiting; None streams no match."""
+    """Receives messages of a `MatchStreamer` and never blocks; None streams no match."""
 
 
 class Control:
-    """What ties a slot to the coordinator, news up and orders down, and the bots it keeps warm."""
+    """The connection of a slot to the coordinator (news up, orders down) and the bots it keeps warm."""
 
-    def __init__(self, ways: Ways, seats: WarmSeats, teller: Teller | None = None) -> None:
-        """Connect a slot; `make_control` does so for a pool.
+    def __init__(
+        self, callbacks: SlotCallbacks, seats: WarmSeats, streamer: MatchStreamer | None = None
+    ) -> None:
+        """Connect a slot; pools call `make_control`, which builds the parts.
 
         Args:
-            ways: to the coordinator.
-            seats: of those who play.
-            teller: streams matches while they are played; None leaves it at their results.
+            callbacks: functions that reach the coordinator.
+            seats: seats of the bots that play.
+            streamer: streams matches while they are played; None publishes only their results.
         """
-        self.ways = ways
+        self.callbacks = callbacks
         self.seats = seats
-        self.teller = teller
+        self.streamer = streamer
 
     @property
     def is_watched(self) -> bool:
         """Whether the last match was slow enough to be streamed."""
-        return self.teller is not None and self.teller.has_told
+        return self.streamer is not None and self.streamer.has_streamed
 
     def close(self) -> None:
-        """End all bots."""
+        """Stop all bots, and the thread that streams matches."""
         self.seats.close()
-        if self.teller is not None:
-            self.teller.close()
+        if self.streamer is not None:
+            self.streamer.close()
 
 
 def make_control(
-    ways: Ways,
+    callbacks: SlotCallbacks,
     core: Core | None = None,
     *,
     seats: WarmSeats | None = None,
@@ -100,57 +105,57 @@ def make_control(
     """Connect a slot of any pool; `play_batch` then plays there what the coordinator submits.
 
     Args:
-        ways: to the coordinator.
-        core: what the slot and its bots may settle on; None lets the system choose.
-        seats: of those who play; None for bots that are started when they are needed.
-        quiet_s: seconds of a match that are not streamed; None for the usual ones.
-        is_threaded: whether a thread streams; else the pool calls `teller.tell` itself.
+        callbacks: functions that reach the coordinator.
+        core: the core to which the slot and its bots are pinned; None leaves the choice to the system.
+        seats: seats of the bots that play; None starts bots when they are needed.
+        quiet_s: seconds at the start of a match that are not streamed; None for the default.
+        is_threaded: whether a thread streams matches; if not, the pool calls `streamer.send_new` itself.
     """
-    teller = None if ways.publish is None else Teller(ways.publish, quiet_s)
-    if teller is not None and is_threaded:
-        teller.run()
-    return Control(ways, WarmSeats(core) if seats is None else seats, teller)
+    streamer = None if callbacks.publish is None else MatchStreamer(callbacks.publish, quiet_s)
+    if streamer is not None and is_threaded:
+        streamer.run()
+    return Control(callbacks, WarmSeats(core) if seats is None else seats, streamer)
 
 
 def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
     """Play matches one after the other; return the results that were not delivered meanwhile, in order.
 
-    Fewer records than jobs come in all when the run was stopped meanwhile, or when the batch took too long;
-    they are those of the first jobs.
+    There are fewer records than jobs if the run was stopped or the batch took too long; they are always those
+    of the first jobs.
     """
-    ways = control.ways
+    callbacks = control.callbacks
     records: list[MatchRecord] = []
     began = delivered_at = time.monotonic()
     ends_at = began + BATCH_S
     for job in jobs:
         now = time.monotonic()
-        if records and ways.deliver is not None and (control.is_watched or now - delivered_at >= PART_S):
-            ways.deliver(records)
+        if records and callbacks.deliver is not None and (control.is_watched or now - delivered_at >= PART_S):
+            callbacks.deliver(records)
             records, delivered_at = [], now
-        if ways.must_stop() or now >= ends_at:
+        if callbacks.must_stop() or now >= ends_at:
             break
         _renew(control)
-        ways.tell(Began(ways.slot, job.number))
+        callbacks.tell(Began(callbacks.slot, job.number))
         record = play_job(job, control)
         if _renew(control) and Termination(record.termination).is_fault:
-            # No bot is to blame for a folder that went while it was started, or while it wrote to it.
+            # The folder vanished while a bot was started or wrote to it, so no bot is to blame.
             record = void_record(job, Termination.ARENA_ERROR, "its temporary files were removed")
         records.append(record)
-        if ways.deliver is None and control.is_watched:
+        if callbacks.deliver is None and control.is_watched:
             ends_at = min(ends_at, began + SEEN_S)
     return records
 
 
 def _renew(control: Control) -> bool:
-    """Start bots anew once somebody cleared the temporary files away; return whether that was so."""
-    is_new = mend()
+    """Restart the bots if the folder for temporary files was deleted; return whether it was."""
+    is_new = recreate_workspace()
     if is_new:
         control.seats.close()
     return is_new
 
 
 def play_job(job: Job, control: Control) -> MatchRecord:
-    """Play one match with the bots that are warm; an error of the arena makes it void.
+    """Play one match with warm bots; an error of the arena makes it void.
 
     Raises:
         PluginError: there is no such game.
@@ -176,21 +181,21 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         opening=job.opening,
         init_s=job.init_s,
     )
-    teller = control.teller
+    streamer = control.streamer
     try:
         result = play_match(
             game,
             seats,
             setup,
-            on_ready=None if teller is None else functools.partial(teller.begin, job),
-            on_info=None if teller is None else teller.think,
-            abort=control.ways.must_abort,
+            on_ready=None if streamer is None else functools.partial(streamer.begin, job),
+            on_info=None if streamer is None else streamer.think,
+            abort=control.callbacks.must_abort,
             adjudicate=adjudicate,
             stalls_count=job.stalls_count,
         )
     finally:
-        if teller is not None:
-            teller.end()
+        if streamer is not None:
+            streamer.end()
     keep_log(job, seats, result)
     keep_output(job, seats, result)
     return record_of(job, result)

@@ -1,4 +1,4 @@
-"""The folder for temporary files of a run: it goes with the run or, if that was killed, with the next one."""
+"""The folder for temporary files of a run, removed with the run or, if that was killed, by a later one."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 _PREFIX = "arena-run-"
 _SWEEP_S = 0.5
-"""Seconds a start may spend on what killed runs left; the starts after it go on with the rest."""
+"""Seconds that a start may spend on removing leftovers of killed runs; later starts remove the rest."""
 _known: dict[str, tuple[int, int]] = {}
-"""Device and inode of folders for temporary files, as this process last saw them."""
-_mended: list[int] = []
-"""Locks of folders that this process made again; they last as long as it."""
+"""Device and inode of each folder for temporary files, as this process last saw it."""
+_recreated: list[int] = []
+"""File descriptors that lock folders which this process created again; held until the process ends."""
 
 
 @contextmanager
 def workspace() -> Generator[Path]:
-    """Let this process make its temporary files, scratch folders of bots too, in a folder that is removed.
+    """Create a folder for temporary files of this process and its bots; remove it at the end.
 
-    Folders whose process was killed are removed first: their lock is free.
+    Folders of killed processes, whose locks are free, are removed first.
     """
     before = tempfile.tempdir
     base = Path(tempfile.gettempdir())
@@ -44,20 +44,20 @@ def workspace() -> Generator[Path]:
             os.close(lock)
 
 
-def mend() -> bool:
-    """Make the folder for temporary files again, if somebody cleared it away under the run.
+def recreate_workspace() -> bool:
+    """Create the folder for temporary files again if it was deleted during the run.
 
-    Without it no bot could be started any more.
+    No bot can start without it.
 
     Returns:
-        Whether it is another one than at the last call in this process: what bots had in it is gone.
+        Whether the folder differs from the one at the last call in this process, so files of bots are gone.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the folder cannot be created.
     """
     folder = tempfile.gettempdir()
     try:
-        found = os.stat(folder)  # noqa: PTH116 - a Path takes three times as long, and this is done at each match
+        found = os.stat(folder)  # noqa: PTH116 - a Path takes three times as long, and this runs at each match
     except FileNotFoundError:
         Path(folder).mkdir(mode=0o711, parents=True, exist_ok=True)
         found = os.stat(folder)  # noqa: PTH116 - as above
@@ -65,10 +65,10 @@ def mend() -> bool:
     if _known.setdefault(folder, identity) == identity:
         return False
     _known[folder] = identity
-    # The run's own lock is on the folder that is gone, so the next run would sweep this one away.
+    # The run's own lock is held on the deleted folder, so the next run would remove this one.
     lock = _lock(Path(folder), shared=True)
     if lock is not None:
-        _mended.append(lock)
+        _recreated.append(lock)
     return True
 
 
@@ -76,9 +76,10 @@ def _make(base: Path) -> tuple[Path, int | None]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
         lock = _lock(folder)
-        # Before it was locked, another run may have begun to sweep it away.
+        # Another run may have removed it between its creation and the lock.
         if folder.exists() and (lock is not None or sys.platform == "win32"):
-            # A root's bots are other users, who must pass here to their own folders.
+            # When root runs the arena, bots run as other users, who must be able to reach their folders
+            # inside.
             folder.chmod(0o711)
             return folder, lock
         if lock is not None:
@@ -95,9 +96,9 @@ def _sweep(base: Path) -> None:
 
 
 def _lock(folder: Path, *, shared: bool = False) -> int | None:
-    """Lock a folder as long as this process lives; None where another has it, or it cannot be locked.
+    """Lock a folder until this process ends; return None if another process holds it or it cannot be locked.
 
-    A `shared` lock lets other processes have one, too, and none a lock of its own.
+    A `shared` lock allows further shared locks but no exclusive one.
     """
     if sys.platform == "win32":
         return None

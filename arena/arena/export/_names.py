@@ -12,7 +12,7 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.results.book import RatedMatches
+    from arena.results.rated_matches import RatedMatches
     from arena_db.records import BotRecord, Tally, TournamentRecord
     from arena_db.store import Store
     from arena_plugins.contract import Game
@@ -120,7 +120,7 @@ class Names:
 
     @cached_property
     def _book(self) -> RatedMatches:
-        from arena.results.book import RatedMatches
+        from arena.results.rated_matches import RatedMatches
 
         book = RatedMatches(MatchFilter(game=self._spec))
         book.update(self._store)

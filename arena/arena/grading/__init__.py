@@ -1,1 +1,1 @@
-"""Judges stored matches: by the exact solver, or by a bot that runs as any bot does."""
+"""Grades stored matches with the exact solver, or with a bot that runs like any other bot."""

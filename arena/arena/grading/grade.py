@@ -1,4 +1,4 @@
-"""Grades one stored match ply by ply; what is done stays when this is interrupted."""
+"""Grades one stored match ply by ply; an interruption loses no finished work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _WRITE_S = 0.2
-"""Seconds between two writes at least: a kill costs no more work than that."""
+"""Minimum seconds between two writes; a kill loses at most this much work."""
 
 
 def grade_match(
@@ -31,21 +31,21 @@ def grade_match(
     keep: bool,
     tell: Callable[[JudgedMatch, Ply], None],
 ) -> JudgedMatch:
-    """Judge a match from its last action to its first one, and store what is done as it goes.
+    """Grade a match from its last action to its first one, storing results as they come.
 
-    Plies that this judge has judged before are kept, unless it was another version of the bot, or they lack
+    Plies that this judge has graded before are kept, unless they are from another version of the bot or lack
     scores.
 
     Args:
-        store: where the match is.
+        store: the store with the match.
         match: the match.
-        judge: who judges.
-        keep: whether anything is stored.
-        tell: is told each ply as it comes, with all that is known by then.
+        judge: the judge.
+        keep: whether results are stored.
+        tell: called with each graded ply and the grading so far.
 
     Raises:
-        IllegalMoveError: the match contradicts the rules of its game.
-        ArenaError: the judge cannot judge it, or nothing can be stored.
+        IllegalMoveError: the match violates the rules of its game.
+        ArenaError: the judge cannot grade it, or the store cannot be written.
     """
     analysis = _begun(store, match, judge)
     known = {ply: said for ply, said in enumerate(analysis.plies) if said.is_judged}
@@ -61,7 +61,7 @@ def grade_match(
                 written, unwritten = time.monotonic(), False
             tell(analysis, ply)
     except BaseException:
-        # The reason why it ended is worth more than a store that does not take the last plies.
+        # The original exception matters more than a failure to store the last plies.
         if keep and unwritten:
             with suppress(Exception):
                 store.add_analysis(analysis)
@@ -72,7 +72,7 @@ def grade_match(
 
 
 def _begun(store: Store, match: StoredMatch, judge: MatchJudge) -> JudgedMatch:
-    """Return what this judge has stored of a match, without the plies that must be judged again."""
+    """Return the stored grading of this judge, without the plies that must be graded again."""
     blank = JudgedMatch(
         match=match.id,
         name=judge.name,
@@ -83,7 +83,7 @@ def _begun(store: Store, match: StoredMatch, judge: MatchJudge) -> JudgedMatch:
     found = store.analyses([match.id], name=judge.name).get(match.id, ())
     if not found or found[0].identity != judge.identity:
         return blank
-    # Of a grading that is complete, what was not solved is tried again: there may be more nodes for it now.
+    # In a complete grading, unsolved plies are tried again, since there may be more nodes this time.
     is_again = found[0].is_complete
     kept = (ply.scores and not (is_again and ply.value is None) for ply in found[0].plies)
     plies = zip(found[0].plies, kept, strict=True)

@@ -1,4 +1,4 @@
-"""Who judges matches: the exact solver, or a bot that is asked about every position."""
+"""Judges of matches: the exact solver, or a bot that is asked about every position."""
 
 from __future__ import annotations
 
@@ -40,55 +40,55 @@ if TYPE_CHECKING:
     from arena_plugins import Game, State
 
 SECONDS = 1.0
-"""For each position, if neither the bot's spec nor `--nodes` sets a limit."""
+"""Seconds per position, if neither the bot's spec nor `--nodes` sets a limit."""
 _MARGIN_MS = 20_000
-"""How late an answer may be: the first one may wait for a compiler."""
+"""Milliseconds by which an answer may be late: the first one may wait for a compiler."""
 _INIT_S = 60.0
 _NODES = "nodes"
 
 
 class MatchJudge(Protocol):
-    """Judges matches ply by ply."""
+    """Grades matches ply by ply."""
 
     name: str
-    """What its analyses are stored under: `solver`, or the spec of a bot."""
+    """Name under which gradings are stored: `solver`, or the spec of a bot."""
     identity: str
-    """Of the bot; empty for the solver, whose values are exact."""
+    """Identity of the bot; empty for the solver, whose values are exact."""
 
     def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, JudgedPly]) -> Iterator[Ply]:
-        """Judge a match from its last action to its first one.
+        """Yield the plies of a match with their grades, from the last action to the first one.
 
         Args:
             game: the rules.
-            actions: from the initial state.
-            known: plies that are judged already.
+            actions: actions from the initial state.
+            known: plies that are graded already.
 
         Raises:
-            IllegalMoveError: the actions are no match of this game.
-            ArenaError: it cannot judge, and why.
+            IllegalMoveError: the actions are not legal in this game.
+            ArenaError: the judge cannot grade them; the message says why.
         """
         ...
 
     def close(self) -> None:
-        """End its process, if it has one."""
+        """Stop the judge's process, if it has one."""
         ...
 
 
 def make_judge(
     by: str | None, game: Game, *, nodes: int | None, isolation: str, require_tier: str | None
 ) -> MatchJudge:
-    """Make a judge for a game.
+    """Return a judge for a game.
 
     Args:
-        by: `solver` or the spec of a bot; None takes the solver.
-        game: what is judged.
-        nodes: positions or search nodes for each ply; None takes the judge's own limit.
+        by: `solver` or the spec of a bot; None selects the solver.
+        game: the game.
+        nodes: limit of positions or search nodes per ply; None for the judge's own limit.
         isolation: auto, none or a tier, for a bot.
-        require_tier: the least tier; None for what this bot needs.
+        require_tier: weakest acceptable tier; None for what this bot needs.
 
     Raises:
-        ConfigError: there is no solver for the game, or the options do not go together.
-        PluginError: no such bot; names the nearest.
+        ConfigError: there is no solver for the game, or the options are incompatible.
+        PluginError: there is no such bot; names the closest one.
     """
     if nodes is not None and nodes < 1:
         raise ConfigError(f"--nodes {nodes} is not a whole number from 1")
@@ -119,13 +119,13 @@ def _suggested() -> str:
 
 
 class SolverJudge(MatchJudge):
-    """The exact solver."""
+    """The exact solver as a judge."""
 
     name = SOLVER
     identity = ""
 
     def __init__(self, nodes: int | None) -> None:
-        """Keep the positions that are searched at most for each ply; None for as many as it takes."""
+        """Set the node limit per ply; None for the default of gradings."""
         self._nodes = nodes
 
     @override
@@ -135,18 +135,18 @@ class SolverJudge(MatchJudge):
 
     @override
     def close(self) -> None:
-        """Do nothing: it is part of this process."""
+        """Do nothing: the solver runs in this process."""
 
 
 class BotJudge(MatchJudge):
-    """A bot, asked what it would play and what it expects in every position of a match."""
+    """A bot as a judge: it is asked for its move and its evaluation in every position of a match."""
 
     def __init__(self, competitor: Competitor, tier: Tier) -> None:
-        """Keep the bot; it is started with the first question.
+        """Prepare the judge; the bot is started at the first question.
 
         Args:
             competitor: the bot.
-            tier: how it is kept apart.
+            tier: isolation tier.
         """
         self.name = competitor.record.spec
         self.identity = competitor.record.identity
@@ -158,7 +158,7 @@ class BotJudge(MatchJudge):
     def plies(self, game: Game, actions: Sequence[int], known: Mapping[int, JudgedPly]) -> Iterator[Ply]:
         states = states_of(game, actions)
         after: float | None = None
-        """Expected result of the position that was judged last, for its side to move."""
+        """Expected result of the position graded last, for its side to move."""
         reached = len(actions) + 1
         for ply in reversed(range(len(actions))):
             if ply in known:
@@ -177,13 +177,13 @@ class BotJudge(MatchJudge):
                 self._seat.close()
 
     def _final(self, game: Game, state: State) -> float | None:
-        """Return what the last position is worth for its side to move; the bot is asked if it is not over."""
+        """Return the last position's value for its side to move; ask the bot if the match is not over."""
         if state.is_terminal:
             return state.returns[state.current_player]
         return self._ask(game, state).thoughts.value
 
     def _ask(self, game: Game, state: State) -> Answer:
-        """Ask about one position as the first question of a match: the answer depends on nothing else."""
+        """Ask about one position in a new match, so that the answer depends on nothing else."""
         label = self._competitor.label
         control = self._competitor.limit or TimeControl.parse(None, SECONDS, None, margin_ms=_MARGIN_MS)
         setup = SeatSetup(
@@ -192,7 +192,7 @@ class BotJudge(MatchJudge):
         if self._seat is None:
             self._seat = make_seat(self._competitor, game.name, self._tier, keeps_compiled=True)
             if isinstance(self._seat, InProcessSeat):
-                # What it prints is no part of the report.
+                # The bot's output is not part of the report.
                 self._seat.output = BotOutput()
         found = self._seat.start(setup) or self._seat.ask(
             state, len(state.history), GameClock((control, control))
@@ -203,21 +203,20 @@ class BotJudge(MatchJudge):
             raise ArenaError(f"{label} cannot judge: {describe_fault(found)}")
         if found.thoughts.value is None:
             raise ArenaError(
-                f"{label} cannot judge: it does not say what it expects; name a bot that sends values, "
-                f"as in --by {_suggested()}"
+                f"{label} cannot judge: it reports no values; name a bot that does, as in --by {_suggested()}"
             )
         return found
 
 
 def _judged(ply: int, states: Sequence[State], action: int, answer: Answer, after: float | None) -> Ply:
-    """Return an action as a bot sees it.
+    """Return the grade of an action according to a bot.
 
     Args:
-        ply: of the action, from 0.
-        states: of the match.
-        action: what was played.
-        answer: what the bot would play in the position before.
-        after: what it expects in the position after, for the side to move there; None if not known.
+        ply: index of the action, from 0.
+        states: all states of the match.
+        action: the action that was played.
+        answer: the bot's answer in the position before.
+        after: the bot's expected result in the position after, for the side to move there; None if unknown.
     """
     player, value = states[ply].current_player, answer.thoughts.value
     following = states[ply + 1]

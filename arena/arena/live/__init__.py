@@ -1,1 +1,1 @@
-"""What viewers show: events of matches in, view-models out; free of any screen."""
+"""View-models for viewers: a reducer turns live events into immutable views, independent of any screen."""

@@ -1,4 +1,4 @@
-"""View-models of bots: what is installed, what does not load, how they fared, who is quarantined."""
+"""View-models of bots: installed ones, broken ones, their results, faults and quarantines."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ import msgspec
 from arena.live.plain import moment_text
 
 OK = "ok"
-"""The status of a bot that loads."""
+"""Status of a bot that loads."""
 UNTRIED = "..."
-"""The status of a bot that nobody has tried to load yet."""
+"""Status of a bot that was not yet loaded for a test."""
 GONE = "not installed"
-"""The status of a bot that has played and cannot be found now."""
+"""Status of a bot that has stored matches but is no longer installed."""
 
 
 class CheckView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the conformance kit found."""
+    """Result of a bot's last run of the conformance kit."""
 
     bot: str
     """The spec that was checked."""
     game: str
     t: float
-    """UTC seconds."""
+    """End of the run, in seconds since 1970 (UTC)."""
     num_passed: int
     num_checks: int
     failed: tuple[str, ...] = ()
-    """A sentence for each check that failed."""
+    """One sentence for each check that failed."""
     is_outdated: bool = False
     """Whether the bot has changed since."""
 
     @property
     def result(self) -> str:
-        """`13/13`, `FAIL 12/13`, and `old` behind it where the bot has changed."""
+        """`13/13` or `FAIL 12/13`, followed by `old` if the bot has changed."""
         text = f"{self.num_passed}/{self.num_checks}"
         return f"{'FAIL ' * bool(self.failed)}{text}{' old' * self.is_outdated}"
 
 
 class CompetitorView(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the competitors that a bot was entered as."""
+    """A competitor: one spec and version under which the bot was entered."""
 
     spec: str
     version: str
     games: int
-    """Matches that count, walkovers and void ones do not."""
+    """Matches that count, without walkovers and void matches."""
     faults: Mapping[str, int] = {}
-    """Forfeits by termination."""
+    """Number of forfeits by termination."""
     quarantined: tuple[str, ...] = ()
-    """Tournaments in which it is quarantined."""
+    """Names of the tournaments in which it is quarantined."""
 
     @property
     def num_faults(self) -> int:
-        """Forfeits of all kinds."""
+        """Number of forfeits of all kinds."""
         return sum(self.faults.values())
 
 
@@ -63,31 +63,31 @@ class BotRow(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str = ""
     version: str = ""
     entry: str = ""
-    """Where its hook lies."""
+    """Its entry point, as `module:attribute`."""
     place: str = ""
-    """environment, folder, or empty where it is not installed."""
+    """`environment` or `folder`; empty if it is not installed."""
     status: str = UNTRIED
-    """ok, ..., or why it cannot be used, in full."""
+    """ok, ..., or the full reason why it cannot be used."""
     kind: str = ""
-    """The same in a word or two: ok, ..., fails, duplicate, bad name, changed, not installed."""
+    """The status in one or two words: ok, ..., fails, duplicate, bad name, changed, not installed."""
     checks: tuple[CheckView, ...] = ()
-    """The last check of each spec of it, newest first."""
+    """The last check of each of its specs, newest first."""
     competitors: tuple[CompetitorView, ...] = ()
-    """Those with most matches first."""
+    """Those with the most matches first."""
 
     @property
     def games(self) -> int:
-        """Matches of all its competitors."""
+        """Number of matches of all its competitors."""
         return sum(competitor.games for competitor in self.competitors)
 
     @property
     def num_faults(self) -> int:
-        """Forfeits of all its competitors."""
+        """Number of forfeits of all its competitors."""
         return sum(competitor.num_faults for competitor in self.competitors)
 
     @property
     def quarantined(self) -> tuple[str, ...]:
-        """Tournaments in which one of its competitors is quarantined."""
+        """Names of the tournaments in which one of its competitors is quarantined."""
         return tuple(dict.fromkeys(name for bot in self.competitors for name in bot.quarantined))
 
 
@@ -96,10 +96,10 @@ class BotsView(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: tuple[BotRow, ...] = ()
     trouble: str = ""
-    """Why the results are missing; empty when they are not."""
+    """Why the results are missing; empty if they are not."""
 
     def with_status(self, statuses: Mapping[tuple[str, str, str], str]) -> BotsView:
-        """Put in what came of loading each, by name, entry point and distribution."""
+        """Return the view with the results of loading bots, given by name, entry point and distribution."""
         return msgspec.structs.replace(self, rows=tuple(_tried(row, statuses) for row in self.rows))
 
 
@@ -111,7 +111,7 @@ def _tried(row: BotRow, statuses: Mapping[tuple[str, str, str], str]) -> BotRow:
 
 
 def bot_lines(row: BotRow) -> list[str]:
-    """Tell all about a bot, a sentence a line; the twin of its panel."""
+    """Return everything about a bot as lines of text, the counterpart of its panel."""
     where = f"{row.entry} of {row.distribution} {row.version} ({row.place})" if row.place else GONE
     lines = [f"{row.name}: {where}", f"status: {row.status}"]
     for check in row.checks:

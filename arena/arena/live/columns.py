@@ -1,4 +1,4 @@
-"""Lays texts out in columns: as many as fit, numbers to the right, nothing cut."""
+"""Lays out text in columns: as many as fit, numbers aligned to the right, no cell cut."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ if TYPE_CHECKING:
 
 
 class TextColumn(msgspec.Struct, frozen=True):
-    """A column of a table of texts."""
+    """A column of a text table."""
 
     head: str
     rank: int = 0
-    """0 always stays; of the others the highest goes first where there is no room."""
+    """0 is always kept; of the others, the highest ranks are dropped first if space is short."""
     is_name: bool = False
-    """Whether it is text, which stands to the left."""
+    """Whether it holds text, which is aligned to the left."""
 
 
 def lay_out(
     columns: Sequence[TextColumn], rows: Sequence[Sequence[str]], width: int | None = None
 ) -> list[str]:
-    """Return the head and the rows, two blanks between columns.
+    """Return the header and the rows, with two blanks between columns.
 
     Args:
-        columns: in order.
-        rows: texts, `[rows][columns]`; they are never cut, so a line may be wider than `width` where columns
-            of rank 0 are.
-        width: cells of the terminal; None for any.
+        columns: the columns in order.
+        rows: texts, `[rows][columns]`. They are never cut, so lines may exceed `width` if the columns of rank
+            0 do.
+        width: cells of the terminal; None for no limit.
     """
-    # Who only knows the columns, as viewers without a screen do, need not load it.
+    # Imported late: viewers without a screen use only the column definitions.
     from rich.cells import cell_len
 
     cells = [

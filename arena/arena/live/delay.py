@@ -1,4 +1,4 @@
-"""Running matches as they were some plies ago, where viewers could be opponents."""
+"""Shows running matches some plies late, so that viewers cannot help a player."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class Delay:
-    """Holds back the positions of running matches; what has not changed stays the same object."""
+    """Delays the positions of running matches; unchanged matches keep their object identity."""
 
     def __init__(self, plies: int) -> None:
-        """Keep by how many plies; 0 holds nothing back."""
+        """Set the delay in plies; 0 disables it."""
         self.plies = plies
         self._known: dict[int, tuple[MatchView, MatchView]] = {}
 
     def of(self, view: LiveView) -> LiveView:
-        """Return the view with each running match as it was so many plies ago; others stay as they are."""
+        """Return the view with running matches as they were `plies` plies ago; others are unchanged."""
         if not self.plies:
             return view
         known, self._known = self._known, {}
@@ -35,10 +35,10 @@ class Delay:
 
 
 def delayed_match(match: MatchView, plies: int) -> MatchView:
-    """Return a running match as it was `plies` plies ago, its opening at least.
+    """Return a running match as it was `plies` plies ago, but not before the end of its opening.
 
-    It has no clocks and no times of moves: those of an earlier position are not known, and the present ones
-    tell how long a bot thinks about a position that nobody may see.
+    Clocks and move times are removed: those of the earlier position are unknown, and the current ones reveal
+    how long a bot thinks about a hidden position.
     """
     if match.is_over or not plies:
         return match
@@ -48,7 +48,7 @@ def delayed_match(match: MatchView, plies: int) -> MatchView:
     try:
         state = position(match.game, actions)
     except ArenaError:
-        # Without rules there is no board, and the numbers of moves say who is next.
+        # Without the game's rules there is no board; the number of moves tells whose turn it is.
         cells, to_move = (), num % 2
     else:
         cells, to_move = tuple(state.cells), state.current_player
@@ -68,7 +68,7 @@ def delayed_match(match: MatchView, plies: int) -> MatchView:
 
 
 def _silent(match: MatchView, player: int, num: int) -> Seat:
-    """Return a seat that says what it said with its last move that is shown."""
+    """Return a seat with what its bot reported with its last visible move."""
     own = [move for move in match.moves[:num] if move.player == player and not move.is_opening]
     return replace(
         match.seats[player],

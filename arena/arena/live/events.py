@@ -1,6 +1,6 @@
-"""Events of a tournament, as viewers hear of them: an envelope, and per kind a payload with its own type.
+"""Live events of a tournament: an envelope, and a typed payload for each kind.
 
-Unknown keys of a payload are ignored, so that older viewers read newer events.
+Unknown keys of a payload are ignored, so that older viewers can read newer events.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 Kind = Literal["started", "move", "info", "finished", "fault", "state", "voided", "entrant"]
 
 MAX_PAYLOAD = 4096
-"""Characters of a payload as JSON; the store takes no more."""
+"""Maximum characters of a payload as JSON, enforced by the store."""
 _MAX_PAIRS = 100
-"""Actions of visits and policy that stay in a payload that would be too long; the largest do."""
+"""Number of actions kept in `visits` and `policy` of a payload that would be too long; the largest are
+kept."""
 _MAX_PV = 30
 _POLICY_DIGITS = 4
 
 
 class Thoughts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a bot says about the position it moves in; what it does not say is None."""
+    """What a bot reports about the position in which it moves; fields that it omits are None."""
 
     value: float | None = None
     """Expected result for the side to move, in [-1, 1]."""
@@ -36,32 +37,32 @@ class Thoughts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     visits: tuple[tuple[int, int], ...] | None = None
     """Pairs of action and number of visits."""
     pv: tuple[int, ...] | None = None
-    """The expected actions, the bot's own first."""
+    """The principal variation: the expected actions, the bot's own first."""
     nodes: int | None = None
-    """Search nodes used."""
+    """Number of search nodes."""
     depth: int | None = None
     """Search depth in plies."""
     text: str | None = None
-    """A remark for people."""
+    """A comment for people."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match begins: both bots are ready, and the clock of the one to move runs from now."""
+    """A match starts: both bots are ready, and the clock of the bot to move is running."""
 
     bots: tuple[str, str]
-    """Names in the tournament of who moves first and second, in full."""
+    """Full names in the tournament of the bots that move first and second."""
     game: str
     """Canonical spec of the game."""
     opening: tuple[int, ...] = ()
-    """Actions that are given."""
+    """Actions of the opening."""
     tc: str = ""
     """The time control as text."""
     clock_ms: tuple[int, int] | None = None
-    """What both clocks show at the start, milliseconds."""
+    """Initial values of both clocks, in milliseconds."""
     free_ms: int = 0
-    """Milliseconds of every move that cost the clock nothing (a bank pays only for what is beyond)."""
+    """Milliseconds of each move that are free; a bank is charged only for the time beyond."""
     stored: int | None = None
-    """The store's number of the match, 20417, where it has one."""
+    """Id of the match in the store, such as 20417, if it has one."""
 
 
 class Move(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
@@ -69,13 +70,13 @@ class Move(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
 
     action: int
     elapsed_ms: int | None = None
-    """From the question to the answer; None where nobody was asked."""
+    """Milliseconds from question to answer; None if no bot was asked."""
     clock_ms: tuple[int, int] | None = None
-    """What both clocks show now, as the next player is asked, milliseconds."""
+    """Values of both clocks in milliseconds at the time when the next player is asked."""
 
 
 class Info(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
-    """A bot is thinking."""
+    """A report of a bot that is thinking."""
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -84,60 +85,60 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
     reason: str = ""
-    """In words."""
+    """The end in words."""
     plies: int
     is_final: bool = True
-    """Whether the match needs no more play; a void one may be played again."""
+    """Whether the match needs no further attempt; a void match may be repeated."""
     stored: int | None = None
-    """The store's number of the match, 313, where it has one."""
+    """Id of the match in the store, such as 313, if it has one."""
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A bot did what it must not, or the run should be looked at."""
+    """A bot broke the rules, or the run needs the operator's attention."""
 
     player: int | None = None
-    """0 or 1; None where no bot of the match is to blame."""
+    """0 or 1; None if no bot of the match is to blame."""
     termination: str = ""
     text: str
     """What happened, in words."""
     stalls: bool = False
-    """Whether the match stands still from now on, until it begins again."""
+    """Whether the match is stalled from now on, until it starts again."""
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where the tournament stands; told at every change and with every heartbeat."""
+    """State of the tournament; sent with every change and every heartbeat."""
 
     state: Literal["running", "paused", "stopping", "ended"]
     planned: int | None
-    """Matches in all; None where nobody can know yet."""
+    """Number of matches in all; None while it is unknown."""
     done: int
-    """Matches that need no more play."""
+    """Number of matches that need no further attempt."""
     name: str = ""
-    """Of the tournament; empty: as before, like all texts below."""
+    """Name of the tournament; as for all texts below, empty means unchanged."""
     game: str = ""
     tc: str = ""
     workers: int = 0
-    """Processes that play."""
+    """Number of worker processes."""
     rate: float | None = None
-    """Matches per minute; None: reckoned from the last finished ones."""
+    """Matches per minute; None if it is to be computed from the last finished matches."""
     reason: str = ""
     """Why it stops or stopped, in words."""
     goal: str = ""
-    """How far it is on the way to what it is held for, in words: of a sequential test its state."""
+    """Progress towards the tournament's goal in words, such as the state of a sequential test."""
     is_most: bool = False
-    """Whether `planned` is only the most there can be: of a sequential test that is not decided."""
+    """Whether `planned` is only an upper bound, as in an undecided sequential test."""
 
 
 class Voided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Somebody has declared matches void, or lets them count again; a viewer reads them anew."""
+    """Matches were declared void, or valid again; viewers must read them again."""
 
     num: int
-    """How many matches."""
+    """Number of matches."""
     match: int | None = None
-    """Number of the match, where it is one."""
+    """Number of the match, if it is a single one."""
     reason: str = ""
     undone: bool = False
-    """Whether they count again."""
+    """Whether they are valid again."""
 
     @property
     def words(self) -> str:
@@ -152,7 +153,7 @@ class Voided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EntrantChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A bot has joined the event, left it or was disqualified."""
+    """A bot joined the tournament, left it or was disqualified."""
 
     bot: str
     """Its name in the tournament."""
@@ -177,7 +178,7 @@ BODIES: Mapping[Kind, type[Payload]] = {
     "voided": Voided,
     "entrant": EntrantChange,
 }
-"""The payload of each kind."""
+"""Payload type of each kind."""
 _Said: TypeAlias = Move | Info
 _KINDS: Mapping[type[Payload], Kind] = {body: kind for kind, body in BODIES.items()}
 
@@ -186,26 +187,26 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened in a tournament."""
 
     seq: int
-    """Given by the store, higher for later ones."""
+    """Assigned by the store; increases with time."""
     tournament: int
     """Id of the tournament."""
     match: int | None = None
-    """Number of the match within the tournament, from 1; None where it is about the tournament itself."""
+    """Number of the match within the tournament, from 1; None if the event is about the tournament itself."""
     attempt: int = 0
-    """How many void attempts at this match lie behind it."""
+    """Number of earlier attempts at the match, all of them void."""
     ply: int = 0
-    """How many actions the match has, that of a `move` included."""
+    """Number of actions of the match, including that of a `move`."""
     kind: Kind
     payload: Mapping[str, Any]
-    """Plain data; `body()` gives it with its type."""
+    """Plain data; `body()` returns it with its type."""
     t: float
-    """UTC seconds."""
+    """Seconds since 1970 (UTC)."""
 
     def body(self) -> Payload:
-        """Give the payload with the type of its kind.
+        """Return the payload converted to the type of its kind.
 
         Raises:
-            ProtocolError: the payload is not what its kind asks for.
+            ProtocolError: the payload does not have this type.
         """
         try:
             return msgspec.convert(self.payload, BODIES[self.kind])
@@ -223,7 +224,7 @@ def make_event(  # noqa: PLR0913 # the envelope has these fields
     attempt: int = 0,
     ply: int = 0,
 ) -> Event:
-    """Put a payload into its envelope."""
+    """Return an event with this payload."""
     payload: dict[str, Any] = msgspec.to_builtins(body)
     kind = _KINDS[type(body)]
     return Event(
@@ -232,7 +233,7 @@ def make_event(  # noqa: PLR0913 # the envelope has these fields
 
 
 def kind_of(body: Payload) -> Kind:
-    """Give the kind that a payload belongs to."""
+    """Return the kind of a payload."""
     return _KINDS[type(body)]
 
 
@@ -246,7 +247,7 @@ def thoughts_of(  # noqa: PLR0913 # a bot may say all this
     depth: int | None = None,
     text: str | None = None,
 ) -> Thoughts:
-    """Make thoughts of what a referee hands on, where policy and visits are mappings by action."""
+    """Return thoughts from a referee's values, in which policy and visits are mappings by action."""
     return Thoughts(
         value=value,
         policy=None if policy is None else tuple(sorted(policy.items())),
@@ -259,10 +260,10 @@ def thoughts_of(  # noqa: PLR0913 # a bot may say all this
 
 
 def pack(body: Payload) -> str:
-    """Write a payload as JSON of at most `MAX_PAYLOAD` characters; of large boards the main actions stay.
+    """Encode a payload as JSON of at most `MAX_PAYLOAD` characters, with fewer actions if needed.
 
     Raises:
-        ProtocolError: it stays too long.
+        ProtocolError: it is too long even after shortening.
     """
     text = msgspec.json.encode(body).decode()
     if isinstance(body, Move | Info):
@@ -275,10 +276,10 @@ def pack(body: Payload) -> str:
 
 
 def unpack(text: str) -> Mapping[str, Any]:
-    """Read what `pack` wrote, as the payload of an `Event`.
+    """Decode the JSON of `pack` into the payload of an `Event`.
 
     Raises:
-        ProtocolError: `text` is no JSON object.
+        ProtocolError: `text` is not a JSON object.
     """
     try:
         return msgspec.json.decode(text or "{}", type=dict[str, Any])

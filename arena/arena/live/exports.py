@@ -1,4 +1,4 @@
-"""View-models of an export: the form, the command line that it equals, and what would be exported."""
+"""View-models of an export: the form, the equivalent command line, and a preview."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from arena.live.tables import MatchRow
 
 OFF_ON = ("off", "on")
 POSITIONS = ("parquet", "npz", "jsonl", "csv")
-"""Formats that are a folder of positions; the others are a file of matches."""
+"""Formats that produce a folder of positions; all others produce a file of matches."""
 
 
 class ExportForm(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wrote into the form; an empty field leaves the default of the command."""
+    """Input of the export form; an empty field selects the default of the command."""
 
     format: str = "npz"
     out: str = ""
-    """The folder or file that is to be written."""
+    """The folder or file to write."""
     filter: str = ""
-    """In the language of filters."""
+    """Condition in the filter language."""
     limit: str = ""
-    """The newest, so many."""
+    """Maximum number of matches; the newest are exported."""
     split: str = ""
     """Share for training, between 0 and 1."""
     dedup: str = "off"
@@ -31,21 +31,21 @@ class ExportForm(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_of_positions(self) -> bool:
-        """Whether a folder of positions comes of it, not a file of matches."""
+        """Whether the export produces a folder of positions instead of a file of matches."""
         return self.format in POSITIONS
 
     def words(self, conditions: list[str]) -> list[str]:
-        """Give the command line behind `arena`, a word each.
+        """Return the equivalent command line without `arena`, as a list of words.
 
         Args:
-            conditions: what the filter is as options of the command.
+            conditions: the filter as options of the command.
 
         Raises:
-            ConfigError: a field is missing, or does not go with the format.
+            ConfigError: a field is missing or incompatible with the format.
         """
         out = self.out.strip()
         if not out:
-            raise ConfigError("out: name the folder or file that is to be written")
+            raise ConfigError("out: name the folder or file to write")
         shares = {"split": self.split.strip(), "limit": self.limit.strip()}
         switches = {
             "dedup": self.dedup,
@@ -60,21 +60,23 @@ class ExportForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExportPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be exported."""
+    """Number and sample of the matches that would be exported."""
 
     num_matches: int = 0
     num_positions: int = 0
     games: tuple[str, ...] = ()
-    """Specs; an export holds matches of one."""
+    """Specs of the games; an export holds matches of only one."""
     newest: tuple[MatchRow, ...] = ()
     """The newest of the matches."""
 
     @property
     def text(self) -> str:
-        """`26 matches of tic-tac-toe, 213 positions`."""
+        """A summary: `26 matches of tic-tac-toe, 213 positions`."""
         if not self.num_matches:
-            return "no match fits; a filter leaves more, unrated: on takes those that do not count"
+            return "no match fits; relax the filter, or set unrated: on to include unrated matches"
         if len(self.games) > 1:
-            return f"matches of {len(self.games)} games: {', '.join(self.games)}; filter one of them by game:"
+            return (
+                f"matches of {len(self.games)} games: {', '.join(self.games)}; select one of them with game:"
+            )
         game = f" of {self.games[0]}" if self.games else ""
         return f"{self.num_matches} matches{game}, {self.num_positions} positions"

@@ -1,4 +1,4 @@
-"""Positions of a game and how its actions lie on the board."""
+"""Positions of a game, and where its actions lie on the board."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Geometry(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the actions of a game go, read off its initial position."""
+    """The cells that the actions of a game fill, derived from its initial position."""
 
     rows: int
     columns: int
     kind: Literal["columns", "cells", "other"]
-    """`columns`: an action is a column, in which a stone falls; `cells`: it is a cell; `other`: neither."""
+    """`columns`: an action is a column into which a stone falls; `cells`: it is a cell; `other`: neither."""
     column_names: tuple[str, ...]
-    """What moves call the columns; empty where they are not told."""
+    """Names of the columns in moves, else their numbers."""
     row_names: tuple[str, ...]
-    """What moves call the rows, from the top."""
+    """Names of the rows in moves, from the top, else their numbers."""
     targets: tuple[int, ...]
     """The cell that each action fills on the empty board; empty for `other`."""
 
     def landing(self, cells: Sequence[int], action: int) -> int | None:
-        """Give the cell that `action` would fill; None where it cannot be played or nobody knows."""
+        """Return the cell that `action` would fill; None if it is not playable or the cell is unknown."""
         if self.kind == "other" or not 0 <= action < len(self.targets):
             return None
         if self.kind == "cells":
@@ -43,7 +43,7 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
         return (empty[-1] if falls_down else empty[0]) if empty else None
 
     def action_at(self, row: int, column: int) -> int | None:
-        """Give the action that a click on a cell means, whether legal or not."""
+        """Return the action of a click on a cell, legal or not; None if there is none."""
         if self.kind == "columns":
             return next((a for a, cell in enumerate(self.targets) if cell % self.columns == column), None)
         cell = row * self.columns + column
@@ -52,21 +52,21 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=32)
 def find_game(spec: str) -> Game:
-    """Load a game once.
+    """Return a game, loaded once.
 
     Raises:
-        PluginError: it is not installed, or an option is refused.
+        PluginError: it is not installed, or rejects an option.
     """
     return load_game(spec)
 
 
 def position(spec: str, actions: tuple[int, ...]) -> State:
-    """Give the state after `actions`; the one after all but the last is remembered from before.
+    """Return the state after `actions`; computed from the cached state before the last action if possible.
 
     Raises:
         PluginError: the game is not installed.
-        InvalidMoveError: an action is none of the game.
-        IllegalMoveError: an action is not allowed where it stands.
+        InvalidMoveError: an action does not exist in the game.
+        IllegalMoveError: an action is illegal in its position.
     """
     with _LOCK:
         known = _RECENT.pop((spec, actions), None)
@@ -75,7 +75,7 @@ def position(spec: str, actions: tuple[int, ...]) -> State:
             known = _replayed(spec, actions) if before is None or not actions else before.child(actions[-1])
         _RECENT[spec, actions] = known
         if len(_RECENT) > _MAX_RECENT:
-            # A dict keeps its order: the first is the one that was not asked for the longest.
+            # A dict keeps its insertion order, so the first key is the least recently used one.
             del _RECENT[next(iter(_RECENT))]
     return known
 
@@ -83,7 +83,7 @@ def position(spec: str, actions: tuple[int, ...]) -> State:
 _RECENT: dict[tuple[str, tuple[int, ...]], State] = {}
 _MAX_RECENT = 256
 _LOCK = Lock()
-"""A viewer reduces events in one thread and looks back in another."""
+"""Guards the cache: a viewer reduces events in one thread and replays matches in another."""
 
 
 def _replayed(spec: str, actions: tuple[int, ...]) -> State:
@@ -95,10 +95,10 @@ def _replayed(spec: str, actions: tuple[int, ...]) -> State:
 
 @lru_cache(maxsize=32)
 def geometry(spec: str) -> Geometry:
-    """Read the geometry of a game.
+    """Return the geometry of a game.
 
     Raises:
-        PluginError: it is not installed, or an option is refused.
+        PluginError: it is not installed, or rejects an option.
     """
     game = find_game(spec)
     rows, columns = game.shape
@@ -121,10 +121,10 @@ def geometry(spec: str) -> Geometry:
 
 
 def edges(game: Game) -> tuple[Sequence[str], Sequence[str]]:
-    """Give the names of columns and rows that the moves of a game are made of; empty where there are none.
+    """Return the names of columns and rows that occur in moves; empty if moves have another form.
 
-    They are read off the first moves: in Connect Four a move is the name of a column, on a board where every
-    cell can be played a move is the name of its column and that of its row.
+    They are derived from the first moves: in Connect Four a move is the name of a column; on a board where
+    every cell is playable it is the name of the column followed by that of the row.
     """
     rows, columns = game.shape
     start = game.initial_state()
@@ -141,19 +141,19 @@ def edges(game: Game) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def changed_cells(before: Sequence[int], after: Sequence[int]) -> list[int]:
-    """Give the cells that differ between two boards."""
+    """Return the cells that differ between two boards."""
     return [cell for cell, stone in enumerate(after) if stone != before[cell]]
 
 
 def _targets(game: Game) -> dict[int, int]:
-    """Give the cell that each legal action fills on the empty board; nothing where one fills more or none."""
+    """Return the cell that each legal action fills at first; empty unless each fills exactly one."""
     start = game.initial_state()
     filled = {action: changed_cells(start.cells, start.child(action).cells) for action in start.legal_actions}
     return {a: cells[0] for a, cells in filled.items()} if all(len(c) == 1 for c in filled.values()) else {}
 
 
 def _beginning(moves: Sequence[str]) -> str:
-    """Give what all moves begin with."""
+    """Return the longest common prefix of all moves."""
     first, last = min(moves), max(moves)
     same = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     return first[:same]

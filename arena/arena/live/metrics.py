@@ -1,6 +1,7 @@
-"""Reads `metrics.jsonl` of training runs as they grow: whatever is in them, in bounded time and memory.
+"""Reads `metrics.jsonl` of running training runs incrementally, in bounded time and memory.
 
-A line is `{"step": 400, "name": "loss", "value": 0.81, "t": 1763740800.0}`, `t` in UTC seconds.
+A line is `{"step": 400, "name": "loss", "value": 0.81, "t": 1763740800.0}`; `t` is in seconds since 1970
+(UTC). Damaged lines are counted and skipped.
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE: Final = "metrics.jsonl"
-"""What the file is called in the folder of a run."""
+"""Name of the file in the folder of a run."""
 MAX_POINTS: Final = 1000
-"""Points of a line that are kept; then two neighbours each become one."""
+"""Points per series; at twice as many, pairs of neighbours are merged."""
 MAX_NAMES: Final = 200
-"""Names in one file; further ones are counted, not kept."""
+"""Maximum number of names in one file; lines of further names are only counted."""
 MAX_LINE: Final = 1 << 16
-"""Bytes of a line; a longer one is damaged."""
+"""Maximum bytes of a line; longer ones are damaged."""
 CHUNK: Final = 4 << 20
 """Bytes that are read at a time."""
 _MAX_STEP: Final = 1 << 53
-"""Larger numbers are no steps, and floats could not tell them apart."""
+"""Larger numbers are rejected as steps, since floats could not distinguish them."""
 
 _MAX_T: Final = 250_000_000_000.0
-"""UTC seconds; calendars end soon after."""
+"""Latest accepted time in seconds since 1970 (UTC); `datetime` ends soon after."""
 
 
 class _Line(msgspec.Struct):
     step: float
     name: str
     value: float | None
-    """None is what some writers put for a number that is none."""
+    """None is written by some programs for NaN."""
     t: float = 0.0
 
 
@@ -47,7 +48,7 @@ _DECODER: Final = msgspec.json.Decoder(_Line)
 
 
 class Metric:
-    """What a run told under one name: a line of points, thinned as it grows, and the last value as it is."""
+    """The series of one name: its points, thinned out as it grows, and its exact last value."""
 
     def __init__(self) -> None:
         self._x: list[float] = []
@@ -55,15 +56,15 @@ class Metric:
         self._stride = 1
         self._pending: list[float] = []
         self.num_values = 0
-        """Values that were told, those that are no numbers too."""
+        """Number of values, including those that are not finite."""
         self.num_unreal = 0
-        """Values that were NaN or infinite, and are in no chart."""
+        """Number of values that were NaN or infinite; they are not in charts."""
         self.last_step = 0.0
         self.last_value = math.nan
-        """NaN where the last one was no number."""
+        """NaN if the last value was not a number."""
 
     def add(self, step: float, value: float) -> None:
-        """Take a value; a step below the last one goes back there, as a run that was resumed does."""
+        """Add a value; a step below the last one, as in a resumed run, discards the points after it."""
         self.num_values += 1
         if step < self.last_step:
             self._go_back(step)
@@ -81,7 +82,7 @@ class Metric:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """By ascending step; where it was thinned, each is the mean of as many values."""
+        """Points by ascending step; after thinning, each is the mean of the same number of values."""
         points = [Point(x, y) for x, y in zip(self._x, self._y, strict=True)]
         if self._pending:
             points.append(Point(self.last_step, _mean(self._pending)))
@@ -102,10 +103,10 @@ class Metric:
 
 
 class MetricsFile:
-    """One file, followed: `read` takes in what is new."""
+    """One file that is followed; `read` adds its new lines."""
 
     def __init__(self, path: Path) -> None:
-        """Take the file; it need not be there yet."""
+        """Follow a file, which need not exist yet."""
         self._path = path
         self._inode = 0
         self._begin_anew()
@@ -115,21 +116,22 @@ class MetricsFile:
         self._rest = b""
         self._skips = False
         self.metrics: dict[str, Metric] = {}
-        """By name, in the order of their first line."""
+        """Series by name, in the order of their first line."""
         self.num_damaged = 0
-        """Lines that are none."""
+        """Number of damaged lines."""
         self.num_left_out = 0
-        """Lines of names beyond the first ones."""
+        """Number of lines with names beyond `MAX_NAMES`."""
         self.newest_t = 0.0
-        """The newest moment that was told, UTC seconds."""
+        """Latest time in a line, in seconds since 1970 (UTC)."""
 
     def read(self, limit: int = CHUNK) -> int:
-        """Take in up to `limit` new bytes; say how many there were.
+        """Read up to `limit` new bytes; return how many there were.
 
-        A last line without its end waits for it. A file that became shorter or another one is begun anew.
+        An incomplete last line waits for its end. A file that was truncated or replaced is read from its
+        start.
 
         Raises:
-            OSError: the file is there and cannot be read.
+            OSError: the file exists but cannot be read.
         """
         try:
             with self._path.open("rb") as file:
@@ -153,7 +155,7 @@ class MetricsFile:
             self._add(line)
         self._rest = rest
         if len(rest) > MAX_LINE:
-            # The end of a line that is none; what follows up to its end belongs to it.
+            # The line is too long: drop it now, and skip the rest of it until its end arrives.
             self.num_damaged += not self._skips
             self._rest, self._skips = b"", True
 
@@ -182,14 +184,14 @@ class MetricsFile:
             self.newest_t = max(self.newest_t, told.t)
 
     def series(self, name: str, label: str) -> Series | None:
-        """Give the line of a name for a chart, called `label`; None where there is none."""
+        """Return the series of a name for a chart, with the title `label`; None if it has no points."""
         metric = self.metrics.get(name)
         points = () if metric is None else metric.points
         return Series(label, points) if points else None
 
 
 def _loosely(line: bytes) -> _Line | None:
-    """Read a line as Python writes it, with NaN and Infinity, which JSON lacks; None if it is none."""
+    """Parse a line with Python's extensions NaN and Infinity, which JSON lacks; None if it is invalid."""
     import json
 
     try:

@@ -1,4 +1,4 @@
-"""View-models of openings: what was played next in a position, how it scored, what perfect play says."""
+"""View-models of openings: the next moves in a position, their scores, and their value under perfect play."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PERFECT = {1: "wins", 0: "draws", -1: "loses"}
-"""What perfect play says of a move, for the side that makes it."""
+"""Words for the value of a move under perfect play, for the side that makes it."""
 
 
 class NextMove(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,73 +25,73 @@ class NextMove(msgspec.Struct, frozen=True, kw_only=True):
     move: str
     action: int
     twins: tuple[str, ...] = ()
-    """Moves that a symmetry of the position makes the same; their matches are counted here."""
+    """Moves equivalent under a symmetry of the position; their matches are included."""
     games: int
     given: int
-    """Of these, the matches in which the opening gave the move: no bot chose it."""
+    """Number of these matches in which the move belonged to the opening and no bot chose it."""
     wins: int
-    """Of the side to move."""
+    """Wins of the side to move."""
     draws: int
     losses: int
     different: int
-    """Matches that differ in play; the interval counts equal ones once."""
+    """Number of matches that differ in moves; the interval counts equal ones once."""
     score: float
     """Points per match of the side to move, 0 to 1."""
     score_low: float
     """Lower end of its 95 % interval."""
     score_high: float
     perfect: int | None = None
-    """1, 0 or -1: the side to move wins, draws or loses under best play; None where that is not known."""
+    """1, 0 or -1 if the side to move wins, draws or loses under perfect play; None if unknown."""
     plies: int | None = None
-    """Plies to the end under best play, the move included; None where that is not known."""
+    """Plies to the end under perfect play, the move included; None if unknown."""
 
     @property
     def moves(self) -> str:
-        """The move with its twins: `3 (5)`."""
+        """The move with its equivalents: `3 (5)`."""
         return f"{self.move} ({' '.join(self.twins)})" if self.twins else self.move
 
     @property
     def verdict(self) -> str:
-        """What perfect play says: `wins in 13`; empty where that is not known."""
+        """The value under perfect play, `wins in 13`; empty if unknown."""
         return "" if self.perfect is None else _verdict(self.perfect, self.plies)
 
 
 class BestPlay(msgspec.Struct, frozen=True, kw_only=True):
-    """What perfect play says of a legal action; the fields are the keys of the JSON form."""
+    """Value of a legal action under perfect play; the fields are the keys of the JSON form."""
 
     move: str
     action: int
     perfect: int
-    """1, 0 or -1: the side to move wins, draws or loses under best play."""
+    """1, 0 or -1 if the side to move wins, draws or loses under perfect play."""
     plies: int | None = None
-    """Plies to the end under best play, the move included; None where that is not known."""
+    """Plies to the end under perfect play, the move included; None if unknown."""
 
 
 class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
-    """What was played next in one position."""
+    """Statistics of the next moves in one position."""
 
     game: str
     """Canonical spec."""
     line: tuple[str, ...] = ()
     """The moves that lead to the position."""
     actions: tuple[int, ...] = ()
-    """The same as actions."""
+    """The same moves as actions."""
     player: int = 0
-    """Who moves, 0 or 1."""
+    """The player to move, 0 or 1."""
     games: int = 0
-    """Matches that had the position."""
+    """Number of matches that reached the position."""
     transposed: int = 0
-    """Of these, the matches that came by other moves, or to a mirrored or turned position."""
+    """Number of these that reached it by other moves, or reached a mirrored or rotated one."""
     ended: int = 0
-    """Of these, the matches that have no further move."""
+    """Number of these that have no further move."""
     rows: tuple[NextMove, ...] = ()
     """Most played first."""
     condition: str = ""
-    """Which matches are counted, as it is typed; empty for all rated ones."""
+    """The condition that selects the matches, as text; empty for all rated ones."""
 
     @property
     def title(self) -> str:
-        """The line and how many matches had it: `connect-four  4 4  120 matches  of bot:az`."""
+        """The line and the number of its matches: `connect-four  4 4  120 matches  of bot:az`."""
         plural = "" if self.games == 1 else "es"
         line = " ".join(self.line) or "start"
         condition = f"  of {self.condition}" if self.condition else ""
@@ -99,11 +99,11 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know of the numbers, in sentences."""
+        """Notes on the numbers, in sentences."""
         said: list[str] = []
         if self.transposed:
             said.append(
-                f"{self.transposed} of {self.games} came by other moves or mirrored; they are counted here."
+                f"{self.transposed} of {self.games} came by other moves or mirrored; they are included."
             )
         if self.ended:
             said.append(f"{self.ended} of {self.games} ended in this position.")
@@ -117,9 +117,9 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def best_line(known: Iterable[BestPlay]) -> str:
-    """Return the moves that are best of those that are known: `best play: 4 wins in 39`; empty for none.
+    """Return the best moves among the solved ones: `best play: 4 wins in 39`; empty if there are none.
 
-    Who wins does so as soon as possible, who loses as late.
+    The winning side prefers the shortest win, the losing side the longest loss.
     """
     moves = list(known)
     if not moves:
@@ -135,7 +135,7 @@ def _verdict(perfect: int, plies: int | None) -> str:
 
 
 def with_best_play(view: OpeningsView, known: Iterable[BestPlay]) -> OpeningsView:
-    """Return a view that says of each move what is known of it under perfect play."""
+    """Return a view with the known values under perfect play."""
     by_action = {best.action: best for best in known}
     return replace(
         view,
@@ -181,7 +181,7 @@ def cells_of(view: OpeningsView) -> list[tuple[str, ...]]:
 
 
 def position(game: str, actions: tuple[int, ...]) -> MatchView:
-    """Return the board after some actions, as a board shows matches: nobody plays this one."""
+    """Return the position after some actions as a match that nobody plays, for boards."""
     body = Started(bots=("first", "second"), game=game, opening=actions)
     event = make_event(1, body, t=0.0, match=1, tournament=1)
     return reduce(LiveView(), event).matches[1]
@@ -190,5 +190,5 @@ def position(game: str, actions: tuple[int, ...]) -> MatchView:
 def opening_lines(view: OpeningsView, width: int | None = None) -> list[str]:
     """Return a view as lines of text: title, table, notes."""
     side = ("first", "second")[view.player]
-    table = lay_out(COLUMNS, cells_of(view), width) if view.rows else ["no stored match goes on from here"]
+    table = lay_out(COLUMNS, cells_of(view), width) if view.rows else ["no stored match continues from here"]
     return [view.title, f"scores are those of the {side} player, who moves", "", *table, *view.notes]

@@ -1,4 +1,4 @@
-"""How far an event is and how fast it goes on: one computation for lines, viewers and the dashboard."""
+"""Progress and pace of a tournament, computed in one place for terminal lines, viewers and dashboard."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ import msgspec
 
 _PATIENCE_S: Final = 5.0
 _PATIENCE_RESULTS: Final = 3.0
-"""Play has stalled after so many mean times between two results, and `_PATIENCE_S`, without one."""
+"""Play counts as stalled if no result came for this many mean intervals, and for `_PATIENCE_S` seconds."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an event stands at one moment."""
+    """Progress of a tournament at one time."""
 
     done: int
-    """Matches that need no more play."""
+    """Number of matches that need no further attempt."""
     total: int | None
-    """Matches in all; None where nobody can know yet."""
+    """Number of matches in all; None while it is unknown."""
     rate: float | None = None
     """Matches per minute; None before two have finished."""
     goal: str = ""
-    """How far it is on the way to what it is held for: of a sequential test LLR and bounds."""
+    """Progress towards the tournament's goal, such as LLR and bounds of a sequential test."""
     is_most: bool = False
-    """Whether `total` is only the most there can be, as of a sequential test that is not decided."""
+    """Whether `total` is only an upper bound, as in an undecided sequential test."""
     silent_s: float | None = None
-    """Seconds since the last result; None where nobody plays, or before the first."""
+    """Seconds since the last result; None if nothing is played, or before the first result."""
 
     @property
     def share(self) -> float:
-        """What part is done, 0 to 1; 0 where nobody knows of how many."""
+        """Share that is done, 0 to 1; 0 if the total is unknown."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
     @property
     def is_stalled(self) -> bool:
-        """Whether no result has come for three times as long as usual, and for 5 s at least."""
+        """Whether no result came for three times the mean interval, and for at least 5 s."""
         if self.silent_s is None or not self.rate:
             return False
         return self.silent_s > max(_PATIENCE_S, _PATIENCE_RESULTS * 60 / self.rate)
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds until all are done at this rate; None where nobody knows, and while play has stalled.
+        """Seconds until all matches are done at this rate; None if unknown, and while play is stalled.
 
-        A sequential test ends when it is decided: the most matches there can be say nothing of that.
+        A sequential test ends when it is decided, so the upper bound on its matches gives no estimate.
         """
         if not self.rate or self.total is None or self.is_most or self.is_stalled:
             return None

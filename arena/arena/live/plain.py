@@ -1,4 +1,4 @@
-"""Events as plain lines, for screen readers, pipes and terminals that draw nothing."""
+"""Events as plain lines of text, for screen readers, pipes and simple terminals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_LINE = 400
 
 
 def line_of(event: Event, view: LiveView) -> str | None:
-    """Say in a line what `event` told, given the view after it; None where there is nothing to say."""
+    """Return a line about `event`, given the view after it; None if it has nothing to report."""
     match = None if event.match is None else view.matches.get(event.match)
     text: str | None = None
     if event.kind == "state":
@@ -42,7 +42,7 @@ def line_of(event: Event, view: LiveView) -> str | None:
 
 
 def started_line(match: MatchView) -> str:
-    """Say who plays: `match live1/313 begins: first az against second mcts, connect-four 10+0.1`."""
+    """Return `match live1/313 begins: first az against second mcts, connect-four 10+0.1`."""
     first, second = match.seats
     opening = " ".join(move.text for move in match.moves)
     about = f"{match.game} {match.tc}".strip() + (f", opening {opening}" if opening else "")
@@ -50,7 +50,7 @@ def started_line(match: MatchView) -> str:
 
 
 def move_line(match: MatchView) -> str:
-    """Say the last move: `match live1/313 ply 7: first az plays 3, X wins 71 %, clock 12.4 s`."""
+    """Return the last move as `match live1/313 ply 7: first az plays 3, X wins 71 %, clock 12.4 s`."""
     if not match.moves:
         return f"match {match.address}: no move yet"
     move = match.moves[-1]
@@ -64,13 +64,13 @@ def move_line(match: MatchView) -> str:
 
 
 def over_line(match: MatchView) -> str:
-    """Say how a match ended: `match live1/308 over: first mm5 beats second td, time_game`."""
+    """Return the end of a match as `match live1/308 over: first mm5 beats second td, time_game`."""
     names = (match.seats[0].name, match.seats[1].name)
     return _over(match.address, names, match.outcome, ending_text(match.termination, match.reason))
 
 
 def finished_line(match: FinishedMatch) -> str:
-    """Say how a match ended whose moves are not at hand, in the same words."""
+    """Return the end of a match from its summary, in the format of `over_line`."""
     return _over(match.address, match.names, match.outcome, match.why)
 
 
@@ -84,18 +84,18 @@ def _over(address: str, names: tuple[str, str], outcome: str, why: str) -> str:
 
 
 def past_line(num: int, name: str) -> str:
-    """Say what is left out before a viewer comes, and what prints it."""
+    """Return how many past matches are omitted, and the command that prints them."""
     many = "1 match is" if num == 1 else f"{num} matches are"
     return f"{many} over before this; arena watch {shlex.quote(name)} --plain --from-start prints each"
 
 
 def standings_lines(standings: StandingsView, most: int = 10, *, is_by_place: bool = False) -> list[str]:
-    """Say who leads, a line a bot: `1 mcts: 13 of 16 points, Elo 1781 +/- 226`.
+    """Return the top of a table, one line per bot: `1 mcts: 13 of 16 points, Elo 1781 +/- 226`.
 
     Args:
         standings: the table.
-        most: how many bots are named.
-        is_by_place: whether it is a table by place, whose points also come from byes: `1 mcts: 6 points`.
+        most: maximum number of bots.
+        is_by_place: whether it is a table by place, whose points include byes: `1 mcts: 6 points`.
     """
     lines = [_standing_line(row, is_by_place=is_by_place) for row in standings.rows[:most]]
     left_out = len(standings.rows) - most
@@ -110,7 +110,7 @@ def _standing_line(row: StandingRow, *, is_by_place: bool) -> str:
 
 
 def progress_line(progress: ProgressView) -> str:
-    """Say how far it is: `rr-42 running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go`."""
+    """Return `rr-42 running: 312 of 600 matches, 52 %, 7.8 a minute, 37 min to go`."""
     done = count_text(progress.done, progress.planned, " of ")
     text = f"{progress.name or 'tournament'} {progress.state}: {done} matches"
     parts = [text] if progress.planned is None else [text, f"{100 * progress.at().share:.0f} %"]
@@ -126,18 +126,18 @@ def progress_line(progress: ProgressView) -> str:
 
 
 def notice_line(notice: Notice) -> str:
-    """Return what people decided, or what the host should see: `match live1/7: fault: td: time_game`."""
+    """Return a decision of a person, or a problem: `match live1/7: fault: td: time_game`."""
     about = f"match {notice.address}: " if notice.address else ""
     return notice.what if notice.is_decision else f"{about}fault: {notice.what}"
 
 
 def eval_text(percent: float, mark: str = "X") -> str:
-    """Say an eval: `X wins 71 %`."""
+    """Return an evaluation as `X wins 71 %`."""
     return f"{mark} wins {percent:.0f} %"
 
 
 def duration_text(seconds: float) -> str:
-    """Say a duration in its largest unit: `40 s`, `37 min`, `5 h 10 min`."""
+    """Return a duration in suitable units: `40 s`, `37 min`, `5 h 10 min`."""
     if seconds < 90:  # noqa: PLR2004 # up to a minute and a half, seconds say more
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -145,12 +145,12 @@ def duration_text(seconds: float) -> str:
 
 
 def moment_text(t: float) -> str:
-    """Say a moment, given in UTC seconds, by the clock and calendar here: `2026-11-21 16:20`."""
+    """Return a time, given in seconds since 1970 (UTC), in local time: `2026-11-21 16:20`."""
     return datetime.fromtimestamp(t).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def clock_text(milliseconds: int) -> str:
-    """Show a clock: `0:12`, `1:02:03` from an hour on; 0:00 is the last second."""
+    """Return a clock as `0:12`, or `1:02:03` from an hour on; 0:00 means less than a second."""
     seconds = milliseconds // 1000
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -158,5 +158,5 @@ def clock_text(milliseconds: int) -> str:
 
 
 def long_clock_text(milliseconds: int) -> str:
-    """Show a clock with tenths: `0:12.4`."""
+    """Return a clock with tenths of a second: `0:12.4`."""
     return f"{clock_text(milliseconds)}.{milliseconds % 1000 // 100}"

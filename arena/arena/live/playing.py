@@ -1,4 +1,4 @@
-"""What events do to the view of one match."""
+"""Applies the events of one match to its view."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 _MAX_TEXT = 200
 _MAX_MOVE = 7
-"""Characters of a move."""
+"""Maximum characters of a move."""
 
 
 def begin(event: Event, body: Started, labels: Mapping[str, str], tournament: str) -> MatchView:
-    """Set the board up and place the opening.
+    """Return the view of a match that starts, with its opening on the board.
 
     Args:
-        event: what was heard.
+        event: the event.
         body: its payload.
-        labels: short names of bots; one without is called by its name.
-        tournament: the name of the tournament.
+        labels: short labels of bots; bots without one are shown by name.
+        tournament: name of the tournament.
     """
     clocks = body.clock_ms or (None, None)
     seats = tuple(
@@ -69,7 +69,7 @@ def begin(event: Event, body: Started, labels: Mapping[str, str], tournament: st
 
 
 def move(match: MatchView, event: Event, body: Move) -> MatchView:
-    """Place a move; one that is already there, or comes too early, changes nothing."""
+    """Return the match after a move; a move that is already known, or comes too early, changes nothing."""
     if event.ply != match.ply + 1 or match.to_move < 0:
         return match
     player = match.to_move
@@ -88,7 +88,7 @@ def move(match: MatchView, event: Event, body: Move) -> MatchView:
 
 
 def think(match: MatchView, event: Event, body: Info) -> MatchView:
-    """Show what the bot to move says so far; of a position that is past, nothing."""
+    """Return the match with the latest report of the bot to move; reports on past positions are ignored."""
     if event.ply != match.ply or match.to_move < 0:
         return match
     player = match.to_move
@@ -99,7 +99,7 @@ def think(match: MatchView, event: Event, body: Info) -> MatchView:
 
 
 def end(match: MatchView, event: Event, body: Finished) -> MatchView:
-    """Stop the clock and say how it ended."""
+    """Return the match with stopped clocks and its result."""
     stopped = tuple(
         replace(seat, clock_ms=match.remaining_ms(player, event.t), thinking=None)
         for player, seat in enumerate(match.seats)
@@ -116,12 +116,12 @@ def end(match: MatchView, event: Event, body: Finished) -> MatchView:
 
 
 def abandon(match: MatchView, t: float) -> MatchView:
-    """End a match of which nothing more will be heard."""
+    """Return a match that will get no further events as void."""
     return replace(match, outcome="void", termination="aborted", reason="the run ended before it", last_t=t)
 
 
 def stall(match: MatchView) -> MatchView:
-    """Stop the clock of a match that nobody plays any more; a move of it lets it go on."""
+    """Return a match that is not being played as stalled, with stopped clocks; its next move resumes it."""
     return match if match.is_over or match.is_stalled else replace(match, is_stalled=True)
 
 

@@ -1,4 +1,7 @@
-"""The reducer: view-model and event in, view-model out; the same for every viewer and from any point on."""
+"""The reducer: maps a view-model and an event to the next view-model, the same for all viewers.
+
+A viewer may start from any snapshot; only newer events change it.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,11 @@ if TYPE_CHECKING:
     from arena.live.events import Event, Payload
 
 MAX_TEXT = 200
-"""Characters of a text from outside that are kept."""
+"""Maximum characters kept of a text from outside."""
 
 
 def reduce(view: LiveView, event: Event) -> LiveView:
-    """Give the view after `event`; an event that is already in it changes nothing, a damaged one is noted."""
+    """Return the view after `event`; a known event changes nothing, a damaged one becomes a notice."""
     if event.seq <= view.seq:
         return view
     view = replace(view, seq=event.seq)
@@ -45,16 +48,16 @@ def reduce(view: LiveView, event: Event) -> LiveView:
 
 
 def reduce_all(view: LiveView, events: Iterable[Event]) -> LiveView:
-    """Give the view after all `events`, oldest first."""
+    """Return the view after all `events`, oldest first."""
     for event in events:
         view = reduce(view, event)
     return view
 
 
 def with_ends(view: LiveView, ends: Iterable[Event]) -> LiveView:
-    """Return the view after ends of matches that were read from results, not heard: `seq` stays.
+    """Return the view with ends of matches that were read from stored results; `seq` is unchanged.
 
-    What is heard of these matches later changes nothing more.
+    Later events of these matches have no effect.
     """
     for event in ends:
         match = None if event.match is None else view.matches.get(event.match)
@@ -64,7 +67,7 @@ def with_ends(view: LiveView, ends: Iterable[Event]) -> LiveView:
 
 
 def stalled(view: LiveView) -> LiveView:
-    """Return the view while nobody plays the tournament: its boards stand still, and it has no rate."""
+    """Return the view of a tournament that nobody runs: its matches are stalled, and it has no rate."""
     progress = view.progress
     if progress.given_rate is not None or progress.recent:
         view = replace(view, progress=replace(progress, given_rate=None, recent=()))
@@ -74,7 +77,7 @@ def stalled(view: LiveView) -> LiveView:
 
 
 def changed_matches(before: LiveView, after: LiveView) -> frozenset[int]:
-    """Give the numbers of the matches that look different, came or went."""
+    """Return the numbers of the matches that changed, appeared or disappeared."""
     numbers = before.matches.keys() | after.matches.keys()
     return frozenset(n for n in numbers if before.matches.get(n) is not after.matches.get(n))
 
@@ -97,7 +100,7 @@ def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
         view = _place(view, playing.begin(event, body, view.labels, view.progress.name))
     elif isinstance(body, Finished):
         view = _finish(view, event, body, match)
-    # Moves of a match whose beginning was not heard cannot be placed; a snapshot brings it.
+    # Moves of a match whose start was missed cannot be placed; the next snapshot contains it.
     elif match is not None and not match.is_over:
         after = (
             playing.move(match, event, body) if isinstance(body, Move) else playing.think(match, event, body)
@@ -111,7 +114,7 @@ def _show(view: LiveView, match: MatchView) -> LiveView:
 
 
 def _place(view: LiveView, match: MatchView) -> LiveView:
-    """Put a new match where the one that has been over for the longest stood, else behind all."""
+    """Put a new match in the place of the one that has been over for longest, else at the end."""
     if match.number in view.matches:
         return _show(view, match)
     over = [number for number in view.places if not view.matches[number].is_played]
@@ -126,13 +129,13 @@ def _place(view: LiveView, match: MatchView) -> LiveView:
 def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | None) -> LiveView:
     is_counted = any((known.number, known.attempt) == (event.match, event.attempt) for known in view.finished)
     if match is None:
-        # Its board may have gone to another match since its end was read from the results.
+        # Its board may have been reused since its end was read from the stored results.
         return view if is_counted else _count(view, event, body)
     if match.is_over:
         return view
     match = playing.end(match, event, body)
     if is_counted:
-        # The past was read after the match was stored, and its events after that.
+        # Past results were read after this match was stored but before its events.
         return _show(view, match)
     view = _count(_show(view, match), event, body)
     row = FinishedMatch(
@@ -154,7 +157,7 @@ def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | Non
 
 
 def _count(view: LiveView, event: Event, body: Finished) -> LiveView:
-    """Count a match that is over; of one whose beginning was not heard there is no more to tell."""
+    """Count a finished match; if its start was missed, nothing else is known of it."""
     progress = replace(view.progress, heard_t=max(view.progress.heard_t, event.t))
     if body.is_final:
         recent = (*progress.recent, event.t)[-MAX_RECENT:]
@@ -211,6 +214,6 @@ def _run_state(view: LiveView, event: Event, body: RunState) -> LiveView:
     view = replace(view, progress=progress)
     if body.state != "ended":
         return view
-    # Whatever still runs then was left behind by a run that was killed.
+    # Matches that are still running were abandoned by a killed run.
     left = {n: playing.abandon(m, event.t) for n, m in view.matches.items() if not m.is_over}
     return replace(view, matches={**view.matches, **left})

@@ -1,4 +1,4 @@
-"""A stored match, step by step: the views a viewer would have had, with marks and both bots' evals."""
+"""A stored match, ply by ply: the views of a live viewer, with marks and the evaluations of both bots."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 SWING = 20.0
-"""Points by which both bots' own evals move against the mover at a ply marked `~`."""
+"""Percentage points by which both bots' evaluations must move against the mover for the mark `~`."""
 _ENDS: Mapping[str, float] = {"first": 100.0, "draw": 50.0, "second": 0.0}
-"""What results are in percent for the first player."""
+"""Results in percent for the first player."""
 
 
 class PlyGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge says about one ply and the position before it, as viewers show it."""
+    """A judge's grade of one ply and the position before it, as viewers show it."""
 
     eval: float | None = None
-    """Of the position before, in percent for the first player."""
+    """Evaluation of the position before the ply, in percent for the first player."""
     mark: Mark = ""
-    """`??`, `?` or nothing."""
+    """`??`, `?` or empty."""
     text: str = ""
-    """What the action gave away; empty for nothing."""
+    """What the action gave away; empty if nothing."""
     scores: Mapping[int, str] = {}
-    """What each action of the position before is worth: `+7`, `=`, `-12`, `72%`, `?`."""
+    """Value of each action in the position before: `+7`, `=`, `-12`, `72%`, `?`."""
     best: tuple[int, ...] = ()
     """The best of these actions."""
     advice: str = ""
@@ -42,51 +42,51 @@ class PlyGrade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored match as plain data; the lists go by ply and may be shorter than `actions`."""
+    """A stored match as plain data; sequences are by ply and may be shorter than `actions`."""
 
     number: int = 1
     stored: int | None = None
-    """The store's number."""
+    """Id of the match in the store."""
     tournament: int = 1
     tournament_name: str = ""
     attempt: int = 0
     game: str
     """Spec of the game."""
     bots: tuple[str, str]
-    """Names of who moved first and second."""
+    """Names of the bots that moved first and second."""
     labels: tuple[str, str] = ("", "")
-    """What they are called where there is little room; empty: by their names."""
+    """Short labels of the bots; empty if their names are to be used."""
     actions: tuple[int, ...]
-    """From the initial position, opening included."""
+    """Actions from the initial position, opening included."""
     num_opening: int = 0
     times_ms: tuple[int | None, ...] = ()
     thoughts: tuple[Thoughts | None, ...] = ()
-    """What the mover said."""
+    """Reports of the movers."""
     grades: tuple[PlyGrade | None, ...] = ()
-    """What a judge says, by ply; None where it has not come to that ply. Empty: nobody judged the match."""
+    """Grades by ply; None for a ply that is not judged yet. Empty if there is no grading."""
     judge: str = ""
-    """Whose grades these are; empty without any."""
+    """Name of the judge; empty if there is no grading."""
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
     reason: str = ""
-    """What happened at the end; of a void match first why it is void."""
+    """What happened at the end; for a void match, its void reason comes first."""
     void_reason: str = ""
-    """Why it is declared void; empty where it counts."""
+    """Why the match was declared void; empty if it is valid."""
     tc: str = ""
     clock_ms: tuple[int, int] | None = None
-    """What both clocks showed at the start."""
+    """Initial values of both clocks."""
     inc_ms: int = 0
-    """Added after each move."""
+    """Increment in milliseconds after each move."""
     started_t: float = 0.0
-    """UTC seconds."""
+    """Start of the match, in seconds since 1970 (UTC)."""
 
 
 class Replay:
-    """Every moment of a stored match, made when it is first looked at."""
+    """All positions of a stored match, computed at first use."""
 
     def __init__(self, recorded: Recorded) -> None:
         self.recorded = recorded
-        """What it was made of."""
+        """The match that is replayed."""
 
     @property
     def num_plies(self) -> int:
@@ -94,12 +94,12 @@ class Replay:
         return len(self.recorded.actions)
 
     def at(self, ply: int) -> MatchView:
-        """Give the match after `ply` plies, its moves marked; at the last ply it is over."""
+        """Return the match after `ply` plies, with marked moves; after the last ply it is over."""
         return self.views[min(max(ply, 0), self.num_plies)]
 
     @cached_property
     def views(self) -> tuple[MatchView, ...]:
-        """The match after 0, 1, … plies; before the end of the opening the board is built up by hand."""
+        """The match after 0, 1, … plies; within the opening, each view has a shorter opening."""
         recorded, number = self.recorded, self.recorded.number
         view = self._begin(0)
         views = [view.matches[number]]
@@ -134,24 +134,24 @@ class Replay:
 
     @cached_property
     def evals(self) -> tuple[float | None, ...]:
-        """What the mover of each ply said, in percent for the first player; `[num_plies]`."""
+        """Evaluation by the mover of each ply, in percent for the first player; `[num_plies]`."""
         return tuple(move.eval for move in self.views[-1].moves)
 
     @cached_property
     def judged(self) -> tuple[float | None, ...]:
-        """What the judge says of the position before each ply, percent for the first player."""
+        """Evaluation by the judge of the position before each ply, in percent for the first player."""
         grades = (_get(self.recorded.grades, ply) for ply in range(self.num_plies))
         return tuple(None if grade is None else grade.eval for grade in grades)
 
     def grade(self, ply: int) -> PlyGrade | None:
-        """Return what the judge says of the position after `ply` plies and of the action there."""
+        """Return the grade of the action after `ply` plies and of its position."""
         return _get(self.recorded.grades, ply) if ply >= 0 else None
 
     def eval_at(self, ply: int) -> float | None:
-        """Return how the position after `ply` plies stands, percent for the first player.
+        """Return the evaluation after `ply` plies, in percent for the first player.
 
-        The result counts at the end of a match that was decided on the board; before, the judge's value, else
-        what the last mover said; None where nobody said anything.
+        At the end of a match that was decided on the board it is the result; before that the judge's
+        evaluation, else that of the last mover; None if there is none.
         """
         if ply >= self.num_plies and (end := _end(self.recorded)) is not None:
             return end
@@ -161,7 +161,7 @@ class Replay:
         return None if self.recorded.grades else _get(self.evals, ply - 1) if ply > 0 else None
 
     def next_mark(self, ply: int, step: int) -> int:
-        """Give the nearest marked ply after (`step` 1) or before (`step` -1) `ply`; else `ply` itself."""
+        """Return the nearest marked ply after (`step` 1) or before (`step` -1) `ply`; else `ply` itself."""
         marked = [place for place, mark in enumerate(self.marks, start=1) if mark]
         beyond = [place for place in marked if (place - ply) * step > 0]
         return min(beyond, key=lambda place: abs(place - ply), default=ply)
@@ -245,9 +245,9 @@ def _end(recorded: Recorded) -> float | None:
 
 
 def _swings(evals: list[float | None], index: int, player: int) -> bool:
-    """Return whether both bots' own evals, before and after a ply, moved against the mover.
+    """Return whether the evaluations of both bots, before and after a ply, moved against the mover.
 
-    What the opponent alone thinks may be the opponent's error. The last item of `evals` is the result.
+    A swing seen only by the opponent may be the opponent's error. The last item of `evals` is the result.
     """
     seen = [(index - 1, index + 1), (index, index + 2)]
     for before, after in seen:

@@ -1,4 +1,4 @@
-"""Training runs as their screen shows them: a row each, charts of one run, charts that compare several."""
+"""Training runs for their screen: a list, charts of one run, and charts that compare several."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_RUNS: Final = 200
-"""Runs that are listed, those with the newest metrics."""
+"""Maximum number of runs in the list; those with the newest metrics are kept."""
 LIVE_S: Final = 60.0
-"""A run that told nothing for so long is not called live."""
+"""Seconds without new metrics after which a run is no longer called live."""
 LOSSES: Final = ("loss", "policy_loss", "value_loss")
 SCORE: Final = "score/"
-"""What the names of scores against a bot begin with."""
+"""Prefix of metrics that are scores against a bot."""
 _LOG_SUFFIXES: Final = (".log", ".txt")
 _MAX_LOG: Final = 200_000
-"""Bytes of a log that are read, the last."""
+"""Maximum bytes read from the end of a log."""
 
 
 class Chart(msgspec.Struct, frozen=True):
-    """Lines that belong into one frame."""
+    """Series in one chart."""
 
     title: str
     series: tuple[Series, ...]
@@ -37,42 +37,42 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """A run in the list."""
 
     name: str
-    """Of its folder, as it is called."""
+    """Name of its folder."""
     step: float
     loss: float | None
-    """The last one; None where there is none, or it was no number."""
+    """Last value; None if there is none or it was not a number."""
     score: float | None
-    """The last score against any bot."""
+    """Last score against any bot."""
     newest_t: float
-    """When it last told something, UTC seconds."""
+    """Time of its newest metric, in seconds since 1970 (UTC)."""
     num_damaged: int
     num_unreal: int
 
     @property
     def trouble(self) -> str:
-        """`2 damaged lines, 1 not a number`; empty when all is well."""
+        """Problems such as `2 damaged lines, 1 values not a number`; empty if there are none."""
         parts = [f"{self.num_damaged} damaged lines"] if self.num_damaged else []
         parts += [f"{self.num_unreal} values not a number"] if self.num_unreal else []
         return ", ".join(parts)
 
     def is_live(self, now: float) -> bool:
-        """Say whether it told something lately."""
+        """Return whether it reported metrics recently."""
         return now - self.newest_t < LIVE_S
 
 
 class Runs:
-    """The runs below a folder, followed; every method is called in one thread."""
+    """The runs in a folder, read incrementally; not thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder; it need not be there yet."""
+        """Follow a folder, which need not exist yet."""
         self.folder = folder
-        """Where they lie."""
+        """The folder of the runs."""
         self._files: dict[str, MetricsFile] = {}
 
     def read(self, wanted: Sequence[str] = ()) -> bool:
-        """Take in what is new of all runs, of those in `wanted` first; say whether there is more at once.
+        """Read new metrics of all runs, those in `wanted` first; return whether there are more to read.
 
-        A run that cannot be read stays as it was.
+        A run that cannot be read keeps its state.
         """
         for name in self._found():
             self._files.setdefault(name, MetricsFile(self.folder / name / FILE))
@@ -86,7 +86,7 @@ class Runs:
         return False
 
     def _found(self) -> list[str]:
-        """Give the names of runs, newest metrics first."""
+        """Return the names of runs, newest metrics first."""
         found: list[tuple[float, str]] = []
         try:
             for folder in self.folder.iterdir():
@@ -106,12 +106,12 @@ class Runs:
             return 0
 
     def rows(self) -> tuple[RunRow, ...]:
-        """Give all runs, the one that told something last first."""
+        """Return all runs, those with the newest metrics first."""
         rows = [_row(name, file) for name, file in self._files.items()]
         return tuple(sorted(rows, key=lambda row: (-row.newest_t, row.name)))
 
     def charts(self, name: str) -> tuple[Chart, ...]:
-        """Give the charts of one run: losses, scores, accuracy, entropy, learning rate."""
+        """Return the charts of one run: losses, scores, accuracy, entropy, learning rate."""
         file = self._files.get(name)
         if file is None:
             return ()
@@ -127,7 +127,7 @@ class Runs:
         return tuple(chart for chart in charts if chart.series)
 
     def comparison(self, names: Sequence[str]) -> tuple[Chart, ...]:
-        """Give a chart for each thing that was told, with a line for each of some runs."""
+        """Return a chart for each metric, with a series for each of some runs."""
         files = [(name, self._files[name]) for name in names if name in self._files]
         told = dict.fromkeys(metric for _, file in files for metric in file.metrics)
         known = [metric for metric in (*LOSSES, "accuracy", "entropy", "lr") if metric in told]
@@ -140,7 +140,7 @@ class Runs:
         return tuple(chart for chart in charts if chart.series)
 
     def last_values(self, name: str) -> Mapping[str, tuple[float, float, int]]:
-        """Give step, value and number of values of everything that a run told, by its name."""
+        """Return last step, last value and number of values of all metrics of a run, by name."""
         file = self._files.get(name)
         if file is None:
             return {}
@@ -150,7 +150,7 @@ class Runs:
         }
 
     def log(self, name: str) -> list[str]:
-        """Give the last lines of the newest log in the folder of a run; empty where there is none."""
+        """Return the last lines of the newest log in the folder of a run; empty if there is none."""
         try:
             logs = [path for path in (self.folder / name).iterdir() if path.suffix in _LOG_SUFFIXES]
             path = max(logs, key=lambda path: path.stat().st_mtime, default=None)
@@ -164,7 +164,7 @@ class Runs:
 
 
 def number_text(value: float | None) -> str:
-    """Show a number in at most four digits: `0.8134`, `1.0e-04`, `12345`; `-` where there is none."""
+    """Return a number with at most four significant digits: `0.8134`, `1.0e-04`, `12345`; `-` for None."""
     if value is None:
         return "-"
     if not math.isfinite(value):

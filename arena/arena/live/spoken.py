@@ -1,4 +1,4 @@
-"""A board in words, for people who hear it: whole, by column or row, last move, clocks, legal moves."""
+"""A board in words, for screen readers: the board, a column or row, last move, clocks, legal moves."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from arena.live.views import MatchView
 
 STONES = ".XO"
-"""Empty, the first player's, the second player's."""
+"""Symbols of an empty cell and of the two players' stones."""
 _SAID = ("empty", "X", "O")
 
 
 def board_lines(match: MatchView) -> list[str]:
-    """Give the board as text, a line each row, with the names of its edges."""
+    """Return the board as text, one line per row, with the names of rows and columns."""
     shape = _shape(match)
     if shape is None:
         return [match.trouble or "this game has no board"]
@@ -36,7 +36,7 @@ def board_lines(match: MatchView) -> list[str]:
 
 
 def column_line(match: MatchView, name: str) -> str:
-    """Say a column from the bottom: `column 4 from the bottom: X, O, 4 empty`."""
+    """Return a column from the bottom: `column 4 from the bottom: X, O, 4 empty`."""
     shape = _shape(match)
     if shape is None or name not in shape.column_names:
         return _no("column", name, () if shape is None else shape.column_names)
@@ -46,7 +46,7 @@ def column_line(match: MatchView, name: str) -> str:
 
 
 def row_line(match: MatchView, name: str) -> str:
-    """Say a row from the left: `row 2 from the left: 3 empty, X, 3 empty`."""
+    """Return a row from the left: `row 2 from the left: 3 empty, X, 3 empty`."""
     shape = _shape(match)
     if shape is None or name not in shape.row_names:
         return _no("row", name, () if shape is None else shape.row_names)
@@ -55,7 +55,7 @@ def row_line(match: MatchView, name: str) -> str:
 
 
 def last_line(match: MatchView) -> str:
-    """Say the last move: `last: O minimax plays 4, X wins 71 %`."""
+    """Return the last move: `last: O minimax plays 4, X wins 71 %`."""
     if not match.moves:
         return "no move yet"
     move = match.moves[-1]
@@ -66,7 +66,7 @@ def last_line(match: MatchView) -> str:
 
 
 def clock_line(match: MatchView, now: float) -> str:
-    """Say what both clocks show at `now` (UTC seconds)."""
+    """Return both clocks at `now`, in seconds since 1970 (UTC)."""
     said: list[str] = []
     for player, side in enumerate(SIDES):
         left = match.remaining_ms(player, now)
@@ -76,7 +76,7 @@ def clock_line(match: MatchView, now: float) -> str:
 
 
 def legal_line(match: MatchView) -> str:
-    """Say what can be played."""
+    """Return the legal moves."""
     try:
         state, game = position(match.game, match.actions), find_game(match.game)
     except ArenaError as error:
@@ -99,7 +99,7 @@ def _no(what: str, name: str, names: Sequence[str]) -> str:
 
 
 def _said(cells: Sequence[int]) -> str:
-    """Say cells one after the other, empty ones counted."""
+    """Return cells in words; runs of empty cells are counted."""
     found: list[str] = []
     for cell, some in groupby(cells):
         number = len(list(some))

@@ -1,4 +1,4 @@
-"""View-models of tables that the store gives: standings, crosstable, matches."""
+"""View-models of tables: standings, crosstable, lists of matches, charts."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from arena.live.views import RESULTS, end_word
 from arena.naming import match_address
 
 Standing: TypeAlias = Literal["", "new", "in", "left", "out"]
-"""Of a bot that is new to a ladder, is still in a knockout, has left, or is disqualified."""
+"""State of a bot that is new to a ladder, is still in a knockout, has left, or is disqualified."""
 
 
 class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A bot in the standings."""
 
     rank: int
-    """Place in its table, from 1; 0 where it is not decided yet."""
+    """Rank in its table, from 1; 0 while it is undecided."""
     table: int = 0
-    """Which of several tables that no match connects, from 1; 0 where there is one alone."""
+    """Number of its table, from 1, if matches do not connect all bots; 0 if there is only one table."""
     name: str
     label: str
     elo: float
     error: float | None
     """Half of the 95 % interval, Elo; None without matches."""
     elo_low: float | None = None
-    """Lower end of the interval; None where no result bounds the rating from below."""
+    """Lower end of the interval; None if no result bounds the rating from below."""
     elo_high: float | None = None
     rests_on_prior: bool = False
-    """No chain of results bounds the rating on both sides; shown as `?`."""
+    """Whether no chain of results bounds the rating on both sides; shown as `?`."""
     games: int = 0
     wins: int = 0
     draws: int = 0
@@ -40,16 +40,16 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     score_second: float | None = None
     faults: int = 0
     los: float | None = None
-    """Likelihood of being stronger than the next."""
+    """Likelihood of superiority over the next bot in rank."""
     tested: int = 0
-    """Of its matches, those of sequential tests; shown as `*`."""
+    """Number of its matches that belong to sequential tests; shown as `*`."""
     trend: tuple[float, ...] = ()
     """Elo over time, oldest first."""
     standing: Standing = ""
 
     @property
     def place(self) -> str:
-        """How the rank is written: `3`, `2.1` for the first bot of the second table, `-` where it is open."""
+        """The rank as text: `3`, `2.1` for the first bot of the second table, `-` while it is undecided."""
         if not self.rank:
             return "-"
         return f"{self.table}.{self.rank}" if self.table else str(self.rank)
@@ -60,20 +60,20 @@ class StandingsView(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str = ""
     game: str = ""
-    """Of a leaderboard: the canonical spec of its game."""
+    """Canonical spec of a leaderboard's game."""
     pool: str = ""
-    """Of a leaderboard: the name of its pool."""
+    """Name of a leaderboard's pool."""
     rows: tuple[StandingRow, ...] = ()
     seq: int = 0
-    """The newest result that is in it, so that a viewer knows whether it is behind."""
+    """The newest result that is included, so that viewers can tell whether the table is outdated."""
     notes: tuple[str, ...] = ()
-    """What a reader must know of its rows, in sentences."""
+    """Notes on the rows, in sentences."""
     doing: str = ""
-    """What is being done, where the table is not there yet; empty where it is."""
+    """The work in progress while the table is missing; empty once it is there."""
 
 
 class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
-    """The matches of the bot of a row against that of a column."""
+    """Results of the bot of a row against the bot of a column."""
 
     games: int = 0
     wins: int = 0
@@ -83,21 +83,21 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
     """Points per match of the row's bot when it moved first."""
     second_score: float | None = None
     pairs: int = 0
-    """Complete pairs."""
+    """Number of complete pairs."""
     different_pairs: int = 0
-    """Those that count."""
+    """Number of pairs that count."""
     openings: int = 0
-    """Different openings."""
+    """Number of different openings."""
     elo: float | None = None
     """Elo difference, row minus column."""
     error: float | None = None
     """Half of its 95 % interval."""
     is_bounded: bool = True
-    """Whether results bound the difference on both sides; if not it is shown as `?`."""
+    """Whether results bound the difference on both sides; if not, it is shown as `?`."""
     los: float | None = None
     """Likelihood that the row's bot is the stronger one."""
     forfeits: tuple[int, int] = (0, 0)
-    """Matches that the row's bot forfeited, and the column's."""
+    """Matches forfeited by the row's bot and by the column's bot."""
 
     @property
     def score(self) -> float | None:
@@ -111,16 +111,16 @@ class MatrixView(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     ranks: tuple[str, ...] = ()
-    """Places in the standings, from 1; they head the columns."""
+    """Places in the standings, from 1, used as column headers."""
     cells: tuple[tuple[MatrixCell | None, ...], ...] = ()
     """`[bots, bots]`; None on the diagonal."""
     title: str = ""
     doing: str = ""
-    """What is being done, where the table is not there yet; empty where it is."""
+    """The work in progress while the table is missing; empty once it is there."""
 
     @property
     def games_text(self) -> str:
-        """The least and the greatest number of matches of a cell: `n 20-21`."""
+        """The smallest and the largest number of matches of a cell: `n 20-21`."""
         games = [cell.games for row in self.cells for cell in row if cell is not None]
         if not games:
             return "n 0"
@@ -131,34 +131,34 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     """A stored match in a list."""
 
     stored: int
-    """The store's number."""
+    """Id of the match in the store."""
     number: int
-    """Within the tournament, from 1."""
+    """Number within the tournament, from 1."""
     attempt: int = 0
     names: tuple[str, str]
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
     plies: int
     t: float
-    """When it began, UTC seconds."""
+    """Start, in seconds since 1970 (UTC)."""
     tournament: str = ""
     game: str = ""
     void_reason: str = ""
-    """Why it is declared void; empty where it counts."""
+    """Why the match was declared void; empty if it is valid."""
     duration_ms: int = 0
     opening: str = ""
-    """The moves that were given, with blanks between them; empty for the empty board."""
+    """Moves of the opening, separated by blanks; empty for the empty board."""
     mistakes: int | None = None
-    """Of both bots, by whoever judged the match last; None where nobody did."""
+    """Mistakes of both bots according to the latest grading; None if there is none."""
 
     @property
     def address(self) -> str:
-        """What the match is called: `live1/89`."""
+        """Address of the match: `live1/89`."""
         return match_address(self.tournament, self.number, self.attempt, self.outcome)
 
     @property
     def end(self) -> str:
-        """One word for how it ended."""
+        """The end in one word."""
         return end_word(self.termination, self.void_reason)
 
     @property

@@ -1,4 +1,4 @@
-"""View-models of tournaments: the list, and the form of a new one with the command line that it equals."""
+"""View-models of tournaments: the list, and the form for a new one with the equivalent command line."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ STATES: dict[State, str] = {
     "finished": "finished",
     "refused": "refused",
 }
-"""How states are shown. While an event is `preparing` its bots are checked; one that fails that is `refused`.
-`left` is one that nobody plays although nobody ended it, `silent` one whose process has not been heard of for
-30 s, though it may live."""
+"""Displayed states. The bots of a `preparing` tournament are being checked; one that fails the check is
+`refused`. A `left` tournament is unfinished and no process runs it; a `silent` one has a process that sent no
+heartbeat for 30 s but may be alive."""
 _GROUPS = frozenset({"ladder", "entrants", "bots", "db"})
-"""Commands that have commands of their own."""
+"""Commands that have subcommands."""
 TYPES = ("round-robin", "gauntlet", "match", "swiss", "knockout", "ladder", "test")
-"""What the form offers; a test is a match that is decided by a sequential test."""
+"""Types offered by the form; a test is a match decided by a sequential test."""
 ELIMINATIONS = ("single", "third place", "double")
 SEEDINGS = ("given", "leaderboard")
 BOUNDS = ("gain", "non-regression")
@@ -43,9 +43,9 @@ _OWN: dict[str, tuple[str, ...]] = {
     "ladder": ("until",),
     "test": ("bounds", "pairs", "then_rate"),
 }
-"""Fields that mean something in events of one type only."""
+"""Fields that apply only to some types."""
 _DEFAULTS = {"isolation": "auto", "elimination": "single", "seeding": "given", "bounds": "gain"}
-"""Of choices: what need not be said."""
+"""Default choices, which are omitted from the command."""
 ISOLATIONS = ("auto", "none", "T1", "T2", "T3")
 
 
@@ -54,7 +54,7 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     name: str
-    """As it is called in the store."""
+    """Name in the store."""
     type: str
     game: str
     tc: str
@@ -62,17 +62,17 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     planned: int | None
     done: int
     created_t: float
-    """UTC seconds."""
+    """Seconds since 1970 (UTC)."""
     bots: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     """Bots that were left out, each with the cause."""
     held_by: str = ""
-    """Who plays it and when that process was last heard of: `pid 4711 on lab3, silent for 12 min`."""
+    """The process that runs it and its last heartbeat: `pid 4711 on lab3, silent for 12 min`."""
     is_archived: bool = False
     reason: str = ""
-    """Why it was refused; empty where it was not."""
+    """Why it was refused; empty if it was not."""
     fixed: str = ""
-    """Why nobody may leave it or be disqualified, or join it; empty where bots may."""
+    """Why entrants must not be changed; empty if they may be."""
 
     @property
     def state_text(self) -> str:
@@ -81,7 +81,7 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def can_resume(self) -> bool:
-        """Whether it can be gone on with."""
+        """Whether it can be resumed."""
         return self.state in ("left", "stopped", "silent", "refused")
 
     @property
@@ -96,16 +96,16 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_orphan(self) -> bool:
-        """Whether it is a match of a person that nobody referees any more."""
+        """Whether it is a match of a person that no process referees any more."""
         return self.type == "play" and self.state == "left"
 
     def resume_words(self) -> list[str]:
-        """Return the command that goes on with it, as what stands behind `arena`."""
+        """Return the command that resumes it, without `arena`."""
         return ["resume", *(["--take-over"] if self.state == "silent" else []), "--", self.name]
 
 
 class TournamentForm(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wrote into the form; an empty field leaves the default of the command."""
+    """Input of the form; an empty field selects the default of the command."""
 
     bots: str = ""
     """Specs, as on the command line."""
@@ -114,14 +114,14 @@ class TournamentForm(msgspec.Struct, frozen=True, kw_only=True):
     rounds: str = ""
     games: str = ""
     pairs: str = ""
-    """Of each encounter; of a test the most."""
+    """Pairs per encounter; for a test, the maximum."""
     tie_pairs: str = ""
     elimination: str = "single"
     seeding: str = "given"
     until: str = ""
-    """Of a ladder: Elo within which every rating is to be, as a number or as `error=E`."""
+    """Ladder: maximum error of every rating in Elo, as a number or as `error=E`."""
     bounds: str = "gain"
-    """Of a test."""
+    """Bounds of a sequential test."""
     then_rate: str = ""
     tc: str = ""
     st: str = ""
@@ -134,26 +134,26 @@ class TournamentForm(msgspec.Struct, frozen=True, kw_only=True):
     """Further options of the command, as on the command line."""
 
     def has(self, field: str) -> bool:
-        """Return whether a field means something in events of the chosen type."""
+        """Return whether a field applies to the chosen type."""
         return field in _OWN[self.type] or not any(field in own for own in _OWN.values())
 
     def bot_specs(self) -> list[str]:
-        """Return the bots.
+        """Return the specs of the bots.
 
         Raises:
-            ConfigError: a quotation mark is alone.
+            ConfigError: a quotation mark is not closed.
         """
         return _split("bots", self.bots)
 
     def words(self) -> list[str]:
-        """Return the command line behind `arena`, a word each; what is at its default is left out.
+        """Return the equivalent command line without `arena`, as a list of words; defaults are omitted.
 
         Raises:
-            ConfigError: there is no bot, a ladder has no name, or a quotation mark is alone.
+            ConfigError: there is no bot, a ladder has no name, or a quotation mark is not closed.
         """
         bots = self.bot_specs()
         if not bots:
-            raise ConfigError("name the bots that are to play, as: mcts minimax:depth=4")
+            raise ConfigError("name the bots that are to play, such as mcts minimax:depth=4")
         options = self.options()
         command = ["tournament"]
         if self.type in {"match", "test"}:
@@ -166,12 +166,12 @@ class TournamentForm(msgspec.Struct, frozen=True, kw_only=True):
             bots = [name, *bots]
         elif self.type != "round-robin":
             options = {"type": self.type, **options}
-        # One word an option: a value that begins with - is then none of its own.
+        # `--name=value` in one word, so that a value that starts with - is not parsed as an option.
         given = [f"--{name}={value.strip()}" if value else f"--{name}" for name, value in options.items()]
         return [*command, *given, *_split("more", self.more), "--", *bots]
 
     def options(self) -> dict[str, str]:
-        """Return the options that are given, by their long names, without the type; flags have no value."""
+        """Return the options that are set, by long name, without the type; flags have an empty value."""
         until = self.until.strip()
         values = {
             "game": self.game,
@@ -202,37 +202,38 @@ class TournamentForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a tournament will take."""
+    """The expected length of a tournament."""
 
     matches: int | None
-    """None where nobody can know: it depends on results alone."""
+    """Number of matches; None if it depends on results alone."""
     workers: int
     """Matches at once."""
     seconds: float | None
-    """Of all matches, or of one where nobody knows how many; None where nothing is known to go by."""
+    """Seconds of all matches, or of one if their number is unknown; None if there is no basis for an
+    estimate."""
     is_least: bool = False
-    """Whether there may be more matches, by their results."""
+    """Whether results may require more matches."""
     note: str = ""
-    """What decides how many there are."""
+    """What the number of matches depends on."""
     is_bound: bool = False
-    """Whether of some pairs nothing is known but what the clocks allow, so that it cannot take longer."""
+    """Whether the clocks were the only basis for some pairs, so that `seconds` is an upper bound."""
     num_stored: int = 0
-    """Stored matches that it was reckoned from."""
+    """Number of stored matches on which the estimate is based."""
     num_pairs: int = 0
-    """Pairs of bots that meet."""
+    """Number of pairs of bots that meet."""
     num_known: int = 0
-    """Pairs among them that have met under this limit in this tier before."""
+    """Number of these that have met before under this limit in this tier."""
 
     @property
     def text(self) -> str:
-        """`90 matches, 3 at once, about 12 min, a guess (240 stored matches, 3 of 6 pairs have met)`."""
+        """The estimate as text: `90 matches, 3 at once, about 12 min (240 stored matches, ...)`."""
         note = f"{self.note}: " if self.note else ""
         least = "at least " if self.is_least else ""
         if self.matches is None:
             return f"{self.note}; {self.workers} matches at once{self._rate()}"
         start = f"{note}{least}{self.matches} matches, {self.workers} at once"
         if self.seconds is None:
-            return f"{start}, nobody knows how long: no clock, and no stored match to go by"
+            return f"{start}, duration unknown: there is neither a clock nor a stored match"
         how_long = duration_text(self.seconds)
         known = self._known()
         if self.is_bound:
@@ -241,7 +242,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return f"{start}, about {how_long}{self._guess()} ({known})"
 
     def _rate(self) -> str:
-        """Return how many matches are played in a minute, where that is known."""
+        """Return the number of matches per minute as text; empty if it is unknown."""
         if not self.seconds or self.is_bound:
             return ""
         rate = 60 * self.workers / self.seconds
@@ -255,11 +256,11 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def command_line(words: list[str] | tuple[str, ...], db: str | None = None) -> str:
-    """Write a command line as it would be typed into a shell.
+    """Return a command line quoted for a shell.
 
     Args:
-        words: what stands behind `arena`.
-        db: path of the store; None for the usual place.
+        words: the command line without `arena`.
+        db: path of the store; None for the default.
     """
     extra = [] if db is None else ["--db", db]
     num = num_command(words)
@@ -267,7 +268,7 @@ def command_line(words: list[str] | tuple[str, ...], db: str | None = None) -> s
 
 
 def num_command(words: Sequence[str]) -> int:
-    """Return how many of the words behind `arena` name the command; options follow them."""
+    """Return how many words, without `arena`, name the command; options follow them."""
     return 2 if words and words[0] in _GROUPS else 1
 
 
@@ -275,4 +276,4 @@ def _split(field: str, text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise ConfigError(f"{field}: a quotation mark is without its partner") from error
+        raise ConfigError(f"{field}: a quotation mark is unmatched") from error

@@ -1,4 +1,4 @@
-"""View-models: what a viewer shows of matches and of a tournament; frozen data that goes through JSON."""
+"""View-models of matches and tournaments: immutable data that can be encoded as JSON."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from arena.naming import match_address
 MAX_FINISHED = 200
 MAX_NOTICES = 100
 MAX_RECENT = 50
-"""Finished matches from whose times the rate is reckoned."""
+"""Number of finished matches from whose times the rate is computed."""
 
 Mark = Literal["", "#", "?", "??", "~"]
-"""Of a ply in Replay: the end; by a judge's grade a result given away, or a win turned into a loss; without
-grades a swing in the eyes of both bots."""
+"""Mark of a ply: `#` is the end; `?` gives a result away and `??` turns a win into a loss, both by a judge's
+grade; `~` is a swing in the evaluations of both bots of a match without grades."""
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
     """One of the two bots of a match."""
 
     name: str
-    """In full, cleaned."""
+    """Full name, cleaned."""
     label: str
-    """What it is called where there is little room, unique among all bots that are shown."""
+    """Short label, unique among all bots that are shown."""
     clock_ms: int | None = None
-    """What its clock showed at `MatchView.clock_t`."""
+    """Value of its clock at `MatchView.clock_t`."""
     thoughts: Thoughts | None = None
-    """What it said about its last move."""
+    """Its report with its last move."""
     thoughts_ply: int = 0
-    """The ply of that move, from 1; 0 before."""
+    """The ply of that move, from 1; 0 before the first."""
     thinking: Thoughts | None = None
-    """What it says while it thinks; None once it has moved."""
+    """Its report while it thinks; None once it has moved."""
     eval: float | None = None
-    """What it last said: 50 * (1 + value for the first player), in percent; None if it said nothing."""
+    """Its last evaluation, 50 * (1 + value for the first player), in percent; None if it reported none."""
 
 
 class MoveView(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,59 +50,59 @@ class MoveView(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """The move as people write it."""
     cell: int | None = None
-    """The cell that it filled; None where a move does something else."""
+    """The cell that it filled; None if a move has another effect."""
     is_opening: bool = False
     elapsed_ms: int | None = None
     eval: float | None = None
-    """What the mover said, in percent for the first player."""
+    """Evaluation by the mover, in percent for the first player."""
     mark: Mark = ""
 
 
 class MatchView(msgspec.Struct, frozen=True, kw_only=True):
-    """One match at one moment."""
+    """One match at one time."""
 
     number: int
-    """Within the tournament, from 1."""
+    """Number within the tournament, from 1."""
     attempt: int = 0
     stored: int | None = None
-    """The store's number, once it has one."""
+    """Id of the match in the store, once it has one."""
     tournament: int = 1
     tournament_name: str = ""
-    """Empty while it is not known."""
+    """Empty while it is unknown."""
     game: str
     """Spec of the game."""
     tc: str = ""
     rows: int = 0
     columns: int = 0
-    """0 where the game is not installed here: there is no board then."""
+    """0 if the game is not installed; then there is no board."""
     cells: tuple[int, ...] = ()
-    """Row 0 on top: 0 empty, 1 first player's, 2 second player's."""
+    """Row 0 on top: 0 empty, 1 first player, 2 second player."""
     winning: tuple[int, ...] = ()
-    """The cells that decided the match, where the rules tell them; empty until then."""
+    """The cells that decided the match, if the rules report them; empty until then."""
     seats: tuple[Seat, Seat]
     actions: tuple[int, ...] = ()
-    """From the initial position, opening included."""
+    """Actions from the initial position, opening included."""
     moves: tuple[MoveView, ...] = ()
     to_move: int = 0
-    """0 or 1; -1 once nobody can move."""
+    """0 or 1; -1 once no move is possible."""
     clock_t: float = 0.0
-    """When the clocks were as they say, UTC seconds; that of `to_move` runs from then."""
+    """Time of the clock values, in seconds since 1970 (UTC); the clock of `to_move` runs from then on."""
     free_ms: int = 0
-    """Milliseconds of every move that cost the clock nothing."""
+    """Milliseconds of each move that are free."""
     started_t: float = 0.0
     last_t: float = 0.0
-    """When something last happened, UTC seconds."""
+    """Time of the last event, in seconds since 1970 (UTC)."""
     outcome: Literal["", "first", "second", "draw", "void"] = ""
-    """Empty while it is played."""
+    """Empty while the match is played."""
     termination: str = ""
     reason: str = ""
-    """What happened at the end; of a void match first why it is void."""
+    """What happened at the end; for a void match, its void reason comes first."""
     void_reason: str = ""
-    """Why it is declared void; empty where it counts."""
+    """Why the match was declared void; empty if it is valid."""
     trouble: str = ""
-    """Why the board stands still although the match goes on; empty when all is well."""
+    """Why the board cannot be updated although the match continues; empty if it can."""
     is_stalled: bool = False
-    """Whether nobody plays it any more although it has no result; it begins again, or it never ends."""
+    """Whether no process plays the match although it has no result; it may be started again."""
 
     @property
     def is_over(self) -> bool:
@@ -111,7 +111,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def end(self) -> str:
-        """One word for how it ended; empty while it is played."""
+        """The end in one word; empty during the match."""
         return end_word(self.termination, self.void_reason)
 
     @property
@@ -121,12 +121,12 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_played(self) -> bool:
-        """Whether somebody plays it now."""
+        """Whether the match is being played."""
         return not (self.is_over or self.is_stalled)
 
     @property
     def ply(self) -> int:
-        """How many actions it has."""
+        """Number of actions."""
         return len(self.actions)
 
     @property
@@ -136,33 +136,33 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def labels(self) -> tuple[str, str]:
-        """Who plays, the first player before the second."""
+        """Labels of the bots, the first player's first."""
         return self.seats[0].label, self.seats[1].label
 
     @property
     def address(self) -> str:
-        """What the match is called before, while and after it is played: `live1/89`."""
+        """Address of the match before, during and after play: `live1/89`."""
         return match_address(self.tournament_name, self.number, self.attempt, self.outcome)
 
     @property
     def short_address(self) -> str:
-        """The address without the tournament, where there is little room: `/89`."""
+        """Address without the tournament: `/89`."""
         return match_address("", self.number, self.attempt, self.outcome)
 
     @property
     def result(self) -> str:
-        """1-0, 0-1, 1/2, void, or empty while it is played."""
+        """1-0, 0-1, 1/2 or void; empty during the match."""
         return RESULTS.get(self.outcome, "")
 
     def remaining_ms(self, player: int, now: float) -> int | None:
-        """Give what the clock of `player` shows at `now` (UTC seconds), milliseconds, never below 0."""
+        """Return the clock of `player` at `now` (seconds since 1970, UTC) in milliseconds, at least 0."""
         clock = self.seats[player].clock_ms
         if clock is None or not self.is_played or player != self.to_move:
             return clock
         return max(0, clock - max(0, round((now - self.clock_t) * 1000) - self.free_ms))
 
     def last_thoughts(self) -> tuple[int, Thoughts] | None:
-        """Give player and thoughts of the last move; None where it has none."""
+        """Return player and report of the last move; None if there is none."""
         if not self.moves or self.moves[-1].is_opening:
             return None
         player = self.moves[-1].player
@@ -171,21 +171,21 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 RESULTS: Mapping[str, str] = {"first": "1-0", "second": "0-1", "draw": "1/2", "void": "void"}
-"""How outcomes are shown."""
+"""Displayed outcomes."""
 
 
 def end_word(termination: str, void_reason: str) -> str:
-    """Return one word for how a match ended: `void` where it was declared so, else the termination."""
+    """Return the end of a match in one word: `void` if it was declared void, else the termination."""
     return "void" if void_reason else termination
 
 
 def ending_text(termination: str, reason: str, void_reason: str = "") -> str:
-    """Return why a match ended: the termination, or the sentence that contains it or says why it is void."""
+    """Return why a match ended: the termination, or a sentence that contains it or the void reason."""
     return reason if void_reason or f"({termination})" in reason else termination
 
 
 class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A match that is over, in one line."""
+    """A finished match in one line."""
 
     number: int
     attempt: int = 0
@@ -196,20 +196,20 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Literal["first", "second", "draw", "void"]
     termination: str
     reason: str
-    """What happened; of a void match first why it is void."""
+    """What happened; for a void match, its void reason comes first."""
     void_reason: str = ""
-    """Why it is declared void; empty where it counts."""
+    """Why the match was declared void; empty if it is valid."""
     plies: int
     t: float
 
     @property
     def address(self) -> str:
-        """What the match is called: `live1/89`."""
+        """Address of the match: `live1/89`."""
         return match_address(self.tournament_name, self.number, self.attempt, self.outcome)
 
     @property
     def short_address(self) -> str:
-        """The address without the tournament, where there is little room: `/89`."""
+        """Address without the tournament: `/89`."""
         return match_address("", self.number, self.attempt, self.outcome)
 
     @property
@@ -219,7 +219,7 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def end(self) -> str:
-        """One word for how it ended."""
+        """The end in one word."""
         return end_word(self.termination, self.void_reason)
 
     @property
@@ -229,23 +229,23 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """Something the host should see."""
+    """A notice for the operator."""
 
     t: float
     number: int | None = None
-    """The match it is about."""
+    """Number of the match that it is about."""
     address: str = ""
-    """Of that match; empty where it is about none."""
+    """Address of that match; empty if it is about none."""
     label: str = ""
     """The bot that is to blame."""
     termination: str = ""
     text: str = ""
     is_decision: bool = False
-    """Whether somebody decided it, so that nothing is wrong: a bot joined, a match was declared void."""
+    """Whether a person decided it, so that nothing is wrong: a bot joined, a match was declared void."""
 
     @property
     def what(self) -> str:
-        """What happened, to whom; the sentence about a forfeit names bot and termination itself."""
+        """What happened to whom; the sentence about a forfeit already contains bot and termination."""
         if f"({self.termination})" in self.text:
             return self.text
         told = ", ".join(part for part in (self.termination, self.text) if part)
@@ -253,31 +253,31 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a tournament is."""
+    """Progress of a tournament."""
 
     name: str = ""
     game: str = ""
     tc: str = ""
     state: Literal["", "preparing", "running", "paused", "stopping", "ended"] = ""
-    """Empty before the first word of it."""
+    """Empty before the first event about it."""
     reason: str = ""
     goal: str = ""
-    """How far it is on the way to what it is held for; empty where that is no question."""
+    """Progress towards the tournament's goal; empty if it has none."""
     planned: int | None = 0
-    """Matches that are to be played in all; None where nobody can know yet."""
+    """Number of matches in all; None while it is unknown."""
     is_most: bool = False
-    """Whether `planned` is only the most there can be: of a sequential test that is not decided."""
+    """Whether `planned` is only an upper bound, as in an undecided sequential test."""
     done: int = 0
     workers: int = 0
     given_rate: float | None = None
     recent: tuple[float, ...] = ()
-    """When the last matches finished, UTC seconds, oldest first."""
+    """End times of the last matches, in seconds since 1970 (UTC), oldest first."""
     heard_t: float = 0.0
-    """When something was last heard of it, UTC seconds."""
+    """Time of the last event, in seconds since 1970 (UTC)."""
 
     @property
     def rate(self) -> float | None:
-        """Matches per minute; None before two have finished, and where none begins any more."""
+        """Matches per minute; None before two have finished, and while none is started any more."""
         if self.state in ("stopping", "ended"):
             return None
         if self.given_rate is not None:
@@ -286,7 +286,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
         return 60 * (len(self.recent) - 1) / span if span > 0 else None
 
     def at(self, now: float | None = None) -> Progress:
-        """Return where it stands at a moment, UTC seconds; without one nothing is called stalled."""
+        """Return the progress at a time, in seconds since 1970 (UTC); without a time it is never stalled."""
         is_played = self.state in ("running", "stopping") and now is not None and self.recent
         return Progress(
             done=self.done,
@@ -299,27 +299,27 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveView(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that events tell of a tournament."""
+    """Everything that is known of a tournament from its events."""
 
     seq: int = 0
-    """The newest event that is in it; older ones change nothing."""
+    """The newest event that is included; older ones change nothing."""
     matches: Mapping[int, MatchView] = {}
-    """Those on the wall, by number."""
+    """The matches on the wall, by number."""
     places: tuple[int, ...] = ()
-    """Numbers in the order of their places: a new match takes the place of one that is over."""
+    """Match numbers in the order of their boards; a new match takes the place of one that is over."""
     progress: ProgressView = ProgressView()
     finished: tuple[FinishedMatch, ...] = ()
     """Newest first."""
     notices: tuple[Notice, ...] = ()
     """Newest first."""
     labels: Mapping[str, str] = {}
-    """What bots are called where there is little room, by their names in the tournament."""
+    """Short labels of bots, by their names in the tournament."""
     faults: Mapping[str, Mapping[str, int]] = {}
-    """By name of a bot and termination: how often it forfeited."""
+    """Number of forfeits by name of a bot and termination."""
 
 
 def percent_for_first(value: float | None, player: int) -> float | None:
-    """Turn what `player` expects, in [-1, 1], into percent for the first player."""
+    """Convert an expected result of `player`, in [-1, 1], into percent for the first player."""
     if value is None:
         return None
     return 50 * (1 + (value if player == 0 else -value))

@@ -1,4 +1,4 @@
-"""The wall: which boards a page shows, in what order, and the row of numbers above each."""
+"""The wall of boards: which boards a page shows, in which order, and the row of numbers above each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WallView(msgspec.Struct, frozen=True, kw_only=True):
 def wall(
     view: LiveView, *, sort: Sort = "place", page: int = 0, size: int = 6, keep: int | None = None
 ) -> WallView:
-    """Give a page of `size` boards; with `keep` the page that has this match, if there is one."""
+    """Return a page of `size` boards; if `keep` is on the wall, the page with this match."""
     boards = sorted_boards(view, sort)
     size = max(1, size)
     num_pages = max(1, -(-len(boards) // size))
@@ -65,7 +65,7 @@ def wall(
 
 
 def sorted_boards(view: LiveView, sort: Sort) -> list[MatchView]:
-    """Give all matches of the wall in order; those that nobody plays come last, but for `place`."""
+    """Return all matches of the wall in order; except for `place`, those that are not played come last."""
     boards = [view.matches[number] for number in view.places]
     if sort == "activity":
         boards.sort(key=lambda board: (not board.is_played, -board.last_t))
@@ -77,22 +77,22 @@ def sorted_boards(view: LiveView, sort: Sort) -> list[MatchView]:
 
 
 class SearchTable(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bot thinks of its moves: columns in the order of the board, else the best moves first."""
+    """What a bot reports about its moves: for games of columns in board order, else best first."""
 
     player: int
     moves: tuple[str, ...]
     actions: tuple[int, ...]
     visits: tuple[int | None, ...] | None
-    """None where the bot reports none; an entry is None where it reports none for that move."""
+    """None if the bot reports none; an entry is None if it reports none for that move."""
     shares: tuple[float | None, ...] | None
-    """Of all visits, 0 to 1."""
+    """Shares of all visits, 0 to 1."""
     policy: tuple[float | None, ...] | None
 
 
 def tenths(match: MatchView) -> tuple[str, ...]:
-    """Give, by column, the visits of the last move in tenths, else its policy, else `-`.
+    """Return, by column, the visits of the last move in tenths, else its policy, else `-`.
 
-    The digit 9 is nine tenths or more. Where an action is one cell, a column shows the sum over its cells.
+    The digit 9 means nine tenths or more. If actions are cells, a column shows the sum over its cells.
     """
     found = match.last_thoughts()
     weights = None if found is None else _weights(found[1])
@@ -110,9 +110,9 @@ def tenths(match: MatchView) -> tuple[str, ...]:
 
 
 def search_table(match: MatchView, size: int, *, live: bool = False) -> SearchTable | None:
-    """Give what was thought of the last move, or with `live` what the bot to move thinks now.
+    """Return the report on the last move or, with `live`, the current one of the bot to move.
 
-    At most `size` moves; None where nothing was said about any.
+    At most `size` moves; None if nothing was reported about any move.
     """
     found = match.last_thoughts()
     if live and match.to_move in (0, 1) and match.seats[match.to_move].thinking is not None:

@@ -1,1 +1,1 @@
-"""A person plays a bot: the referee asks their seat like that of any bot, and orders in the store answer."""
+"""Matches of a person against a bot: the person's seat is answered by commands in the store."""

@@ -1,4 +1,4 @@
-"""What defines the play of a person against a bot, as options and as TOML; stored with the play."""
+"""Configuration of a person's session against a bot, as options and as TOML; stored with the session."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 PERSON = "human"
-"""Label and spec of a person; who it was, nobody knows."""
+"""Label and spec of a person, who stays anonymous."""
 PERSON_SEAT, BOT_SEAT = 0, 1
-"""Seats of the entrants of a play."""
+"""Seats of the two entrants of a session."""
 MOVE_S = 3600.0
-"""Seconds a person has for a move where there is no clock."""
+"""Seconds that a person has for a move if there is no clock."""
 
 
 class PlayConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
-    """Everything that decides how a person plays a bot."""
+    """Everything that determines how a person plays against a bot."""
 
     type: Literal["play"] = "play"
     bot: str
-    """Its spec."""
+    """Spec of the bot."""
     game: str = "connect-four"
     side: Literal["first", "second"] = "first"
-    """Of the person, in the first match."""
+    """Side of the person in the first match."""
     opening: tuple[int, ...] = ()
-    """Actions that are given, in every match."""
+    """Actions of the opening of every match."""
     clock: str | None = None
-    """Game clock of both, `moves/time+inc`; without one a person has an hour a move."""
+    """Game clock of both, `moves/time+inc`; without one a person has `MOVE_S` per move."""
     st: float | None = None
-    """Seconds a move of the bot; 5 where neither `clock` nor `nodes` is given."""
+    """Seconds per move of the bot; 5 if neither `clock` nor `nodes` is set."""
     nodes: int | None = None
-    """Search nodes a move of the bot."""
+    """Search nodes per move of the bot."""
     hint: str = ""
-    """Spec of the bot that gives hints; empty for a strong one that can."""
+    """Spec of the bot that gives hints; empty for a strong default."""
     rated: bool = False
-    """Whether the matches count; then nothing is taken back and nobody gives hints."""
+    """Whether the matches count for ratings; if so, there are no undos and no hints."""
     isolation: Literal["auto", "none", "T1", "T2", "T3"] = "auto"
     require_tier: Literal["T0", "T1", "T2", "T3"] | None = None
     require_limits: Literal["kernel", "polled"] | None = None
     init_time: float = 60.0
-    """Seconds the bot may take to start."""
+    """Seconds that the bot may take to start."""
     srand: int = 0
-    """Seed of all chance."""
+    """Seed of all randomness."""
     name: str = ""
-    """What it is called; empty for `play-N`."""
+    """Name of the session; empty for `play-N`."""
 
     def to_toml(self) -> str:
-        """Write every key that is not at its default."""
+        """Return the keys that differ from their defaults as TOML."""
         values = msgspec.to_builtins(self)
         default = msgspec.to_builtins(PlayConfig(bot=""))
-        # A JSON scalar or list of numbers is TOML as it stands, once DEL is escaped.
+        # JSON scalars and lists of numbers are valid TOML, except that TOML requires DEL to be escaped.
         return "".join(
             f"{key} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
             for key, value in values.items()
@@ -73,23 +73,23 @@ class PlayConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forb
 
 
 class PlayPlan(NamedTuple):
-    """A play that is ready to be stored."""
+    """A session that is ready to be stored."""
 
     config: PlayConfig
     game: Game
     person: Competitor
     bot: Competitor
     hinter: Competitor | None
-    """Who gives hints; None where nobody is named."""
+    """The bot that gives hints; None if none is named."""
     person_control: TimeControl
     bot_control: TimeControl
 
 
 def parse_play(text: str, source: str) -> PlayConfig:
-    """Read the TOML that `to_toml` wrote.
+    """Parse the TOML that `to_toml` wrote.
 
     Raises:
-        ConfigError: it is none; names `source`.
+        ConfigError: it is not valid; the message starts with `source`.
     """
     try:
         return msgspec.convert(tomllib.loads(text), PlayConfig)
@@ -98,15 +98,15 @@ def parse_play(text: str, source: str) -> PlayConfig:
 
 
 def is_rated(tournament: TournamentRecord) -> bool:
-    """Tell whether the matches of a stored play count."""
+    """Return whether the matches of a stored session count for ratings."""
     return parse_play(tournament.config, tournament.name).rated
 
 
 def play_config(values: Mapping[str, object]) -> PlayConfig:
-    """Make a configuration of values by field, the opening as moves that people write; chance is seeded.
+    """Return a configuration from values by field, with the opening in written moves and a random seed.
 
     Raises:
-        ConfigError: a value is of the wrong kind, or the opening cannot be read.
+        ConfigError: a value has the wrong type, or the opening cannot be parsed.
         PluginError: there is no such game.
     """
     opening = read_opening(load_game(str(values["game"])), str(values.get("opening", "")))
@@ -114,22 +114,22 @@ def play_config(values: Mapping[str, object]) -> PlayConfig:
     try:
         return msgspec.convert({"srand": secrets.randbits(63), **given, "opening": opening}, PlayConfig)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"these options make no play: {error}") from error
+        raise ConfigError(f"these options are not valid: {error}") from error
 
 
 def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
-    """Find game and bots of a play and check its options; nothing is stored and no bot is started.
+    """Find game and bots of a session and check its options; nothing is stored, no bot is started.
 
     Args:
-        config: what is played.
+        config: the configuration.
         bot: the bot as it was entered; None to find it by its spec.
 
     Raises:
-        ConfigError: it cannot be played as it is written.
+        ConfigError: the configuration is not playable.
         PluginError: its game or a bot cannot be found.
-        OptionError: a limit in the spec of a bot is no number.
+        OptionError: a limit in the spec of a bot is not a number.
     """
-    # A screen that only offers to play holds neither the shelf of bots nor what reads packages.
+    # Imported late: a screen that only offers the form must not load the shelf of bots and package metadata.
     from arena.entrants import resolve
 
     game = load_game(config.game)
@@ -137,7 +137,7 @@ def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
     if not 0 < config.init_time < float("inf"):
         raise ConfigError(f"--init-time {config.init_time:g} is not a positive number of seconds")
     if config.rated and config.hint:
-        raise ConfigError("--rated and --hint exclude each other: in a rated match nobody gives hints")
+        raise ConfigError("--rated and --hint exclude each other: there are no hints in rated matches")
     bot_control = TimeControl.parse(config.clock, config.st, config.nodes)
     person_control = TimeControl.parse(config.clock, None if config.clock else MOVE_S, None)
     if bot is None:
@@ -145,7 +145,7 @@ def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
     if bot.label == PERSON:
         bot = msgspec.structs.replace(bot, label=f"{PERSON}_2")
     hinter = resolve([config.hint], margin_ms=bot_control.margin_ms)[0] if config.hint else None
-    # Files are named by absolute paths, so that it can be played on from any folder.
+    # Files are named by absolute paths, so that the session can be resumed from any folder.
     config = msgspec.structs.replace(config, bot=bot.spec, hint=hinter.spec if hinter else "")
     return PlayPlan(config, game, person(), bot, hinter, person_control, bot.limit or bot_control)
 
@@ -161,15 +161,15 @@ def person() -> Competitor:
 
 
 def play_from(game: str, actions: tuple[int, ...], specs: tuple[str, str], to_move: int) -> PlayConfig:
-    """Give the play that goes on from a position, in place of the side to move.
+    """Return a session that continues from a position, with the person in place of the side to move.
 
-    Where a person has played before, they keep their side.
+    If a person has played before, they keep their side.
 
     Args:
-        game: its spec.
-        actions: that led to the position.
-        specs: of who played, first and second.
-        to_move: whose turn it is, 0 or 1.
+        game: spec of the game.
+        actions: actions that lead to the position.
+        specs: specs of the first and the second player.
+        to_move: the player to move, 0 or 1.
     """
     player = specs.index(PERSON) if PERSON in specs else to_move
     return PlayConfig(
@@ -182,10 +182,10 @@ def play_from(game: str, actions: tuple[int, ...], specs: tuple[str, str], to_mo
 
 
 def read_opening(game: Game, text: str) -> tuple[int, ...]:
-    """Read moves as people write them, with blanks or commas between them.
+    """Parse moves as people write them, separated by blanks or commas.
 
     Raises:
-        ConfigError: one is no move, or is not allowed where it stands.
+        ConfigError: one is not a move, or is illegal in its position.
     """
     state = game.initial_state()
     actions: list[int] = []
@@ -205,11 +205,11 @@ def _check_opening(game: Game, actions: tuple[int, ...]) -> None:
             raise ConfigError(f"--opening, move {ply + 1}: action {action} is not legal there")
         state = state.child(action)
     if state.is_terminal:
-        raise ConfigError("--opening leaves nothing to play")
+        raise ConfigError("--opening ends the game")
 
 
 def words_of(plan: PlayPlan) -> list[str]:
-    """Return the command of the coordinator that plays a plan, as it stands behind `arena`."""
+    """Return the command, without `arena`, of the coordinator that plays a session."""
     config = plan.config
     words = ["play", "--headless", "--game", config.game, f"--{config.side}"]
     state, moves = plan.game.initial_state(), list[str]()

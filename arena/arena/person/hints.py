@@ -1,4 +1,4 @@
-"""Hints: a third bot, in a process of its own, is asked what it would play."""
+"""Hints: a third bot, in a process of its own, is asked for its move."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from arena_plugins import Game, State
 
 HINT_S = 3.0
-"""Seconds for a hint, unless the bot that gives it has a limit of its own: the person waits for it."""
+"""Seconds for a hint, unless the bot that gives it has its own limit: the person is waiting."""
 _MARGIN_MS = 20_000
-"""By which it may be late: its first answer may have to be compiled."""
+"""Milliseconds by which it may be late: its first answer may include compiling."""
 _SOLVER = "solver"
 _OTHER = "minimax"
 
 
 class Hinter:
-    """Asks one bot for hints; it is started with the first one."""
+    """Asks one bot for hints; the bot is started at the first one."""
 
     def __init__(self, game: Game, competitor: Competitor, tier: Tier, init_s: float) -> None:
-        """Take who is to be asked.
+        """Prepare to ask a bot.
 
         Args:
-            game: what is played.
+            game: the game.
             competitor: the bot.
-            tier: how it is kept apart.
+            tier: isolation tier.
             init_s: seconds it may take to start.
         """
         self._game = game
@@ -53,9 +53,9 @@ class Hinter:
         self._seat: Seat | None = None
 
     def ask(self, state: State) -> str:
-        """Give a hint: the move as its first word, then who gives it and what it expects.
+        """Return a hint: the move as its first word, then the bot's name and its evaluation.
 
-        A bot that fails gives none; the answer then begins with `no hint`.
+        If the bot fails, the text starts with `no hint`.
         """
         label = self._competitor.label
         control = self._competitor.limit or TimeControl.parse(None, HINT_S, None, margin_ms=_MARGIN_MS)
@@ -80,20 +80,20 @@ class Hinter:
         return f"{self._game.move(state, found.action)} is what {label} would play{expects}"
 
     def close(self) -> None:
-        """End the bot."""
+        """Stop the bot."""
         if self._seat is not None:
             with suppress(Exception):
                 self._seat.close()
 
 
 class Hints:
-    """Gives hints beside a play, one at a time: whoever waits for one can move all the same."""
+    """Produces hints beside a match, one at a time; the person can move while waiting for one."""
 
     def __init__(self, make: Callable[[], Hinter], answer: Callable[[int, str], None]) -> None:
-        """Keep where hints come from and go to; nothing is started before the first one is asked for.
+        """Set source and destination of hints; nothing is started before the first one is requested.
 
         Args:
-            make: makes who gives hints; may raise an ArenaError, which is then the answer.
+            make: creates the hinter; an ArenaError that it raises becomes the answer.
             answer: called as `answer(command, text)`, in another thread.
         """
         self._make = make
@@ -105,20 +105,20 @@ class Hints:
         self._lock = threading.Lock()
 
     def ask(self, state: State, command: int) -> None:
-        """Have a hint looked for, and a command answered with it."""
+        """Request a hint, with which a command is then answered."""
         with self._lock:
             is_busy, self._is_busy = self._is_busy, True
         if is_busy:
-            self._answer(command, "no hint: the last one is still being looked for")
+            self._answer(command, "no hint: the previous one is still being computed")
             return
         if self._thread is None:
-            # One thread for all hints: a process it starts would end with the thread that started it.
+            # One thread serves all hints, since a process ends with the thread that started it.
             self._thread = threading.Thread(target=self._run, name="hints", daemon=True)
             self._thread.start()
         self._wanted.put((state, command))
 
     def close(self) -> None:
-        """End the bot, also in the midst of a hint, and look for none any more."""
+        """Stop the bot, even during a hint, and accept no further requests."""
         self._is_closed = True
         self._wanted.put(None)
         hinter = self._hinter
@@ -139,7 +139,7 @@ class Hints:
             except ArenaError as error:
                 text = f"no hint: {error}"
             except (OSError, ValueError):
-                # The bot was ended while it was asked: nobody waits for the hint.
+                # The bot was stopped during the question, so nobody waits for the hint.
                 if not self._is_closed:
                     raise
                 return
@@ -149,6 +149,6 @@ class Hints:
 
 
 def default_hinter(game: Game) -> Competitor:
-    """Give who gives hints where nobody is named: the solver where there is one for the game."""
+    """Return the default bot for hints: the solver if it supports the game."""
     spec = _SOLVER if has_solver(game) else _OTHER
     return resolve([spec], margin_ms=50)[0]

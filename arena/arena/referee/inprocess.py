@@ -36,7 +36,7 @@ _INIT_CRASHES = frozenset({Termination.BOT_ERROR, Termination.CRASH, Termination
 _PLAIN_S = 0.0005
 """Seconds (half a millisecond); answers that take no longer are recorded as 0 ms."""
 
-Lane = tuple["Bot", "Limit", float, "InProcessSeat"]
+FastSeat = tuple["Bot", "Limit", float, "InProcessSeat"]
 """A bot, its limit for each answer, the seconds of an answer too quick to be timed, and its seat."""
 
 
@@ -68,8 +68,8 @@ class InProcessSeat:
         self._num_asked = 0
 
     @property
-    def lane(self) -> Lane | None:
-        """The data for a rally; None if the limit of an answer varies within a match, or there is no bot."""
+    def fast_seat(self) -> FastSeat | None:
+        """The data for the fast path; None without a bot, or if the limit of answers varies in a match."""
         if self._bot is None or self._limit is None:
             return None
         return self._bot, self._limit, self._plain_s, self

@@ -1,1 +1,1 @@
-"""Views of the store: standings, leaderboard, crosstable, encounters; they compute nothing that is kept."""
+"""Views of the store: standings, leaderboard, crosstable, encounters. They store nothing."""

@@ -1,4 +1,4 @@
-"""Why an answer is empty: nothing fits, or what was asked about is not in the store at all."""
+"""Distinguishes an empty answer from a mistyped name: checks that what a query names exists in the store."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def check_names(store: Store, condition: Condition) -> None:
-    """Return if the tournament and the bots of a condition are in the store.
+    """Check that the tournament and the bots of a condition are in the store.
 
     Raises:
-        NotFoundError: no such tournament or bot; names the nearest.
+        NotFoundError: there is no such tournament or bot; names the closest one.
     """
     wanted = condition.tournament
     known = [tournament.name for tournament in store.tournaments()] if wanted else []

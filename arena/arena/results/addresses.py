@@ -1,13 +1,13 @@
-"""Addresses: what people call tournaments, matches, positions and bots, read in one place for all commands.
+"""Addresses: the names by which all commands accept tournaments, matches, positions and bots.
 
-| address | is |
+| address | meaning |
 | --- | --- |
 | `live1`, `last` | a tournament; the newest one |
 | `live1/table` | one of its screens: live, table, matches |
-| `live1/89` | a match by its number in the plan, also before it is played |
-| `live1/89.1` | one attempt at it, counted from 0 |
+| `live1/89` | a match by its number in the plan, even before it is played |
+| `live1/89.1` | one attempt at that match, from 0 |
 | `live1/89:17` | the position after 17 plies |
-| `20417`, `#20417` | a stored match by the number of the store |
+| `20417`, `#20417` | a stored match by its id in the store |
 | `mcts:playouts=20` | a bot by its spec |
 | `~7f3a9c`, `mcts~7f3a` | a bot by at least 4 digits of its identity |
 | `mcts@0.1.0` | a bot by name and version |
@@ -32,36 +32,36 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 LAST = "last"
-"""Names the newest tournament, or the newest unfinished one."""
+"""The newest tournament, or the newest unfinished one."""
 SCREENS = ("live", "table", "matches")
-"""Screens of a tournament that have an address."""
+"""Screens of a tournament that have addresses."""
 _WITHIN = re.compile(r"(?P<number>[0-9]+)(?:\.(?P<attempt>[0-9]{1,9}))?(?::(?P<ply>[0-9]{1,9}))?")
-"""What stands behind the last `/` in the address of a match."""
+"""The part of a match address after the last `/`."""
 _MOST_DIGITS = 100
 _DIGITS = 6
-"""Digits of an identity in the address of a bot, at least."""
+"""Minimum digits of an identity in the address of a bot."""
 _MOST_NAMED = 6
-"""Bots that an error names."""
+"""Maximum number of bots that an error lists."""
 _STORED = re.compile(r"#?(?P<number>[0-9]+)(?::(?P<ply>[0-9]{1,9}))?")
 
 
 class Address(NamedTuple):
-    """What an address names: a tournament, perhaps a match of it, perhaps a position of that."""
+    """A parsed address: a tournament, optionally a match in it, optionally a position in that."""
 
     tournament: TournamentRecord
     number: int | None = None
-    """Of the match in the plan; None where the address is that of a tournament."""
+    """Number of the match in the plan; None if the address is that of a tournament."""
     match: StoredMatch | None = None
     """The attempt that was named, else the one that counts; None while there is no result."""
     attempt: int | None = None
-    """As it was named."""
+    """The attempt, if the address names one."""
     ply: int | None = None
-    """How many plies the position has."""
+    """Number of plies played in the position."""
     screen: str = ""
-    """One of `SCREENS`; empty for none."""
+    """One of `SCREENS`, or empty."""
 
     def __str__(self) -> str:
-        """Return the address as it is printed, whatever way it was written."""
+        """Return the canonical address, whichever form was parsed."""
         if self.number is None:
             return f"{self.tournament.name}{f'/{self.screen}' if self.screen else ''}"
         attempt = "" if self.attempt is None else f".{self.attempt}"
@@ -75,10 +75,10 @@ def address_of(match: StoredMatch) -> str:
 
 
 def find_address(store: Store, text: str) -> Address:
-    """Find what an address names; a tournament that is called by the whole text comes first.
+    """Find what an address names; a tournament whose name is the whole text takes precedence.
 
     Raises:
-        NotFoundError: there is none; names the nearest.
+        NotFoundError: it names nothing; the message has the closest name.
     """
     if text == LAST or store.tournament(text) is not None:
         return Address(find_tournament(store, text, unfinished=False))
@@ -101,7 +101,7 @@ def find_place(store: Store, text: str) -> Address | BotRecord:
     """Find the tournament, screen, match, position or bot that an address names; tournaments come first.
 
     Raises:
-        NotFoundError: there is none, or several bots go by it; names the nearest, or the bots.
+        NotFoundError: it names nothing or several bots; the message has the closest name, or the bots.
     """
     try:
         return find_address(store, text)
@@ -113,10 +113,10 @@ def find_place(store: Store, text: str) -> Address | BotRecord:
 
 
 def find_bot(store: Store, text: str) -> BotRecord:
-    """Find the bot of a store that goes by its spec, name, version, digits or a label.
+    """Find the stored bot with this spec, name, version, identity prefix or label.
 
     Raises:
-        NotFoundError: there is none, or there are several; names the nearest, or all of them.
+        NotFoundError: there is none, or there are several; the message has the closest name, or all of them.
     """
     records, labels = store.bots(), store.labels()
     found = [
@@ -146,16 +146,16 @@ def find_bot(store: Store, text: str) -> BotRecord:
     several = exact or found
     names = [bot_address(store, record, records.values()) for record in several[:_MOST_NAMED]]
     more = f" and {len(several) - _MOST_NAMED} more" if len(several) > _MOST_NAMED else ""
-    raise NotFoundError(f'"{text}" is {len(several)} bots: {", ".join(names)}{more}; name one of them')
+    raise NotFoundError(f'"{text}" matches {len(several)} bots: {", ".join(names)}{more}; name one of them')
 
 
 def bot_address(store: Store, bot: BotRecord, others: Iterable[BotRecord]) -> str:
-    """Return the address of a bot: its spec, and digits of its identity where that is not enough.
+    """Return the address of a bot: its spec, with digits of its identity if the spec is ambiguous.
 
     Args:
-        store: where it is.
+        store: the store with the bot.
         bot: the bot.
-        others: all bots of the store; the bot itself may be among them.
+        others: all bots of the store; may include the bot itself.
     """
     same = [other for other in others if other.spec == bot.spec and other.identity != bot.identity]
     if not same and bot.spec != LAST and store.tournament(bot.spec) is None:
@@ -167,26 +167,26 @@ def bot_address(store: Store, bot: BotRecord, others: Iterable[BotRecord]) -> st
 
 
 def find_played(store: Store, text: str) -> tuple[StoredMatch, Address]:
-    """Find a match that has been played, and the address it was found by.
+    """Find a played match; return it with its address.
 
     Raises:
-        NotFoundError: the address is that of no match, or of one that has no result yet.
+        NotFoundError: the address does not name a match, or the match has no result yet.
     """
     address = find_address(store, text)
     if address.number is None:
-        raise NotFoundError(f"{address} is a tournament and no match; {_planned(address.tournament)}")
+        raise NotFoundError(f"{address} is a tournament, not a match; {_planned(address.tournament)}")
     if address.match is None:
         raise NotFoundError(f"{address} has no result yet; arena watch {address} shows it while it is played")
     return address.match, address
 
 
 def find_in(store: Store, record: TournamentRecord, text: str) -> Address:
-    """Find a match of a tournament, also before it is played.
+    """Find a match of a tournament, even before it is played.
 
     Args:
-        store: where it is.
+        store: the store with the tournament.
         record: the tournament.
-        text: the part of the address behind the tournament: `89`, or `89.1` for one attempt.
+        text: the address without the tournament: `89`, or `89.1` for one attempt.
 
     Raises:
         NotFoundError: the text names no match, or no attempt at one.
@@ -199,15 +199,15 @@ def find_in(store: Store, record: TournamentRecord, text: str) -> Address:
 
 
 def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> TournamentRecord:
-    """Find a tournament by name; None or `last` is the newest one.
+    """Find a tournament by name; None or `last` selects the newest one.
 
     Args:
-        store: where it is.
-        key: its name.
+        store: the store to search.
+        key: name of the tournament.
         unfinished: whether the newest means the newest unfinished one.
 
     Raises:
-        NotFoundError: there is none; names the nearest.
+        NotFoundError: there is none; names the closest one.
     """
     found = None if key is None else store.tournament(key)
     if found is not None:
@@ -230,15 +230,15 @@ def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> Tourn
 
 
 def find_event(store: Store, key: str | None, *, unfinished: bool) -> TournamentRecord:
-    """Find a tournament by its name, or by the address of anything in it; None or `last` is the newest.
+    """Find a tournament by its name or by the address of anything in it; None or `last` is the newest.
 
     Args:
-        store: where it is.
+        store: the store to search.
         key: the address.
         unfinished: whether the newest means the newest unfinished one.
 
     Raises:
-        NotFoundError: there is none; names the nearest.
+        NotFoundError: there is none; names the closest one.
     """
     if key is None or key == LAST:
         return find_tournament(store, key, unfinished=unfinished)
@@ -246,18 +246,19 @@ def find_event(store: Store, key: str | None, *, unfinished: bool) -> Tournament
 
 
 def check_new_name(store: Store, name: str) -> None:
-    """Refuse a name that another tournament has, or that could be taken for something else.
+    """Reject a name that another tournament has or that could be read as another address.
 
-    One that never began, since it was refused or its preparation was killed, gives its name away.
+    The name of a tournament that never began, because it was refused or its preparation was killed, may be
+    reused.
 
     Raises:
-        ConfigError: says why.
+        ConfigError: the name is rejected; the message says why.
     """
     if not name:
         return
     if not NAME.match(name) or name.isdecimal() or name == LAST:
         raise ConfigError(
-            f'--name "{name}" cannot be one; use letters, digits, "_", ".", "-", at most 64, neither a bare '
+            f'--name "{name}" is not valid; use letters, digits, "_", ".", "-", at most 64, neither a bare '
             f'number nor "{LAST}"'
         )
     known = store.tournament(name)
@@ -265,7 +266,7 @@ def check_new_name(store: Store, name: str) -> None:
         return
     if known.has_begun or known.archived_at is not None:
         raise ConfigError(
-            f"there is a tournament {name} already; arena resume {name} goes on with it, another --name "
+            f"there is a tournament {name} already; arena resume {name} continues it, another --name "
             "begins a new one"
         )
     lease = store.lease(known.id)
@@ -277,16 +278,16 @@ def check_new_name(store: Store, name: str) -> None:
 
 
 def find_entrants(store: Store, tournament: TournamentRecord, text: str | None) -> list[Entrant]:
-    """Find the entrants that go by a name: all of a spec, of a pattern, or the one of a label.
+    """Find the entrants that match a name: all of a spec or pattern, or the one with a label.
 
     Args:
-        store: where they are.
-        tournament: whose entrants.
-        text: label in the tournament, name, spec, `mcts@0.1.0`, `mcts~7f3a`, or label on its dashboard;
-            None for all.
+        store: the store with the tournament.
+        tournament: the tournament.
+        text: label in the tournament, name, spec, `mcts@0.1.0`, `mcts~7f3a`, or label on its dashboard; None
+            for all entrants.
 
     Raises:
-        NotFoundError: nobody goes by it; names the nearest.
+        NotFoundError: no entrant matches; names the closest label.
     """
     entrants = store.entrants(tournament.id)
     if text is None:
@@ -316,7 +317,7 @@ def planned_match(store: Store, address: Address) -> PlannedMatch:
     """Return the planned match that an address names.
 
     Raises:
-        NotFoundError: it names none.
+        NotFoundError: the plan has no such match.
     """
     number = address.number or 0
     found = store.planned(address.tournament.id, after=number - 1, limit=1)
@@ -334,7 +335,8 @@ def _planned(record: TournamentRecord) -> str:
 
 
 def _number(text: str | None) -> int | None:
-    # Python reads no number of 5,000 digits; the first 100 of them are the number of no match, either.
+    # int() rejects numbers of more than 4,300 digits. Truncating to 100 digits is safe: no match has such a
+    # number.
     return None if text is None else int((text.lstrip("0") or "0")[:_MOST_DIGITS])
 
 
@@ -370,7 +372,7 @@ def _within(
 
 
 def _attempts(store: Store, record: TournamentRecord, number: int) -> list[StoredMatch]:
-    """Return the stored attempts at a match; all but the last are void."""
+    """Return the stored attempts at a match, oldest first; all but the last are void."""
     found: list[StoredMatch] = []
     while (match := store.match_of(record.id, number, len(found))) is not None:
         found.append(match)
@@ -378,7 +380,7 @@ def _attempts(store: Store, record: TournamentRecord, number: int) -> list[Store
 
 
 def _checked(address: Address) -> Address:
-    """Return an address whose position is one of its match, as far as that is known.
+    """Return an address after checking that its match, if known, has the position.
 
     Raises:
         NotFoundError: the match has fewer plies.

@@ -1,4 +1,4 @@
-"""The leaderboards of all pools of a store, each of them fitted once, when somebody asks for it."""
+"""The leaderboards of all pools of a store; each is fitted at most once, at its first use."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from arena.rating.pairs import expected_score
-from arena.results.book import RatedMatches
 from arena.results.encounter import pool_meetings
 from arena.results.names import long_names
+from arena.results.rated_matches import RatedMatches
 from arena.results.views import Leaderboard, pools
 from arena_db.records import MatchFilter
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class Boards:
-    """What the leaderboards of a store say; the store stays open as long as it is asked."""
+    """Cached leaderboards of a store, which must stay open while they are used."""
 
     def __init__(self, store: Store) -> None:
-        """Read the kept counts; no table is fitted yet."""
+        """Read the stored counts; no table is fitted yet."""
         self._store = store
         self.tallies = [tally for tally in store.tallies(MatchFilter()) if tally.first != tally.second]
-        """Rated matches of all tournaments, but for those of a bot against itself."""
+        """Tallies of rated matches of all tournaments, except matches of a bot against itself."""
         self.bots = store.bots()
-        """By identity."""
+        """Bots by identity."""
         self.labels = store.labels()
-        """What bots were called last, by identity."""
+        """The most recent label of each bot, by identity."""
         self.pools = pools(self.tallies)
         """Game, pool and number of matches, the largest pool first."""
         self._tables: dict[tuple[str, str], list[Table]] = {}
@@ -44,7 +44,7 @@ class Boards:
         return dict(zip(self.bots, long_names(list(self.bots.values()), self.labels), strict=True))
 
     def tables(self, game: str, pool: str) -> list[Table]:
-        """Return the tables of a pool, as the leaderboard shows them."""
+        """Return the tables of a pool as the leaderboard shows them."""
         if (game, pool) not in self._tables:
             book = RatedMatches(MatchFilter(game=game, pool=pool))
             book.update(self._store)
@@ -53,22 +53,22 @@ class Boards:
         return self._tables[game, pool]
 
     def meetings(self, game: str, pool: str) -> Mapping[tuple[str, str], HeadToHead]:
-        """Return what is known of each two bots of a pool; see `encounter.pool_meetings`."""
+        """Return the encounters of all pairs of bots of a pool; see `encounter.pool_meetings`."""
         if (game, pool) not in self._met:
             self._met[game, pool] = pool_meetings(self._store, game, pool)
         return self._met[game, pool]
 
     def expected(self, game: str, pool: str, first: str, second: str) -> float | None:
-        """Return the points that the fit expects of the bot that moves first, 0 to 1.
+        """Return the points, 0 to 1, that the fitted ratings expect of the bot that moves first.
 
         Args:
             game: canonical spec.
-            pool: its name.
+            pool: name of the pool.
             first: identity of the bot that moves first.
-            second: identity of the other one.
+            second: identity of the other bot.
 
         Returns:
-            None where no match connects the two.
+            None if no chain of matches connects the two.
         """
         tables = self.tables(game, pool)
         if (game, pool) not in self._elo:

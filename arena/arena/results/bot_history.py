@@ -1,4 +1,4 @@
-"""How the rating of a bot went: over time within its tournaments, and over its versions within a pool."""
+"""Rating history of a bot: over time within its tournaments, and over its versions within a pool."""
 
 from __future__ import annotations
 
@@ -23,76 +23,76 @@ if TYPE_CHECKING:
 
 
 class Stand(NamedTuple):
-    """The rating of a bot after so many matches of a tournament."""
+    """The rating of a bot after a number of matches of a tournament."""
 
     num_matches: int
-    """Rated matches of the whole tournament."""
+    """Rated matches of the whole tournament so far."""
     ended_at: float
-    """When the last of them ended, UTC seconds."""
+    """End of the last of them, in seconds since 1970 (UTC)."""
     rating: SeatRating
 
 
 class EventHistory(NamedTuple):
-    """One bot in one tournament."""
+    """Rating history of one bot in one tournament."""
 
     tournament: TournamentRecord
     bot: BotRecord
     name: str
-    """Unique among the bots of the answer."""
+    """Display name, unique within the history."""
     games: int
-    """Its rated matches."""
+    """Number of its rated matches."""
     faults: int
-    """Those that it forfeited."""
+    """Number of its rated matches that it forfeited."""
     stands: tuple[Stand, ...]
-    """Oldest first, at least one; relative to the mean of the tournament's bots, 1500."""
+    """Oldest first, at least one; relative to the mean of the tournament's bots, which is 1500."""
 
 
 class VersionRating(NamedTuple):
-    """One identity in one pool, rated by all its matches there: versions of a bot on one scale."""
+    """Rating of one identity from all its matches in one pool, so versions of a bot share a scale."""
 
     game: str
     pool: str
     bot: BotRecord
     name: str
-    """Unique among the bots of the answer."""
+    """Display name, unique within the history."""
     first_at: float
-    """When its first tournament in the pool began, UTC seconds."""
+    """Start of its first tournament in the pool, in seconds since 1970 (UTC)."""
     table: int
-    """From 1 on; bots of different tables are connected by no match."""
+    """Number of the table, from 1; bots of different tables are not connected by matches."""
     row: Row
 
     @property
     def faults(self) -> int:
-        """Matches that it forfeited."""
+        """Number of matches that it forfeited."""
         return self.row.time + self.row.illegal + self.row.crash + self.row.other
 
 
 class BotHistory(NamedTuple):
-    """All there is to know of how a bot went."""
+    """The whole rating history of a bot."""
 
     events: list[EventHistory]
     """Oldest tournament first."""
     versions: list[VersionRating]
-    """By game and pool, the largest pool first; within it the version that played first."""
+    """By game and pool, the largest pool first; within a pool, the version that played first comes first."""
 
 
 @at_one_moment
 def bot_history(
     store: Store, text: str, *, can_scan: bool = True, boards: Boards | None = None
 ) -> BotHistory:
-    """Find out how the rating of a bot went.
+    """Return the rating history of a bot.
 
-    Points that runs kept are read; a tournament of an older version is read match by match.
+    Rating points that runs stored are read; a tournament of an older version is read match by match.
 
     Args:
-        store: where its matches are.
-        text: what people call the bot, as `names.called` takes it; all versions of a name count.
-        can_scan: whether tournaments without kept points are read match by match, which takes seconds for
-            200,000; else they are left out.
-        boards: leaderboards of the store, if somebody has them.
+        store: the store with its matches.
+        text: the bot, in any form that `names.called` accepts; all versions of a name count.
+        can_scan: whether tournaments without stored points are read match by match, which takes seconds for
+            200,000 matches; otherwise they are left out.
+        boards: cached leaderboards of the store, if the caller has them.
 
     Raises:
-        NotFoundError: nobody goes by this, or it has no rated match; names the nearest.
+        NotFoundError: there is no such bot, or it has no rated match; names the closest one.
     """
     boards = boards or Boards(store)
     bots, labels = boards.bots, boards.labels
@@ -134,9 +134,9 @@ def version_ratings(store: Store, boards: Boards, name: str) -> list[VersionRati
     """Return the ratings of all versions of a bot, as in `BotHistory.versions`.
 
     Args:
-        store: where their matches are.
-        boards: its leaderboards.
-        name: of the bots, without options.
+        store: the store with their matches.
+        boards: leaderboards of the store.
+        name: name of the bot, without options.
     """
     played = {tally.tournament for tally in boards.tallies}
     rated = [

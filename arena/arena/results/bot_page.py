@@ -1,4 +1,4 @@
-"""All that the store knows of a bot, on one page: opponents, versions, openings, mistakes, losses, faults."""
+"""One page about a bot: its opponents, versions, openings, mistakes, losses and faults."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MOST_POINTS: Final = 60
-"""Points of a curve that a page keeps of each tournament."""
+"""Maximum points of a rating curve per tournament; more are thinned out."""
 
 
 class Opponent(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot against one opponent in one pool."""
+    """Results of a bot against one opponent in one pool."""
 
     game: str
     pool: str
     identity: str
-    """Of the bot itself."""
+    """Identity of the bot itself."""
     opponent_identity: str
     cell: Cell
-    """The numbers, as the crosstable has them."""
+    """The results, as in the crosstable."""
 
 
 class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One identity of the bot in one pool; the numbers are those of the leaderboard."""
+    """One identity of the bot in one pool, with the numbers of the leaderboard."""
 
     game: str
     pool: str
@@ -50,9 +50,9 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     version: str
     first_at: float
-    """When its first tournament there began, UTC seconds."""
+    """Start of its first tournament in the pool, in seconds since 1970 (UTC)."""
     table: int
-    """From 1 on; bots of different tables are connected by no match."""
+    """Number of the table, from 1; bots of different tables are not connected by matches."""
     rank: int
     elo: float
     error: float | None
@@ -62,15 +62,15 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A rating that was kept while a tournament was played."""
+    """A rating that was stored during a tournament."""
 
     num_matches: int
-    """Rated matches of the whole tournament by then."""
+    """Rated matches of the whole tournament so far."""
     ended_at: float
-    """When the last of them ended, UTC seconds."""
+    """End of the last of them, in seconds since 1970 (UTC)."""
     elo: float
     error: float
-    """Half of the 95 % interval."""
+    """Half of the 95 % interval, Elo."""
     rests_on_prior: bool
     """Shown as `?`: no chain of results bounded the rating on both sides."""
 
@@ -82,52 +82,52 @@ class Participation(msgspec.Struct, frozen=True, kw_only=True):
     game: str
     pool: str
     name: str
-    """Of the bot."""
+    """Display name of the bot."""
     identity: str
     label: str
-    """What it was called there."""
+    """Label of the bot in the tournament."""
     created_at: float
-    """UTC seconds."""
+    """Seconds since 1970 (UTC)."""
     wins: int
     draws: int
     losses: int
     forfeits: int
     elo: float | None
-    """The last that was kept of it, relative to the mean of the tournament's bots; None where none was."""
+    """Last stored rating, relative to the mean of the tournament's bots; None if there is none."""
     error: float | None
     curve: tuple[CurvePoint, ...]
     """Oldest first."""
 
 
 class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
-    """Matches that the bot forfeited in one way, unrated ones too."""
+    """Matches that the bot forfeited with one termination, unrated ones included."""
 
     termination: str
     matches: int
     newest: int | None
-    """The store's number of the newest."""
+    """Id of the newest of them in the store."""
 
 
 class BotPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot, all its versions together; the fields are the keys of the JSON form."""
+    """A bot with all its versions; the fields are the keys of the JSON form."""
 
     bot: str
-    """As it was asked for."""
+    """The name that was requested."""
     games: int
-    """Rated matches."""
+    """Number of rated matches."""
     opponents: tuple[Opponent, ...]
     """Most matches first."""
     versions: tuple[VersionRow, ...]
-    """By game and pool, the largest pool first; within it the version that played first."""
+    """By game and pool, the largest pool first; within a pool, the version that played first comes first."""
     tournaments: tuple[Participation, ...]
     """Newest first."""
     openings: tuple[OpeningResult, ...]
     """Most matches first."""
     mistakes: Mistakes
     losses: int
-    """Rated matches that it lost."""
+    """Number of rated matches that it lost."""
     worst: tuple[Loss, ...]
-    """The losses that surprise most."""
+    """The most surprising losses."""
     faults: tuple[ForfeitKind, ...]
     """Most matches first."""
 
@@ -139,13 +139,13 @@ def bot_page(
     """Return the page of a bot.
 
     Args:
-        store: where its matches are.
-        text: what people call the bot, as `names.called` takes it; all versions of a name count.
-        is_wanted: asked between queries; once it says no, the rest of the page stays empty.
-        boards: leaderboards of the store, where pages of several bots are made.
+        store: the store with its matches.
+        text: the bot, in any form that `names.called` accepts; all versions of a name count.
+        is_wanted: polled between queries; once it returns False, the rest of the page stays empty.
+        boards: cached leaderboards of the store, for callers that make several pages.
 
     Raises:
-        NotFoundError: nobody goes by this, or it has no rated match; names the nearest.
+        NotFoundError: there is no such bot, or it has no rated match; names the closest one.
     """
     boards = boards or Boards(store)
     history = bot_history(store, text, can_scan=False, boards=boards)
@@ -176,11 +176,11 @@ def bot_page(
 
 @at_one_moment
 def unrated_page(store: Store, identity: str, boards: Boards) -> BotPage:
-    """Return the page of a bot without a rated match: its forfeits, and no rating.
+    """Return the page of a bot without a rated match: its forfeits, but no rating.
 
     Args:
-        store: where its matches are.
-        identity: of the bot.
+        store: the store with its matches.
+        identity: identity of the bot.
         boards: leaderboards of the store.
     """
     own = {identity}
@@ -252,7 +252,7 @@ def version_rows(versions: Iterable[VersionRating]) -> tuple[VersionRow, ...]:
 def _entries(
     store: Store, boards: Boards, own: set[str], names: Mapping[str, str], history: BotHistory
 ) -> list[Participation]:
-    """Return where the bot played, with the last rating that was kept there."""
+    """Return the tournaments of the bot, with its last stored rating in each."""
     curves = {(event.tournament.id, event.bot.identity): event.stands for event in history.events}
     by_tournament: defaultdict[int, list[Result]] = defaultdict(list)
     for tally in boards.tallies:
@@ -299,7 +299,7 @@ def _point(stand: Stand) -> CurvePoint:
 
 
 def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[ForfeitKind]:
-    """Return the forfeits of all matches, by what kept counts know; a page of bots has the same numbers."""
+    """Return all forfeits from stored counts, so that the page of all bots shows the same numbers."""
     tallies = store.tallies(MatchFilter(rated_only=False))
     counts: Counter[str] = Counter()
     for identity, found in count_forfeits(tallies, lambda tally: (tally.first, tally.second)).items():
@@ -307,7 +307,7 @@ def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[Fo
             counts += found
     newest: dict[str, int] = {}
     for lost in losses:
-        # By far the most of them end by the rules.
+        # Matches that ended by the rules, by far the most, need no `loser`.
         if lost.termination in counts and lost.termination not in newest and loser(lost) is not None:
             newest[lost.termination] = lost.id
     return [

@@ -1,4 +1,4 @@
-"""A bracket as rows, for programs, and as lines of text, for people."""
+"""A knockout bracket as rows for programs and as lines of text."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ class BracketRow(msgspec.Struct, frozen=True, kw_only=True):
     """One encounter of a bracket; the fields are the keys of the JSON form."""
 
     round: str
-    """semifinal, losers' round 2."""
+    """Such as `semifinal` or `losers' round 2`."""
     encounter: str
-    """semifinal 1; unique in the bracket."""
+    """Such as `semifinal 1`; unique in the bracket."""
     stage: int
     """From 1; encounters of one stage are played at the same time."""
     state: str
     """waiting, open, level, decided or not needed."""
     first: str | None
-    """Label of the bot on top; None where nobody is there, or nobody knows yet."""
+    """Label of the upper bot; None for a bye or while it is unknown."""
     second: str | None
     first_origin: str
-    """Where it comes from: `seed 1`, `winner of semifinal 2`, `bye`."""
+    """Where the bot comes from: `seed 1`, `winner of semifinal 2`, `bye`."""
     second_origin: str
     first_points: float
     second_points: float
     first_forfeits: int
-    """Matches of this encounter that it forfeited."""
+    """Matches of this encounter that the bot forfeited."""
     second_forfeits: int
     winner: str | None
-    """Label; None while it is not decided."""
+    """Label of the winner; None while the encounter is undecided."""
     why: str
-    """What decided it, in words; empty before."""
+    """Reason for the decision, in words; empty while the encounter is undecided."""
 
 
 def bracket_rows(bracket: Bracket, labels: Sequence[str]) -> list[BracketRow]:
-    """Return the encounters of a bracket in the order in which they can be decided; labels are by seat."""
+    """Return the encounters of a bracket in an order in which they can be decided; `labels` are by seat."""
     return [_row(tie, labels) for tie in bracket.ties]
 
 
 class TieText(NamedTuple):
-    """What a table says of an encounter of a bracket, a text for each column."""
+    """The text of an encounter in a table, by column."""
 
     row: BracketRow
     first: str
-    """The bot on top with a star if it goes on, or in brackets where it comes from."""
+    """The upper bot, with a star if it advances; or in parentheses where it will come from."""
     score: str
-    """`2 : 1`, always as wide; blank before the encounter can begin."""
+    """`2 : 1` with fixed width; blank before the encounter can start."""
     second: str
     remark: str
-    """What the score does not say; may be empty."""
+    """Information that the score does not show; may be empty."""
 
 
 def tie_texts(rows: Sequence[BracketRow]) -> list[TieText]:
-    """Return the encounters of a bracket that are played, or will be, in words: byes are left out."""
+    """Return the texts of the encounters that are or may be played; byes are left out."""
     return [
         TieText(
             row,
@@ -75,9 +75,9 @@ def tie_texts(rows: Sequence[BracketRow]) -> list[TieText]:
 
 
 def count_decided(rows: Sequence[BracketRow]) -> tuple[int, int]:
-    """Return how many encounters of a bracket are decided, and how many there may be at most.
+    """Return the number of decided encounters and the maximum number of encounters of a bracket.
 
-    Byes, and encounters that are not needed any more, are none.
+    Byes and encounters that are no longer needed are not counted.
     """
     real = [row for row in rows if row.why != "bye" and row.state != "not needed"]
     return sum(row.state == "decided" for row in real), len(real)
@@ -86,7 +86,7 @@ def count_decided(rows: Sequence[BracketRow]) -> tuple[int, int]:
 def bracket_lines(rows: Sequence[BracketRow]) -> list[str]:
     """Return a bracket as text: a title for each round, and a line for each encounter with two bots.
 
-    The bot that goes on has a star. What a score alone does not say stands behind it.
+    The bot that advances has a star. A remark follows if the score alone does not explain the result.
     """
     texts = tie_texts(rows)
     width = max((len(name) for text in texts for name in (text.first, text.second)), default=0)
@@ -124,16 +124,16 @@ def _label(slot: BracketSlot, labels: Sequence[str]) -> str | None:
 
 
 def _name(label: str | None, row: BracketRow, *, is_second: bool = False) -> str:
-    """Return who is in a slot, with a star where it goes on; or where it will come from."""
+    """Return the bot in a slot, with a star if it advances; or where it will come from."""
     if label is None:
         return f"({row.second_origin if is_second else row.first_origin})"
     return f"{label} *" if label == row.winner else label
 
 
 def _remark(row: BracketRow) -> str:
-    """Return what the score does not say."""
+    """Return the information that the score does not show."""
     if row.state == "open":
-        # Encounters of a round are played one after another, and a stopped event has open ones, too.
+        # A stopped tournament leaves encounters open, too.
         return "undecided" if row.first_points or row.second_points else "no result yet"
     if row.state == "level":
         return "level, more matches are played"

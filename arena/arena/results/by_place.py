@@ -1,4 +1,4 @@
-"""The tables of events that are paired by results, as values: places, and a bracket."""
+"""Tables of tournaments that are paired by results (Swiss, knockout): places and a bracket."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class BracketPlace(NamedTuple):
     """The place of a bot in a knockout."""
 
     place: int | None
-    """From 1; those who lose in one round share it, None is still in."""
+    """From 1, shared by bots that lost in the same round; None for a bot that is still in."""
     name: str
 
 
@@ -21,10 +21,10 @@ class EventTables(NamedTuple):
     """The tables of a Swiss tournament or a knockout."""
 
     places: list[PlaceRow]
-    """Of a Swiss tournament, with tie-breaks, best first; else empty."""
+    """Swiss tournament: places with tie-breaks, best first; otherwise empty."""
     bracket_places: list[BracketPlace]
-    """Of a knockout, best first; else empty."""
+    """Knockout: places, best first; otherwise empty."""
     bracket: list[BracketRow]
-    """Encounters of a knockout, in the order in which they can be decided; empty of a Swiss tournament."""
+    """Knockout: encounters in an order in which they can be decided; otherwise empty."""
     progress: str
-    """How far it is: `round 3 of 7`, `semifinal: 1 of 2 encounters decided`, `mcts wins the knockout`."""
+    """Such as `round 3 of 7`, `semifinal: 1 of 2 encounters decided` or `mcts wins the knockout`."""

@@ -1,4 +1,4 @@
-"""Conditions on matches, one type from text, options, form and URL to SQL: `bot:az vs:mcts* ply<20`."""
+"""Conditions on matches, one type for text, options, forms, URLs and SQL: `bot:az vs:mcts* ply<20`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from arena.errors import ConfigError
 from arena.results import values
 from arena.results.names import called
-from arena.results.pools import is_pool
+from arena.results.pool_names import is_pool
 from arena_db.records import MatchFilter
 from arena_db.wild import is_like, is_wild
 from arena_plugins.spec import nearest
@@ -39,26 +39,26 @@ _WORD: Final = re.compile(r"([a-z]+)(<=|>=|<|>|=|:)(.*)", re.DOTALL)
 
 
 class Word(NamedTuple):
-    """A word of the language, and what may stand behind it."""
+    """A word of the condition language and the values it takes."""
 
     name: str
     field: str
-    """Of `Condition`."""
+    """Name of the field of `Condition`."""
     check: Callable[[str], object]
-    """Raises `ConfigError` for a value that means nothing."""
+    """Raises `ConfigError` for an invalid value."""
     signs: tuple[str, ...] = ("=",)
-    """How it can be compared; a word with `:` alone has `=` alone."""
+    """Allowed comparisons; a word that takes only `:` has only `=`."""
     is_repeated: bool = False
-    """Whether several of it may hold at once."""
+    """Whether the word may occur several times, all of which must hold."""
 
     @property
     def shown(self) -> str:
-        """The word with its sign, as `bot:` or `ply<`."""
+        """The word with its sign, such as `bot:` or `ply<`."""
         return f"{self.name}{'<' if self.is_repeated else ':'}"
 
 
 def _any(_: str) -> None:
-    """Refuse no text."""
+    """Accept any text."""
 
 
 _ORDER: Final = tuple(_SIGNS)
@@ -86,16 +86,16 @@ WORDS: Final[Mapping[str, Word]] = {
 }
 _OF_POOLS: Final = ("tournament", "game", "pool", "tc", "st", "nodes")
 TABLE_WORDS: Final = frozenset({"bot", "vs", "date", "tier", *_OF_POOLS})
-"""What tables of ratings take: a rating of chosen results, or of short matches, would be none."""
+"""Words that rating tables accept; ratings of matches chosen by result or length would be biased."""
 BOARD_WORDS: Final = frozenset({"bot", "vs", "result", "end", "ply", "game"})
-"""What is known of a match while it is played."""
+"""Words that can be evaluated while a match is played."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query asks for, all of which holds; empty is no condition.
+    """A query for matches; all fields must hold, and an empty field is no condition.
 
-    In texts `*` stands for any text, `?` for any character. Comparisons are pairs of sign and text, as
-    they were written; whoever read them has checked them.
+    In texts `*` matches any text and `?` any character. Comparisons are pairs of sign and text as written;
+    they were validated when they were parsed.
     """
 
     bot: str = ""
@@ -107,20 +107,20 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     plies: tuple[tuple[str, str], ...] = ()
     """Comparisons with the number of actions."""
     opening: str = ""
-    """Moves that were given; with `*` behind them more may follow."""
+    """Moves of the opening; a trailing `*` allows more to follow."""
     dates: tuple[tuple[str, str], ...] = ()
     """Comparisons with the time at which the match began, UTC."""
     durations: tuple[tuple[str, str], ...] = ()
     mistakes: tuple[tuple[str, str], ...] = ()
-    """Comparisons with the number of actions of bots that lost something, by one judge."""
+    """Comparisons with the number of mistakes of both bots, as counted by one judge."""
     graded: str = ""
     """yes, no or the name of a judge."""
     tournament: str = ""
     game: str = ""
     pool: str = ""
-    """Limit and how bots were run, `5/move hosted`."""
+    """Limit and kind of process, such as `5/move hosted`."""
     tc: str = ""
-    """Limit, as on the command line of a tournament, with `st` and `nodes`."""
+    """Limit, as on the command line of a tournament, together with `st` and `nodes`."""
     st: str = ""
     nodes: str = ""
     tier: str = ""
@@ -133,16 +133,16 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> str:
-        """What the result means: first, second, draw or void; empty without one."""
+        """The outcome that `result` means: first, second, draw or void; empty if there is none."""
         return values.OUTCOMES[self.result] if self.result else ""
 
     @property
     def needs_each_match(self) -> bool:
-        """Whether the store has to look at matches one by one, which takes about a second for a million."""
+        """Whether the store must examine matches one by one, which takes about a second per million."""
         return any(word not in {"bot", "vs", "result", *_OF_POOLS} for word, _ in self.pairs())
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Return the words that are used, with their values; comparisons begin with their sign."""
+        """Return the words that are set, with their values; comparisons start with their sign."""
         found: list[tuple[str, str]] = []
         for word in WORDS.values():
             given = getattr(self, word.field)
@@ -154,32 +154,32 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The condition as it is typed; `read_condition` reads it back."""
+        """The condition as text; `read_condition` parses it."""
         return " ".join(_typed(name, value) for name, value in self.pairs())
 
     def limit(self) -> str | None:
-        """Return the limit of the matches, as the names of pools have it; None where any fits.
+        """Return the limit of the matches in the notation of pool names; None if any limit fits.
 
         Raises:
-            ConfigError: the words of limits exclude each other.
+            ConfigError: the words for limits exclude each other.
         """
         if not (self.tc or self.st or self.nodes):
             return None
         return values.limit_of_words(self.tc, self.st, self.nodes)
 
     def to_query(self) -> str:
-        """Return the condition as the query of a URL, which `read_query` reads back."""
+        """Return the condition as the query of a URL; `read_query` parses it."""
         return urlencode(self.pairs())
 
     def only(self, words: Iterable[str], where: str) -> Condition:
-        """Return the condition itself.
+        """Return the condition unchanged if it uses only some words.
 
         Args:
-            words: those that mean something there.
-            where: what takes the condition, as `the wall`.
+            words: the allowed words.
+            where: what the condition filters, for the message, such as `the wall`.
 
         Raises:
-            ConfigError: another word is used; names those that can be.
+            ConfigError: another word is used; names the allowed ones.
         """
         takes = [word.name for word in WORDS.values() if word.name in set(words)]
         for name, _ in self.pairs():
@@ -188,7 +188,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
         return self
 
     def spelled_out(self, store: Store, tournament: str = "") -> Condition:
-        """Return the condition with labels of a dashboard as identities; see `names.called`."""
+        """Return the condition with dashboard labels replaced by identities; see `names.called`."""
         whose = tournament or self.tournament
         bot, vs = (called(store, text, whose) for text in (self.bot, self.vs))
         return replace(self, bot=bot, vs=vs)
@@ -196,15 +196,15 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     def to_filter(
         self, store: Store | None = None, *, rated_only: bool = False, tournament: str = ""
     ) -> MatchFilter:
-        """Return the condition as the store takes it.
+        """Return the condition as a filter of the store.
 
         Args:
-            store: whose games an opening may be of; None if `game` names it.
-            rated_only: whether only matches fit that count for ratings.
-            tournament: on whose dashboard the condition was typed; labels are those that bots have there.
+            store: store whose games an opening may belong to; None if `game` names the game.
+            rated_only: whether only matches that count for ratings fit.
+            tournament: tournament on whose dashboard the condition was typed; labels are resolved there.
 
         Raises:
-            ConfigError: the opening is one of no game.
+            ConfigError: the opening is legal in none of the games.
             PluginError: there is no such game.
         """
         meant = self if store is None else self.spelled_out(store, tournament)
@@ -233,7 +233,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def fits_board(self, match: MatchView) -> bool:
-        """Return whether a match of the wall fits; of one that is played, result and end fit nothing."""
+        """Return whether a match on the wall fits; result and end never fit a running match."""
         full = (match.seats[0].name, match.seats[1].name)
         short = (match.seats[0].label, match.seats[1].label)
         return (
@@ -253,34 +253,34 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_condition(text: str) -> Condition:
-    """Read a condition as it is typed.
+    """Parse a condition from text.
 
     Raises:
-        ConfigError: a word or a value means nothing; names it and the nearest.
+        ConfigError: a word or a value is invalid; names it and the closest one.
     """
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise ConfigError(f"the filter {text} has a quotation mark without its partner") from error
+        raise ConfigError(f"the filter {text} has an unmatched quotation mark") from error
     return read_pairs(map(_split, words))
 
 
 def read_query(query: str) -> Condition:
-    """Read a condition from the query of a URL, with or without its `?`.
+    """Parse a condition from the query of a URL, with or without its `?`.
 
     Raises:
-        ConfigError: a word or a value means nothing; names it and the nearest.
+        ConfigError: a word or a value is invalid; names it and the closest one.
     """
     return read_pairs(parse_qsl(query.removeprefix("?")))
 
 
 def read_pairs(pairs: Iterable[tuple[str, str]]) -> Condition:
-    """Read a condition from words and their values, as options and forms have them.
+    """Parse a condition from pairs of word and value, as options and forms supply them.
 
-    A value begins with its sign, `<20`; without one it is that value itself.
+    A value may start with a sign, `<20`; without one it means equality.
 
     Raises:
-        ConfigError: a word or a value means nothing, or a word stands twice that can hold only once.
+        ConfigError: a word or a value is invalid, or a word that may occur once is repeated.
     """
     found: dict[str, str] = {}
     compared: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -303,12 +303,12 @@ def read_pairs(pairs: Iterable[tuple[str, str]]) -> Condition:
 
 
 def word(key: str, value: str) -> str:
-    """Write one word of a filter, quoted where needed."""
+    """Return one word of a filter as text, quoted if needed."""
     return f"{key}:{_quoted(value)}"
 
 
 def is_bot(wanted: str, name: str) -> bool:
-    """Return whether a bot is one that is wanted: by label, spec, or the name before options and version."""
+    """Return whether a bot matches a pattern by its label, spec, or name without options or version."""
     address = name.partition(":")[0]
     return not wanted or any(is_like(text, wanted) for text in (name, address, address.partition("@")[0]))
 
@@ -336,7 +336,7 @@ def _unknown(name: str) -> str:
 
 
 def _compared(word: Word, value: str) -> tuple[str, str]:
-    """Return the sign and the value behind it."""
+    """Split a value into its sign and the rest."""
     found = _COMPARISON.fullmatch(value) if len(word.signs) > 1 else None
     sign, rest = ("=", value) if found is None else (found[1] or "=", found[2])
     _check_value(word, rest)
@@ -363,7 +363,7 @@ def _typed(name: str, value: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote what would be read otherwise; a pattern stays readable, as no shell reads it."""
+    """Quote a text only if the parser needs it, so that patterns stay readable."""
     return shlex.quote(text) if re.search(r"[\s'\"\\]", text) else text
 
 
@@ -372,7 +372,7 @@ def _counts(comparisons: Iterable[tuple[str, str]]) -> tuple[tuple[str, int], ..
 
 
 def _span(dates: Iterable[tuple[str, str]]) -> tuple[float | None, float | None]:
-    """Return the first moment that fits and the first that does no more; None where nothing bounds it."""
+    """Return the first time that fits and the first later one that does not; None if there is no bound."""
     since: list[float] = []
     until: list[float] = []
     for sign, text in dates:
@@ -383,7 +383,7 @@ def _span(dates: Iterable[tuple[str, str]]) -> tuple[float | None, float | None]
 
 
 def _games(game: str | None, store: Store | None) -> list[str]:
-    """Return the games that an opening may be of."""
+    """Return the games that an opening may belong to."""
     if game is not None and not is_wild(game):
         return [game]
     if store is None:

@@ -1,4 +1,4 @@
-"""Declares stored matches void, lets them count again, and says of a match how it ended."""
+"""Declares stored matches void or valid again, and publishes such corrections to viewers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MOST_TOLD: Final = 1_000
-"""Characters of a reason that viewers are told."""
+"""Maximum characters of a reason in a live event."""
 
 
 def author() -> str:
-    """Return who decides: user@host, as far as the system tells."""
+    """Return the author of a decision as user@host, as far as the system knows them."""
     try:
         user = getuser()
     except (KeyError, OSError):
@@ -34,27 +34,27 @@ def author() -> str:
 
 
 def ending_of(match: StoredMatch) -> str:
-    """Return how a match ended, in words: of a void one first why it is void."""
+    """Return in words how a match ended; for a void match, its void reason comes first."""
     return f"void ({match.void_reason}): {match.reason}" if match.void_reason else match.reason
 
 
 def declare_void(
     store: Store, tournaments: Collection[int], numbers: Collection[int], reason: str, *, undo: bool = False
 ) -> int:
-    """Declare matches void, or count them again; return how many that changed.
+    """Declare matches void, or valid again; return how many changed.
 
-    Ratings over time that are no longer true are gone then. Those of the present are kept in their place, so
-    that the history of a finished tournament has its end; a run keeps its own.
+    Stored ratings over time that are no longer correct are dropped. The current rating is stored in their
+    place, so that the history of a finished tournament has an end; a running tournament stores its own.
 
     Args:
-        store: where they are, open to write.
-        tournaments: ids of those that the matches belong to.
-        numbers: ids of matches.
-        reason: why, for everybody who looks at them.
-        undo: let them count again.
+        store: the store, opened for writing.
+        tournaments: ids of the tournaments of the matches.
+        numbers: ids of the matches.
+        reason: reason, shown to all viewers.
+        undo: declare them valid again.
 
     Raises:
-        StoreError: no such match, no reason, or one that is too long.
+        StoreError: there is no such match, or the reason is missing or too long.
     """
     judge = store.unvoid if undo else store.void
     num = judge(numbers, reason=reason, who=author())
@@ -66,7 +66,7 @@ def declare_void(
 
 
 def _tell_void(store: Store, tournament: int, numbers: Collection[int], reason: str, *, undo: bool) -> None:
-    """Record for viewers which matches of a tournament are void now, or count again."""
+    """Publish to viewers which matches of a tournament became void or valid."""
     found = [match for match in map(store.match, sorted(numbers)) if match is not None]
     own = [match.number for match in found if match.tournament == tournament]
     single = own[0] if len(own) == 1 else None
@@ -76,12 +76,12 @@ def _tell_void(store: Store, tournament: int, numbers: Collection[int], reason: 
 def tell_entrant(
     store: Store, tournament: int, bot: str, change: Literal["join", "leave", "disqualify"], reason: str
 ) -> None:
-    """Record for viewers that a bot has joined a tournament, left it or was disqualified."""
+    """Publish to viewers that a bot joined a tournament, left it or was disqualified."""
     _tell(store, tournament, EntrantChange(bot=bot, change=change, reason=reason[:_MOST_TOLD]))
 
 
 def _tell(store: Store, tournament: int, body: Voided | EntrantChange) -> None:
-    """Record for viewers a change of a tournament; where the store is locked nobody hears of what it has."""
+    """Publish a change of a tournament; skipped if the store is locked, as the change itself is stored."""
     event = LiveEvent(
         tournament=tournament, number=None, kind=kind_of(body), payload=pack(body), t=time.time()
     )
@@ -90,14 +90,14 @@ def _tell(store: Store, tournament: int, body: Voided | EntrantChange) -> None:
 
 
 def rate_after_change(store: Store, tournament: int) -> None:
-    """Keep the ratings of now, unless whoever runs the tournament does."""
-    # It loads NumPy, which most commands need not wait for.
+    """Store the current ratings, unless a running coordinator does so."""
+    # Imported late: it loads NumPy, which most commands do not need.
     from arena.results.history import rate_now
 
     lease = store.lease(tournament)
     if lease is not None and lease.is_alive:
         return
-    # Ratings over time can be computed again from the matches: nothing is lost without this point.
+    # Points can be recomputed from the matches, so a failure here loses nothing.
     with suppress(ArenaError, LockedError, RefusedError):
         point = rate_now(store, tournament, len(store.entrants(tournament)))
         if point is not None:

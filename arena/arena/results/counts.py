@@ -1,4 +1,4 @@
-"""An encounter of two bots in numbers: results, pairs, how many of them count, and the gap."""
+"""Counts of an encounter of two bots: results, pairs, how many of them count, and the Elo gap."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PtnmlCells: TypeAlias = "tuple[int, int, int, int, int]"
 _Results: TypeAlias = "tuple[int, int, int]"
 """Wins, draws, losses."""
 _FEW_OPENINGS = 8
-"""With fewer the evidence line says how many there were."""
+"""With fewer openings than this, the evidence text mentions their number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncounterCounts:
-    """An encounter in numbers, seen by the bot named first."""
+    """Counts of an encounter from the view of the bot named first."""
 
     wins: int = 0
     draws: int = 0
@@ -30,17 +30,17 @@ class EncounterCounts:
     num_unique: int = 0
     """Matches that differ in side, opening or moves."""
     num_unique_pairs: int = 0
-    """Pairs that count: all, or one an opening where most matches repeat earlier ones."""
+    """Pairs that count: all, or one per opening if most matches repeat earlier ones."""
     num_openings: int = 0
-    """Different openings."""
+    """Number of different openings."""
     moving_first: _Results = (0, 0, 0)
-    """Wins, draws and losses of the matches in which it moved first."""
+    """Wins, draws and losses of the matches in which the bot moved first."""
     moving_second: _Results = (0, 0, 0)
     forfeits: tuple[int, int] = (0, 0)
-    """Matches that it forfeited, and that the other one did; they are among the losses and the wins."""
+    """Matches forfeited by the bot and by its opponent; they are included in losses and wins."""
 
     def reversed(self) -> EncounterCounts:
-        """Return the same encounter as the other bot sees it."""
+        """Return the same encounter from the view of the other bot."""
         return EncounterCounts(
             wins=self.losses,
             draws=self.draws,
@@ -56,12 +56,12 @@ class EncounterCounts:
 
     @property
     def num_matches(self) -> int:
-        """Matches in all."""
+        """Number of matches."""
         return self.wins + self.draws + self.losses
 
     @property
     def num_pairs(self) -> int:
-        """Complete pairs."""
+        """Number of complete pairs."""
         return sum(self.ptnml)
 
     @property
@@ -76,7 +76,7 @@ class EncounterCounts:
 
     @property
     def drawn_pairs(self) -> float | None:
-        """Pairs that gave both sides the same, per pair; None without pairs."""
+        """Share of pairs in which both bots got the same points; None without pairs."""
         return self.ptnml[2] / self.num_pairs if self.num_pairs else None
 
     @property
@@ -87,19 +87,19 @@ class EncounterCounts:
 
     @property
     def is_mostly_repeated(self) -> bool:
-        """Whether under half of the pairs count."""
+        """Whether fewer than half of the pairs count."""
         return self.num_unique_pairs < self.num_pairs / 2
 
     @property
     def normalized(self) -> tuple[float, float]:
-        """Normalized Elo and half of its 95 % interval, of pairs or else of matches."""
+        """Normalized Elo and half of its 95 % interval, from pairs if there are any, else from matches."""
         if self.num_pairs:
             return normalized(self.ptnml, unique=self.num_unique_pairs / self.num_pairs)
         return normalized((self.losses, self.draws, self.wins))
 
     @property
     def evidence(self) -> str:
-        """What the figures rest on, in words."""
+        """The basis of the figures, in words."""
         told = _with_singles(
             say_pairs(self.num_unique_pairs, self.num_pairs),
             self.num_pairs,
@@ -111,12 +111,12 @@ class EncounterCounts:
 
 
 def say_evidence(counted: int, num_pairs: int, alone: int) -> str:
-    """Say in few words what a rating rests on: `18 of 20 pairs, 1 single match`."""
+    """Return the basis of a rating in a few words: `18 of 20 pairs, 1 single match`."""
     return _with_singles(f"{counted} of {num_pairs} pairs", num_pairs, alone)
 
 
 def _with_singles(pairs: str, num_pairs: int, alone: int) -> str:
-    """Add the matches without counterpart to what is said of pairs; without pairs they stand alone."""
+    """Append the number of matches without a pair; without pairs, return only that number."""
     if not alone:
         return pairs
     singles = f"{alone} single match{'es' * (alone > 1)}"
@@ -124,7 +124,7 @@ def _with_singles(pairs: str, num_pairs: int, alone: int) -> str:
 
 
 def say_pairs(counted: int, num_pairs: int) -> str:
-    """Say how many pairs count: `25 of 25 pairs`, or that others repeat them."""
+    """Return how many pairs count: `25 of 25 pairs`, or how many repeat earlier ones."""
     if counted == num_pairs:
         return f"{counted} of {num_pairs} pairs"
     more = num_pairs - counted
@@ -138,22 +138,22 @@ def say_pairs(counted: int, num_pairs: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHead:
-    """Two bots, what they played, and how far the one named first is above the other by that alone."""
+    """Two bots, their encounter, and by how much the first is above the second according to it alone."""
 
     counts: EncounterCounts
     gap: Gap
     look: int = 1
-    """How often the verdict has been read of results that grow, this time included."""
+    """Number of times the verdict was read while results accumulated, including this time."""
     judged: Gap | None = None
-    """The gap at the level of this look, which the verdict goes by; None at the first look."""
+    """The gap at the confidence level of this look, which decides the verdict; None at the first look."""
 
     @property
     def verdict(self) -> Gap:
-        """The gap that says whether the bots are separated."""
+        """The gap that decides whether the bots are separated."""
         return self.gap if self.judged is None else self.judged
 
     def reversed(self) -> HeadToHead:
-        """Return the same as the other bot sees it."""
+        """Return the same from the view of the other bot."""
         judged = None if self.judged is None else self.judged.reversed()
         return HeadToHead(self.counts.reversed(), self.gap.reversed(), self.look, judged)
 
@@ -171,7 +171,7 @@ def _turned(results: _Results) -> _Results:
 
 
 def counts_of(encounters: Encounters, place: int, forfeits: tuple[int, int] = (0, 0)) -> EncounterCounts:
-    """Return one of many encounters, seen by its lower bot; `forfeits` are its own and the other's."""
+    """Return one encounter from the view of its lower bot; `forfeits` are its own and the other's."""
     first, second = encounters.results[place].astype(int).tolist()
     losses, draws, wins = (one + other for one, other in zip(first, second, strict=True))
     cells = encounters.ptnml[place].astype(int).tolist()

@@ -1,4 +1,4 @@
-"""The crosstable: how every bot did against every other; a cell is an encounter."""
+"""The crosstable: the results of every bot against every other; each cell is an encounter."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from arena.results.one_moment import at_one_moment
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.results.book import RatedMatches
     from arena.results.counts import HeadToHead
+    from arena.results.rated_matches import RatedMatches
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One bot against another, seen by the bot of the row."""
+    """Results of one bot against another, from the view of the bot of the row."""
 
     bot: str
     opponent: str
@@ -33,36 +33,36 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """Wins, draws and losses of the matches in which the bot of the row moved first."""
     moving_second: tuple[int, int, int] = (0, 0, 0)
     pairs: int = 0
-    """Complete pairs."""
+    """Number of complete pairs."""
     different_pairs: int = 0
-    """Those that count: one an opening where most matches repeat earlier ones."""
+    """Pairs that count: one per opening if most matches repeat earlier ones."""
     openings: int = 0
     elo: float | None = None
-    """Elo of the row's bot above the column's, by these matches alone; None where they have not met."""
+    """Elo of the row's bot above the column's, by these matches alone; None if they have not met."""
     error: float | None = None
     """Half of its 95 % interval, Elo."""
     elo_low: float | None = None
-    """Lower end of the interval; None where no result bounds it."""
+    """Lower end of the interval; None if no result bounds it."""
     elo_high: float | None = None
     los: float | None = None
-    """Likelihood of being the stronger of the two."""
+    """Likelihood of superiority: the probability that the bot of the row is the stronger one."""
     forfeits: int = 0
-    """Matches that the bot of the row forfeited; they are among its losses."""
+    """Matches that the bot of the row forfeited; they are included in its losses."""
     opponent_forfeits: int = 0
 
     @property
     def games(self) -> int:
-        """Matches in all."""
+        """Number of matches."""
         return self.wins + self.draws + self.losses
 
     @property
     def score(self) -> float | None:
-        """Points per match; None where they have not met."""
+        """Points per match; None if they have not met."""
         return score_of((self.wins, self.draws, self.losses))
 
 
 class Crosstable(msgspec.Struct, frozen=True):
-    """All bots of a tournament, best first, against one another."""
+    """All bots of a tournament, best first, with their results against one another."""
 
     names: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
@@ -73,13 +73,13 @@ class Crosstable(msgspec.Struct, frozen=True):
 def crosstable(
     store: Store, tournament: TournamentRecord, order: Sequence[str], book: RatedMatches | None = None
 ) -> Crosstable:
-    """Return the crosstable of a tournament with its bots in `order`, by label.
+    """Return the crosstable of a tournament, with rows and columns in a given order.
 
     Args:
-        store: where it is.
-        tournament: whose matches.
+        store: the store with the tournament.
+        tournament: the tournament.
         order: labels of the bots.
-        book: of the tournament's matches, if one was read before.
+        book: the tournament's matches, if the caller has read them.
     """
     labels = {entrant.seat: entrant.label for entrant in store.entrants(tournament.id)}
     cells = {
@@ -102,9 +102,9 @@ def matrix_view(
 
     Args:
         cross: the crosstable.
-        labels: what the bots are called on all screens, by their names in the tournament.
-        title: what stands above it.
-        places: of the bots in the standings, in the order of the crosstable; 1, 2, ... where none are given.
+        labels: labels of the bots on all screens, by their names in the tournament.
+        title: heading.
+        places: places of the bots in the standings, in the order of the crosstable; 1, 2, ... if empty.
     """
     return MatrixView(
         names=cross.names,
@@ -119,7 +119,7 @@ def matrix_view(
 
 
 def cell_of(bot: str, opponent: str, met: HeadToHead) -> Cell:
-    """Return an encounter as a cell, seen by `bot`, with the names of both."""
+    """Return an encounter as a cell from the view of `bot`, with the names of both."""
     counts, gap = met.counts, met.gap
     return Cell(
         bot=bot,

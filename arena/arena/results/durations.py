@@ -1,4 +1,4 @@
-"""How long matches take, from rated matches of the same bots under the same limit in the same tier."""
+"""Expected durations of matches, from rated matches of the same bots with the same limit in the same tier."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
     Pair = frozenset[str]
-    """Identities of two bots; of one that meets itself, only one."""
+    """Identities of two bots; only one for a bot that plays itself."""
 
 _MOST: Final = 300
-"""Newest matches of a bot that are looked at: enough for a mean within a few percent."""
+"""Newest matches per bot that are read: enough for a mean within a few percent."""
 
 
 class Expected(NamedTuple):
-    """How long planned matches will take."""
+    """The expected duration of planned matches."""
 
     seconds: float | None
-    """Mean of a match; None where nothing is known of some pair, and no clock bounds it."""
+    """Mean seconds per match; None if a pair is unknown and no clock bounds it."""
     is_bound: bool
-    """Whether it holds what clocks allow, in place of what matches took."""
+    """Whether the mean includes upper bounds from clocks in place of measured durations."""
 
 
 class Durations(NamedTuple):
-    """What stored matches say about how long others will take."""
+    """Durations of stored matches, used to predict others."""
 
     pairs: Mapping[Pair, Sequence[float]]
     """Seconds of each match, by its two bots."""
 
     @property
     def num_matches(self) -> int:
-        """Matches that were looked at."""
+        """Number of matches that were read."""
         return sum(map(len, self.pairs.values()))
 
     def expect(self, planned: Iterable[tuple[str, str]], longest: float | None) -> Expected:
-        """Return how long planned matches will take.
+        """Return the expected duration of planned matches.
 
-        A pair that has not met is taken from what its bots played with the others; where there is no such
-        match either, from what the clocks allow.
+        A pair that has not met is estimated from its bots' matches against others, and if there are none,
+        from what the clocks allow.
 
         Args:
             planned: identities of the two bots of each match.
-            longest: seconds that clocks allow a match; None if they have no end.
+            longest: maximum seconds that clocks allow a match; None if there is no maximum.
         """
         known = [self._of(frozenset(pair)) for pair in planned]
         is_bound = None in known
@@ -65,17 +65,17 @@ class Durations(NamedTuple):
 
 
 def read_durations(store: Store, bots: Mapping[str, str], *, game: str, limit: str, tier: str) -> Durations:
-    """Return how long the matches among some bots took.
+    """Return the durations of matches among some bots.
 
-    Matches of people and other unrated ones tell nothing, nor do those of another tier, in which bots start
-    otherwise; a walkover is not played.
+    Unrated matches, such as those of people, are left out, as are other tiers, in which bots start at another
+    speed, and walkovers, which are not played.
 
     Args:
-        store: where the matches are.
+        store: the store with the matches.
         bots: specs by identity.
         game: canonical spec.
         limit: text of the limit, as in the name of a pool.
-        tier: isolation in which they were played.
+        tier: isolation tier of the matches.
     """
     found: defaultdict[Pair, list[float]] = defaultdict(list)
     seen: set[int] = set()

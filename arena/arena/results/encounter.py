@@ -1,4 +1,4 @@
-"""What is known of two bots while a tournament runs, and all of it when a match of two bots is over."""
+"""Results of encounters: cheap counts while a tournament runs, and full statistics of stored matches."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from arena.rating.fit import head_to_head
 from arena.rating.model import look_level
 from arena.rating.ratings import NO_MATCH
 from arena.rating.ticker import Ticker
-from arena.results.book import RatedMatches
 from arena.results.counts import EncounterCounts, HeadToHead, counts_of
 from arena.results.forfeits import count_forfeits
 from arena.results.one_moment import at_one_moment
+from arena.results.rated_matches import RatedMatches
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 _Bot = TypeVar("_Bot", bound="Hashable")
 _TICKED: Final = 20_000
-"""Matches after which nothing is left of the figures a ticker began with."""
+"""Matches after which the ticker no longer depends on its initial ratings."""
 
 
 class Scores:
-    """Wins, draws and losses of each encounter, and Elo as it goes; every match costs the same."""
+    """Wins, draws and losses of each encounter, and a running Elo; each match costs constant time."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        """Begin without matches; `labels` are by seat."""
+        """Start without matches; `labels` are by seat."""
         self._labels = labels
         self._points: dict[tuple[str, str], Counter[float]] = defaultdict(Counter)
         self.ticker = Ticker()
-        """Incremental Elo by label; it depends on the order of the matches and is no rating."""
+        """Incremental Elo by label. It depends on the order of matches, so it is no rating."""
 
     def restore(self, store: Store, tournament: TournamentRecord) -> None:
-        """Add what was played before this run; for the ticker the last 20,000 or so matches."""
+        """Add the matches played before this run; the ticker gets only about the last 20,000."""
         where = MatchFilter(tournament=tournament.name)
         for tally in store.tallies(where):
             seats = self._labels[tally.first_seat], self._labels[tally.second_seat]
@@ -55,7 +55,7 @@ class Scores:
             self.ticker.update(*seats, POINTS[Outcome(match.outcome)])
 
     def add(self, record: MatchRecord, first: str, second: str) -> None:
-        """Add a match of two bots, given by their labels; one that is not rated is passed over."""
+        """Add a match of two bots, given by their labels; unrated matches are ignored."""
         if not record.rated:
             return
         points = POINTS[Outcome(record.outcome)]
@@ -63,7 +63,7 @@ class Scores:
         self._points[first, second][points] += 1
 
     def encounter(self, first: str, second: str) -> tuple[str, str, EncounterCounts]:
-        """Return both bots of an encounter, and their results as the one of the lower seat sees them."""
+        """Return both bots of an encounter, and their results from the view of the lower seat."""
         one, other = sorted((first, second), key=self._labels.index)
         as_first, as_second = self._points[one, other], self._points[other, one]
         counts = EncounterCounts(
@@ -78,16 +78,16 @@ class Scores:
 def meetings(
     store: Store, tournament: TournamentRecord, book: RatedMatches | None = None, *, look: int = 1
 ) -> dict[tuple[int, int], HeadToHead]:
-    """Return all that is known of each two bots of a tournament, by their seats, as the first named sees it.
+    """Return all encounters of a tournament by pairs of seats, each from the view of the first seat.
 
-    Match line, crosstable, its JSON and the matrix of the dashboard are views of it. Two bots that have not
-    met are missing.
+    Match lines, crosstable, its JSON and the dashboard's matrix are views of it. Pairs that have not met are
+    missing.
 
     Args:
-        store: where it is.
-        tournament: whose rated matches.
-        book: of these matches, if one was read before.
-        look: how often the verdict has been read of these results as they grew, this time included.
+        store: the store with the tournament.
+        tournament: the tournament, whose rated matches count.
+        book: these matches, if the caller has read them.
+        look: number of times the verdict was read while results accumulated, including this time.
     """
     where = MatchFilter(tournament=tournament.name)
     if book is None:
@@ -105,15 +105,14 @@ def meetings(
 def pool_meetings(
     store: Store, game: str, pool: str, where: MatchFilter | None = None
 ) -> dict[tuple[str, str], HeadToHead]:
-    """Return all that is known of each two bots of a pool, by their identities, as the first named sees it.
+    """Return all encounters of a pool by pairs of identities, each from the view of the first.
 
-    It is what `meetings` returns for a tournament, over all tournaments of a pool. Two bots that have not met
-    are missing.
+    The counterpart of `meetings` for all tournaments of a pool. Pairs that have not met are missing.
 
     Args:
-        store: where it is.
+        store: the store with the matches.
         game: canonical spec.
-        pool: its name.
+        pool: name of the pool.
         where: further conditions on the matches; None for all rated ones.
     """
     where = replace(where or MatchFilter(), game=game, pool=pool)
@@ -136,7 +135,7 @@ def _met(
     forfeits: Mapping[tuple[_Bot, _Bot], Counter[str]],
     look: int = 1,
 ) -> dict[tuple[_Bot, _Bot], HeadToHead]:
-    """Return the encounters of a field by the names of their bots, from both sides."""
+    """Return the encounters of a field by the names of their bots, each from both views."""
     found: dict[tuple[_Bot, _Bot], HeadToHead] = {}
     judged = head_to_head(encounters, look_level(look)) if look > 1 else None
     for place, gap in enumerate(head_to_head(encounters)):
@@ -150,9 +149,9 @@ def _met(
 
 
 def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:
-    """Count all rated matches of a tournament of two bots, as the one of the lower seat sees them.
+    """Return the encounter of a tournament of two bots from the view of the lower seat.
 
-    A match that is enlarged when it is over is looked at again, at a lower level: see `look_level`.
+    Each time a finished match is extended, its result is read again at a stricter level; see `look_level`.
     """
     look = int(tomllib.loads(tournament.config).get("looks", 1))
     return meetings(store, tournament, look=look).get((0, 1)) or HeadToHead(EncounterCounts(), NO_MATCH)

@@ -1,6 +1,6 @@
-"""Forfeits of stored matches: whose they are, and how many of its matches each bot has forfeited.
+"""Forfeits of stored matches: which bot forfeited, and how many matches each bot has forfeited.
 
-A forfeit counts as a loss of the bot that failed; a void match counts nowhere.
+A forfeit counts as a loss of the bot that failed; a void match is not counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Bot = TypeVar("_Bot", bound="Hashable")
 
 
 class Decided(Protocol):
-    """A match, or a tally of equal ones, with its result."""
+    """A decided match, or a tally of equal ones."""
 
     @property
     def outcome(self) -> str:
@@ -29,17 +29,17 @@ class Decided(Protocol):
 
     @property
     def termination(self) -> str:
-        """Why it ended."""
+        """Reason for the end of the match."""
         ...
 
 
 def loser(match: Decided) -> int | None:
-    """Return the player that forfeited a match, 0 or 1; None where nobody did, or the match is void."""
+    """Return the player (0 or 1) that forfeited a match; None if neither did or the match is void."""
     return forfeiter(match.outcome, match.termination)
 
 
 def count_matches(tallies: Iterable[Tally]) -> Counter[str]:
-    """Count the matches that each competitor played, by identity; a match against itself is one match."""
+    """Count the matches of each competitor, by identity; a match against itself counts once."""
     found: Counter[str] = Counter()
     for tally in tallies:
         if tally.outcome != Outcome.VOID:
@@ -54,8 +54,8 @@ def count_forfeits(
     """Count the matches that each bot forfeited, by termination.
 
     Args:
-        tallies: of any matches.
-        bots: the two bots of a tally, by which to count: the one that moved first, and the other.
+        tallies: tallies of any matches.
+        bots: returns the keys of a tally's two bots, the one that moved first and the other.
     """
     found: defaultdict[_Bot, Counter[str]] = defaultdict(Counter)
     for tally in tallies:

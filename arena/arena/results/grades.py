@@ -1,4 +1,4 @@
-"""What judges say about stored matches: from the store and back, and in the words that all viewers show."""
+"""Gradings of stored matches: their stored form, and the texts that all viewers show."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from arena_plugins import Game, State
 
 _REVERSAL = 1.5
-"""A loss from which on an action is marked `??`: it turns a win into a loss. From `MISTAKE` on it is `?`."""
+"""Minimum loss of an action marked `??`: it turns a win into a loss. From `MISTAKE` on an action is marked
+`?`."""
 _MOST_BEST = 3
-"""Best moves that are named, if there are several."""
+"""Maximum number of best moves that are listed."""
 
 
 def stored_ply(ply: Ply) -> JudgedPly:
-    """Return a judged action as it is stored."""
+    """Return the stored form of a judged action."""
     return JudgedPly(
         value=_float(ply.value_before),
         loss=_float(ply.loss),
@@ -40,16 +41,16 @@ def stored_ply(ply: Ply) -> JudgedPly:
 
 
 def restored(game: Game, actions: Sequence[int], num_opening: int, stored: JudgedMatch) -> Analysis:
-    """Return a stored analysis as it was made; gradings of older versions have neither scores nor lines.
+    """Return a stored analysis in its original form; gradings of older versions lack scores and lines.
 
     Args:
         game: the rules.
-        actions: of the match, from the initial state.
-        num_opening: how many of them were given.
-        stored: what is stored of a judge.
+        actions: actions of the match, from the initial state.
+        num_opening: number of them that belong to the opening.
+        stored: the stored grading of one judge.
 
     Raises:
-        IllegalMoveError: the actions are no match of this game.
+        IllegalMoveError: the actions are not legal in this game.
     """
     states = states_of(game, actions)
     plies = [
@@ -60,16 +61,16 @@ def restored(game: Game, actions: Sequence[int], num_opening: int, stored: Judge
 
 
 def preferred(analyses: Sequence[JudgedMatch], judge: str = "") -> JudgedMatch | None:
-    """Return the analysis of a judge; without a name that of the solver, else the first, or None."""
+    """Return the analysis of a judge; without a name the solver's, else the first one, or None."""
     if judge:
         return next((one for one in analyses if one.name == judge), None)
     return next((one for one in analyses if one.name == SOLVER), analyses[0] if analyses else None)
 
 
 def analysis_of(store: Store, match: StoredMatch) -> Analysis | None:
-    """Return what is known of a match: a stored grading, else what the solver finds quickly.
+    """Return the analysis of a match: a stored grading, else what the solver finds quickly.
 
-    None where nobody judged it and there is no solver for its game, or the match is damaged.
+    Returns None if there is no grading and no solver for the game, or if the match is damaged.
     """
     try:
         game = load_game(match.game)
@@ -84,10 +85,10 @@ def analysis_of(store: Store, match: StoredMatch) -> Analysis | None:
 
 
 def grades_of(game: Game, actions: Sequence[int], analysis: Analysis) -> tuple[PlyGrade | None, ...]:
-    """Return what viewers show of an analysis, one grade per action; None where it is not judged yet.
+    """Return an analysis as viewers show it, one grade per action; None for an action not judged yet.
 
     Raises:
-        IllegalMoveError: the actions are no match of this game.
+        IllegalMoveError: the actions are not legal in this game.
     """
     states = states_of(game, actions)
     return tuple(
@@ -97,14 +98,14 @@ def grades_of(game: Game, actions: Sequence[int], analysis: Analysis) -> tuple[P
 
 
 def mark_of(loss: float | None, *, is_blunder: bool) -> Mark:
-    """Return the mark of an action by what it lost."""
+    """Return the mark of an action, given its loss."""
     if loss is None or not is_blunder:
         return ""
     return "??" if loss >= _REVERSAL else "?"
 
 
 def score_text(score: ActionScore, *, is_exact: bool) -> str:
-    """Write what an action is worth: `+7` wins in 7 plies, `-12` loses in 12, `=` draws; by a bot `72%`."""
+    """Return an action's value: `+7` wins in 7 plies, `-12` loses in 12, `=` draws; by a bot `72%`."""
     if score.value is None:
         return "?"
     if not is_exact:
@@ -126,14 +127,14 @@ def _grade(game: Game, state: State, ply: Ply, analysis: Analysis) -> PlyGrade:
 
 
 def _text(ply: Ply, *, is_exact: bool) -> str:
-    """Say what a mistake gave away."""
+    """Return what a mistake gave away."""
     if is_exact:
         return f"gives a {'win' if ply.value_before == 1 else 'draw'} away"
     return f"gives {50 * (ply.loss or 0):.0f} points away"
 
 
 def _advice(game: Game, state: State, ply: Ply, *, is_exact: bool) -> str:
-    """Name the best moves, what they are worth, and the line that is expected."""
+    """Return the best moves, their value, and the expected line."""
     if not ply.best:
         return "not solved"
     names = ", ".join(game.move(state, action) for action in ply.best[:_MOST_BEST])
@@ -150,7 +151,7 @@ def _advice(game: Game, state: State, ply: Ply, *, is_exact: bool) -> str:
 
 
 def line_of(game: Game, state: State, actions: Sequence[int]) -> list[str]:
-    """Return the moves of a line, as far as the rules allow them."""
+    """Return the moves of a line up to the first one that is illegal."""
     moves: list[str] = []
     for action in actions:
         if state.is_terminal or action not in state.legal_actions:

@@ -1,4 +1,4 @@
-"""Ratings of a tournament as it went: points that its coordinator keeps, and what was played before them."""
+"""Rating history of a tournament: points stored by its coordinator, and points computed from its matches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from arena.rating.fit import fit
 from arena.rating.gathered import GatheredMatches
 from arena.rating.sums import RatedMatch
-from arena.results.kept import encounters_of
 from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import POINTS
+from arena.results.stored_sums import encounters_of
 from arena_db.points import RatingPoint, SeatRating, step_of
 from arena_plugins import Outcome
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 NUM_SCANNED: Final = 20
-"""Points that a scan of the matches computes."""
+"""Number of points that a scan of the matches computes."""
 _FEW: Final = 200
-"""Matches that a run may store before its first point, however often it is due."""
+"""Matches that a run may store before its first point, whatever its step; wider gaps are scanned."""
 
 
 def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None:
-    """Rate a tournament by all matches that are stored now, as its standings do; None before the first one.
+    """Rate a tournament from all matches stored so far, as its standings do; None if there are none.
 
     Args:
-        store: where it is.
+        store: the store with the tournament.
         tournament: its id.
-        num_bots: its entrants.
+        num_bots: number of its entrants.
 
     Raises:
         ArenaError: the fit does not converge.
@@ -55,21 +55,21 @@ def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None
 
 
 class History:
-    """The points of one tournament, oldest first; `update` reads only what is new.
+    """The rating points of one tournament, oldest first; `update` reads only new ones.
 
-    Matches that were played before anybody kept points are rated by `scan`, which reads each of them and
-    takes seconds for a million.
+    Matches played before points were stored are rated by `scan`, which reads each match and takes seconds for
+    a million.
     """
 
     def __init__(
         self, store: Store, tournament: TournamentRecord, *, seats: Collection[int] | None = None
     ) -> None:
-        """Begin with a tournament and its plan; nothing is read yet.
+        """Prepare for a tournament and its plan; nothing is read yet.
 
         Args:
-            store: where it is.
+            store: the store with the tournament.
             tournament: its record.
-            seats: whose ratings are wanted; None for all.
+            seats: seats whose ratings are wanted; None for all.
         """
         self._tournament = tournament
         self._num_bots = len(store.entrants(tournament.id))
@@ -79,7 +79,7 @@ class History:
         self.points: list[RatingPoint] = []
 
     def update(self, store: Store) -> None:
-        """Read the points that were kept since; all of them anew where matches became void or count again."""
+        """Read the points stored since the last call; all of them if matches became void or valid since."""
         change = store.last_change()
         if change != self._change:
             self._change, self._is_scanned, self.points = change, False, []
@@ -88,17 +88,20 @@ class History:
         self.points += store.rating_points(self._tournament.id, after=newest, seats=self._seats)
 
     def needs_scan(self, tournament: TournamentRecord) -> bool:
-        """Return whether a part of the tournament has no points; `tournament` is as it is now.
+        """Return whether points are missing for a part of the tournament.
 
-        A run of this version keeps its first point at the first step, and further ones without a gap. A match
-        that becomes void takes away all points from it on.
+        A run of this version stores its first point at the first step and the others without gaps. A match
+        that becomes void removes all points after it.
+
+        Args:
+            tournament: the current record of the tournament.
         """
         if self._is_scanned or not tournament.num_done:
             return False
         return not self.points or bool(self._gaps(tournament))
 
     def _gaps(self, tournament: TournamentRecord) -> list[tuple[int, int]]:
-        """Return between which numbers of matches points are missing; with no point at all from 0 on."""
+        """Return the ranges of match counts without points; one range from 0 if there are no points."""
         known = [0, *(point.num_matches for point in self.points)]
         if len(known) == 1:
             return [(0, tournament.num_done + 1)]
@@ -109,12 +112,12 @@ class History:
     def scan(
         self, store: Store, tournament: TournamentRecord, is_wanted: Callable[[], bool] = lambda: True
     ) -> None:
-        """Compute the points that are missing from the matches, all of them once.
+        """Compute all missing points from the matches.
 
         Args:
-            store: where they are.
-            tournament: as it is now.
-            is_wanted: asked between pages of matches and between fits; once it says no, nothing changes.
+            store: the store with the matches.
+            tournament: the current record of the tournament.
+            is_wanted: polled between pages of matches and between fits; if it returns False, nothing changes.
         """
         gaps = self._gaps(tournament)
         end = max((high for _, high in gaps), default=0)
@@ -125,7 +128,7 @@ class History:
         for page in store.counted_matches(self._tournament.id):
             start = 0
             while start < len(page) and len(matches) < end:
-                # Up to the next point, or to the end of the page.
+                # Continue to the next point, or to the end of the page.
                 part = page[start : start + step - len(matches) % step]
                 matches.add(map(_rated, part))
                 start, last = start + len(part), part[-1]

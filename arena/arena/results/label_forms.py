@@ -1,6 +1,6 @@
-"""The forms of a label, from long to short: name, and the facts that tell bots of one name apart.
+"""The forms of a label, from long to short: the name and the facts that distinguish bots of this name.
 
-For `mcts:playouts=20` beside another one and bots of other names:
+For `mcts:playouts=20` beside another `mcts` and bots of other names:
 `mcts:playouts=20` · `mcts playouts=20` · `mcts p20` · `m p20` · `mp20` · `m20` · `20`.
 """
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 NUM_DIGITS = LEAST_DIGITS
-"""Digits of an identity in a label, where there is room for them."""
+"""Preferred digits of an identity in a label."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?|[^\W\d_]+|.", re.DOTALL)
 """A number, a word, or one other character."""
 _VERSION = "@"
-"""The key of a bot's version among its facts; no option can be called that."""
+"""Key of a bot's version among its facts; it cannot be the name of an option."""
 
 
 class NamedBot(NamedTuple):
-    """What a bot can be called by."""
+    """The parts from which the labels of a bot are built."""
 
     identity: str
-    """Hex digits; bots of one identity are one bot."""
+    """Hex digits; bots with the same identity are the same bot."""
     name: str
-    """The name of its entry point, or the one that a person gave it."""
+    """Name of its entry point, or the name that a person chose."""
     text: str
-    """Its spec, or the name that a person gave it."""
+    """Its spec, or the name that a person chose."""
     options: tuple[tuple[str, str], ...] = ()
-    """By key."""
+    """Options sorted by key."""
     version: str = ""
     twin: str = ""
-    """`2` for the second seat of a bot that meets itself; else empty."""
+    """`2` for the second seat of a bot that plays itself; otherwise empty."""
 
 
 class Group:
-    """The bots of one name, and what tells them apart."""
+    """The bots of one name and the facts that distinguish them."""
 
     def __init__(
         self, bots: Sequence[NamedBot], head: str, needed: Mapping[str, int], *, is_only: bool
@@ -53,9 +53,9 @@ class Group:
         """Find the facts that differ.
 
         Args:
-            bots: all of one name.
-            head: the shortest beginning of the name that no other name has.
-            needed: digits that tell each identity from all others.
+            bots: all bots of the name.
+            head: the shortest prefix that is unique among all names.
+            needed: digits that distinguish each identity from all others.
             is_only: whether there is no other name.
         """
         self._bots = bots
@@ -88,9 +88,9 @@ class Group:
         }
 
     def forms(self, width: int) -> list[dict[NamedBot, str]]:
-        """Return the labels of all in each form that fits and tells them apart; from long to short.
+        """Return the labels in each form in which all fit and differ, from long to short.
 
-        The last names as many as can be, perhaps none.
+        If there is no such form, return the one with the most usable labels, perhaps none.
         """
         whole: list[dict[NamedBot, str]] = []
         best: dict[NamedBot, str] = {}
@@ -130,7 +130,7 @@ class Group:
     def _form(
         self, head: str, parts: Mapping[NamedBot, Mapping[str, str]], keys: Sequence[str]
     ) -> dict[NamedBot, str]:
-        """Return head and facts of each; a bot that has none of the facts is called by its name alone."""
+        """Return head and facts for each bot; a bot without any of the facts gets the head alone."""
         return {
             bot: (head + "".join(parts[bot].get(key, "") for key in keys)).strip() or self._head
             for bot in self._bots
@@ -138,7 +138,7 @@ class Group:
 
     @cached_property
     def _enough(self) -> list[str]:
-        """Keys of facts that still tell apart all that can be; those that take most room are left out."""
+        """Keys of a few facts that still distinguish all bots; long facts are dropped first."""
         kept = list(self._keys)
         room = {key: sum(len(parts.get(key, "")) for parts in self._short.values()) for key in kept}
         num_told = self._num_told(kept)
@@ -157,7 +157,7 @@ def _written(key: str, head: str, value: str) -> str:
 
 
 def tail(bot: NamedBot, digits: int) -> str:
-    """Return what follows the facts: digits of the identity, and the seat of a twin."""
+    """Return what follows the facts: digits of the identity, and the number of a twin."""
     digits = max(digits, NUM_DIGITS) if digits else 0
     return f"{MARK * (digits > 0)}{bot.identity[:digits]}{'_' * bool(bot.twin)}{bot.twin}"
 
@@ -168,7 +168,7 @@ def _facts(bot: NamedBot) -> dict[str, str]:
 
 
 def _short_values(values: Mapping[NamedBot, str]) -> dict[NamedBot, str]:
-    """Return values without the tokens that all share; none becomes empty.
+    """Return the values without the tokens that all of them share; none becomes empty.
 
     `runs/a/step400.npz` and `runs/a/step800.npz` become `400` and `800`.
     """
@@ -188,7 +188,7 @@ def _short_values(values: Mapping[NamedBot, str]) -> dict[NamedBot, str]:
 
 
 def _joined(tokens: Sequence[str], places: Sequence[int]) -> str:
-    """Put tokens together; where one between them is left out, two numbers or two words get a `.`."""
+    """Join tokens; a `.` separates two numbers or two words between which a token was dropped."""
     text = tokens[0]
     for before, place, token in zip(places, places[1:], tokens[1:], strict=False):
         is_torn = place - before > 1 and text[-1].isalnum() and text[-1].isdigit() == token[0].isdigit()
@@ -197,11 +197,11 @@ def _joined(tokens: Sequence[str], places: Sequence[int]) -> str:
 
 
 def unique_prefixes(words: Iterable[str]) -> dict[str, str]:
-    """Return the shortest beginning of each word with which no other word begins; else the whole word."""
+    """Return the shortest prefix of each word that no other word has; else the whole word."""
     known = sorted(set(words))
     found: dict[str, str] = {}
     for place, word in enumerate(known):
-        # Words that share most stand beside each other.
+        # In sorted order the words with the longest shared prefix are neighbours.
         near = [known[other] for other in (place - 1, place + 1) if 0 <= other < len(known)]
         shared = max((_num_shared(word, other) for other in near), default=0)
         found[word] = word[: shared + 1]
@@ -209,17 +209,17 @@ def unique_prefixes(words: Iterable[str]) -> dict[str, str]:
 
 
 def cut(text: str, width: int) -> str:
-    """Return the longest beginning of a text that takes at most `width` cells, without a blank at its end."""
+    """Return the longest prefix of a text that takes at most `width` cells, without trailing blanks."""
     while text and cell_len(text) > width:
         text = text[:-1]
     return text.rstrip()
 
 
 def _num_shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many characters or tokens two sequences begin with together."""
+    """Return the length of the common prefix of two sequences."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def cleaned(text: str) -> str:
-    """Return a text of one line that steers no terminal."""
+    """Return a text as one line without control characters."""
     return clean_text(text, max(1, len(text))).strip()

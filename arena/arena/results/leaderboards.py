@@ -1,4 +1,4 @@
-"""The leaderboard that somebody asks for: which matches are rated, and which rows of the table are shown."""
+"""The leaderboard for a query: which matches are rated, and which rows of the table are shown."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from arena.errors import ConfigError
-from arena.results.book import RatedMatches
 from arena.results.condition import TABLE_WORDS
 from arena.results.one_moment import at_one_moment
+from arena.results.rated_matches import RatedMatches
 from arena.results.tables import show_only
 from arena.results.tested import count_tested, mark_tested
 from arena.results.views import ALL, Leaderboard, choose_pool, pools, standings
@@ -32,11 +32,11 @@ class Rated(NamedTuple):
 
     game: str
     pool: str
-    """Its name, or `all`."""
+    """Name of the pool, or `all`."""
     tables: list[Table]
-    """One for each part that matches connect; of rows only those that were asked for."""
+    """One table for each connected component of bots; only the requested rows."""
     others: list[tuple[str, str, int]]
-    """Game, pool and number of matches of the pools that are not in it."""
+    """Game, pool and number of matches of the other pools."""
 
 
 @at_one_moment
@@ -48,21 +48,21 @@ def rate(
     anchor: tuple[str, float] | None = None,
     num_samples: int | None = None,
 ) -> Rated | None:
-    """Rate the bots of one pool; of a condition that names one tournament and no more, its standings.
+    """Rate the bots of one pool; if the condition only names a tournament, return its standings.
 
     Args:
-        store: where their matches are.
-        condition: game, pool and limit choose the pool, tournament, date and tier the matches that are rated,
-            `bot` the rows that are shown; ratings and ranks stay those of all bots.
-        refit: rate only the matches of `bot` and `vs`, and show all of the small table.
-        anchor: a bot and the Elo it is given; None for the mean of a table, or what an event gives its bots.
-        num_samples: how often to draw the openings again for intervals of another kind; None for none.
+        store: the store with the matches.
+        condition: game, pool and limit select the pool; tournament, date and tier select the rated matches;
+            `bot` selects the rows that are shown, with ratings and ranks among all bots.
+        refit: rate only the matches of `bot` and `vs`, and show the whole small table.
+        anchor: a bot and its fixed Elo; None for the mean of a table, or the anchors of a tournament.
+        num_samples: bootstrap samples of openings for additional intervals; None for no such intervals.
 
     Returns:
-        None where no match fits.
+        None if no match fits.
 
     Raises:
-        ConfigError: a word that means nothing for ratings, or no such pool, bot or anchor.
+        ConfigError: a word that does not apply to ratings, or there is no such pool, bot or anchor.
     """
     condition.only(TABLE_WORDS, "a table of ratings")
     if condition.vs and not refit:
@@ -103,7 +103,7 @@ def rate(
 
 
 def _event_of(store: Store, rated: Condition) -> TournamentRecord | None:
-    """Return the tournament whose rated matches are those of a condition; None where it asks for others."""
+    """Return the tournament if a condition selects exactly its rated matches; otherwise None."""
     if [word for word, _ in rated.pairs()] != ["tournament"] or is_wild(rated.tournament):
         return None
     return store.tournament(rated.tournament)

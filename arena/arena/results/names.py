@@ -1,7 +1,7 @@
-"""Labels of bots: made of facts, unique at the width that is asked for, never of an ordinal.
+"""Labels of bots: built from facts, unique at a given width, and never numbered.
 
-A label is the spec of a bot or, where that is too long, its name with what tells it from other bots of that
-name: version, options, digits of its identity. From long to short:
+A label is the spec of a bot or, if that is too long, its name with what distinguishes it from other bots of
+this name: version, options, digits of its identity. From long to short:
 
     mcts:playouts=20,c=1.4 · mcts playouts=20 · mcts p20 · m p20 · p20 (one name only) · mp20 · m20 · m~7f3a
 """
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 LABEL_WIDTH = 6
-"""Cells of a label in a dashboard; two of them and ` v ` are the title of its smallest board."""
+"""Cells of a label in a dashboard; two labels and ` v ` are the title of its smallest board."""
 LIST_WIDTHS = range(6, 33)
-"""Cells that a bot may have in a list of all stored matches."""
+"""Widths in cells that a bot may get in a list of all stored matches."""
 _MAX_POOLS = 12
-"""Leaderboards that are shown beside a tournament."""
+"""Maximum number of leaderboards shown beside a tournament."""
 _LONG_DIGITS = 6
-"""Digits of an identity in a name of any length; as many as an address needs."""
+"""Minimum digits of an identity in an unabbreviated name, as in addresses."""
 _TWIN = re.compile(r"_(\d+)\Z")
 
 
 def named_bot(bot: BotRecord, label: str = "", *, twin: str = "") -> NamedBot:
-    """Return what a bot can be called by.
+    """Return the parts from which the labels of a bot are built.
 
     Args:
         bot: the competitor.
-        label: what it was called in a tournament; empty where it never was in one.
+        label: its label in a tournament; empty if it never entered one.
         twin: see `NamedBot`.
     """
     label = label.removesuffix(f"_{twin}") if twin else label
@@ -61,7 +61,7 @@ def named_bot(bot: BotRecord, label: str = "", *, twin: str = "") -> NamedBot:
 
 
 def named_seats(seats: Iterable[tuple[BotRecord, str]]) -> list[NamedBot]:
-    """Return what the bots of one tournament can be called by, given with their labels in it, by seat."""
+    """Return the parts of labels of the bots of one tournament, given with their labels in it, by seat."""
     known: dict[str, str] = {}
     named: list[NamedBot] = []
     for bot, label in seats:
@@ -73,25 +73,25 @@ def named_seats(seats: Iterable[tuple[BotRecord, str]]) -> list[NamedBot]:
 
 
 class Naming(NamedTuple):
-    """What bots are called in one context, such as a dashboard."""
+    """Labels of bots in one context, such as a dashboard."""
 
     seats: Mapping[str, str]
     """Labels of the bots of its tournament, by their names there."""
     bots: Mapping[str, str]
-    """Labels of all its bots by identity."""
+    """Labels of all its bots, by identity."""
 
     def label_of(self, identity: str) -> str:
-        """Return the label of a bot; of one that came a moment ago, digits of its identity."""
+        """Return the label of a bot, or digits of its identity if it was added after labelling."""
         return self.bots.get(identity) or f"{MARK}{identity[: LABEL_WIDTH - 1]}"
 
 
 def naming_of(store: Store, tournament: TournamentRecord, width: int = LABEL_WIDTH) -> Naming:
-    """Name the bots of a tournament and those of the leaderboards beside it together.
+    """Return common labels for the bots of a tournament and those of the leaderboards beside it.
 
-    So a bot has one label on every screen of a dashboard.
+    This gives a bot the same label on every screen of a dashboard.
 
     Args:
-        store: where they are.
+        store: the store with the bots.
         tournament: the tournament.
         width: cells of a label.
     """
@@ -112,18 +112,19 @@ def naming_of(store: Store, tournament: TournamentRecord, width: int = LABEL_WID
 
 
 def called(store: Store, text: str, tournament: str = "") -> str:
-    """Return what the store calls a bot: `~` and its identity, or its name, where the text is a label.
+    """Resolve a label to the bot's name, or `~` and its identity.
 
     Args:
-        store: where the bots are.
-        text: a name, spec, pattern or label, as screens show it.
-        tournament: whose dashboard has the label; the newest one where there is none of this name.
+        store: the store with the bots.
+        text: name, spec, pattern or label, as screens show it.
+        tournament: tournament on whose dashboard the label was shown; the newest if there is no such
+            tournament.
 
     Returns:
-        The text itself where a bot goes by it, or where it is no label either.
+        The text itself if it is the name of a bot, or not a label either.
     """
     if "@" in text:
-        # Facts of several bots, but in a table the name of one.
+        # In a spec `@` may match several bots; in a printed table the same text is the unique name of one.
         bots = store.bots()
         printed = dict(zip(long_names(list(bots.values()), store.labels()), bots, strict=True))
         if text in printed:
@@ -143,7 +144,7 @@ def called(store: Store, text: str, tournament: str = "") -> str:
 
 
 def identity_of(store: Store, tournament: TournamentRecord, label: str) -> str:
-    """Return the identity of the bot that has a label on the dashboard of a tournament; empty for none."""
+    """Return the identity of the bot with a label on a tournament's dashboard; empty if none."""
     naming = naming_of(store, tournament)
     for entrant in store.entrants(tournament.id):
         if naming.seats[entrant.label] == label:
@@ -152,7 +153,7 @@ def identity_of(store: Store, tournament: TournamentRecord, label: str) -> str:
 
 
 def _rated_beside(store: Store, tournament: TournamentRecord) -> set[str]:
-    """Return the identities of all bots on the leaderboards that are shown beside a tournament."""
+    """Return the identities of all bots on the leaderboards shown beside a tournament."""
     sizes: Counter[tuple[str, str]] = Counter()
     members: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for tally in store.tallies(MatchFilter()):
@@ -164,7 +165,7 @@ def _rated_beside(store: Store, tournament: TournamentRecord) -> set[str]:
 
 
 def largest_pools(sizes: Counter[tuple[str, str]], tournament: TournamentRecord) -> list[tuple[str, str]]:
-    """Return game and pool of the leaderboards shown beside a tournament: its own first, then the largest.
+    """Return game and pool of the leaderboards beside a tournament: its own first, then the largest.
 
     Args:
         sizes: number of rated matches by game and pool.
@@ -185,14 +186,14 @@ def _options(text: str) -> tuple[tuple[str, str], ...]:
 def names_of(bots: Sequence[NamedBot], width: int) -> tuple[str, ...]:
     """Return a label of at most `width` cells for each bot; different bots have different labels.
 
-    The order of `bots` makes no difference, and equal bots share a label.
+    The order of `bots` is irrelevant, and equal bots share a label.
 
     Args:
-        bots: all that are seen together.
-        width: cells of the terminal, at least 5.
+        bots: all bots that are shown together.
+        width: width in terminal cells, at least 5.
 
     Raises:
-        ArenaError: so many bots cannot be told apart at this width.
+        ArenaError: there are too many bots to distinguish at this width.
     """
     labels = _labels(frozenset(bots), width)
     return tuple(labels[bot] for bot in bots)
@@ -200,7 +201,7 @@ def names_of(bots: Sequence[NamedBot], width: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _labels(bots: frozenset[NamedBot], width: int) -> Mapping[NamedBot, str]:
-    """Return the label of each bot; a dashboard asks again and again for those of the same bots."""
+    """Return the label of each bot; cached, since a dashboard requests labels of the same bots repeatedly."""
     known = sorted(bots)
     needed = _digits_needed(known)
     groups: defaultdict[str, list[NamedBot]] = defaultdict(list)
@@ -211,7 +212,7 @@ def _labels(bots: frozenset[NamedBot], width: int) -> Mapping[NamedBot, str]:
         name: Group(members, heads[name], needed, is_only=len(groups) == 1).forms(width)
         for name, members in groups.items()
     }
-    # A label that a bot of another name has, too, makes both names take their next form.
+    # If bots of different names share a label, both names switch to their next form.
     chosen = dict.fromkeys(groups, 0)
     while True:
         labels = {bot: label for name in groups for bot, label in forms[name][chosen[name]].items()}
@@ -227,7 +228,7 @@ def _labels(bots: frozenset[NamedBot], width: int) -> Mapping[NamedBot, str]:
 
 
 def shortened(texts: Sequence[str], width: int) -> tuple[str, ...]:
-    """Return what texts, such as names of runs, are called in `width` cells; like `names_of`."""
+    """Return short forms of texts, such as names of runs, in `width` cells; like `names_of`."""
     bots = [
         NamedBot(
             hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest(),
@@ -241,14 +242,14 @@ def shortened(texts: Sequence[str], width: int) -> tuple[str, ...]:
 
 
 def long_names(records: Sequence[BotRecord], called: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a name of any length for each competitor, for tables and files beyond one tournament.
+    """Return an unabbreviated name for each competitor, for tables about several tournaments.
 
-    It is the spec or the name that a person gave; where two have the same, their versions or digits of their
+    It is the spec or the name that a person chose; if two are equal, their versions or digits of their
     identities follow.
 
     Args:
         records: different competitors.
-        called: what they were called last, by identity; those that are missing are named by their specs.
+        called: their most recent labels by identity; competitors that are missing are named by their specs.
     """
     bots = [named_bot(record, called.get(record.identity, "")) for record in records]
     names = _where_alike([bot.text for bot in bots], [_with_version(bot) for bot in bots])
@@ -257,7 +258,7 @@ def long_names(records: Sequence[BotRecord], called: Mapping[str, str]) -> tuple
 
 
 def _where_alike(names: Sequence[str], longer: Sequence[str]) -> list[str]:
-    """Return the names, those that are not unique in their longer form."""
+    """Return the names, with those that are not unique in their longer form."""
     counts = Counter(names)
     return [name if counts[name] == 1 else other for name, other in zip(names, longer, strict=True)]
 
@@ -272,7 +273,7 @@ def _with_digits(bot: NamedBot, needed: int) -> str:
 
 
 def _digits_needed(bots: Iterable[NamedBot]) -> dict[str, int]:
-    """Return how many digits tell each identity from all others."""
+    """Return how many digits distinguish each identity from all others."""
     prefixes = unique_prefixes({bot.identity for bot in bots})
     return {identity: len(prefix) for identity, prefix in prefixes.items()}
 
@@ -280,12 +281,12 @@ def _digits_needed(bots: Iterable[NamedBot]) -> dict[str, int]:
 def _by_identity(
     bots: Sequence[NamedBot], needed: Mapping[str, int], taken: Iterable[str], width: int
 ) -> dict[NamedBot, str]:
-    """Return labels with digits of identities: as many as tell them apart, after as much of the name as fits.
+    """Return labels with digits of identities: as many as needed, after as much of the name as fits.
 
-    Where even those digits do not fit, others of the identity are taken.
+    If those digits do not fit, other digits of the identity are tried.
 
     Raises:
-        ArenaError: no digits tell them apart.
+        ArenaError: no digits distinguish the bots.
     """
     labels: dict[NamedBot, str] = {}
     used = set(taken)

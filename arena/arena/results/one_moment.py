@@ -1,4 +1,4 @@
-"""Reads a store as it is at one moment, for tables that put figures of several queries side by side."""
+"""Makes several queries read one snapshot of the store, for tables that combine their results."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _T = TypeVar("_T")
 
 
 def at_one_moment(function: Callable[Concatenate[Store, _P], _T]) -> Callable[Concatenate[Store, _P], _T]:
-    """Make all queries of a function see the store as it is at the first one; see `Store.at_one_moment`.
+    """Return a function whose queries all see the snapshot of its first one; see `Store.at_one_moment`.
 
     Args:
-        function: takes the store first, by position.
+        function: a function whose first positional argument is the store.
     """
 
     @wraps(function)

@@ -1,4 +1,4 @@
-"""What was played next in a position over stored matches, transpositions and mirror images merged."""
+"""Statistics of next moves in a position over stored matches, with transpositions and mirror images."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 _WIDE: Final = 256
-"""A game of more actions has two bytes for each."""
+"""Games with more actions than this use two bytes per action."""
 _DIGITS: Final = 6
-"""Of a score that is shown."""
+"""Decimal digits of a score that is shown."""
 _NODES: Final = 2_000_000
-"""Positions the solver searches at most for one position: about a tenth of a second."""
+"""Node limit of the solver for one position: about a tenth of a second."""
 
 
 def find_openings(
@@ -46,17 +46,17 @@ def find_openings(
     rated_only: bool = True,
     is_wanted: Callable[[], bool] = lambda: True,
 ) -> OpeningsView:
-    """Return what was played next after moves, over all matches that fit.
+    """Return the statistics of the next moves after a line, over all matches that fit.
 
     Args:
-        store: where they are.
-        condition: which matches; where it names no game, that with most matches is taken.
-        moves: from the initial position, as people write them; empty for the initial position.
-        rated_only: whether only matches count that ratings count.
-        is_wanted: asked between pages of matches; once it says no, what was counted so far is returned.
+        store: the store with the matches.
+        condition: selects the matches; if it names no game, the game with the most matches is used.
+        moves: the line, as people write moves; empty for the initial position.
+        rated_only: whether only matches that count for ratings are included.
+        is_wanted: polled between pages of matches; once it returns False, the counts so far are returned.
 
     Raises:
-        ConfigError: the moves are none of the game.
+        ConfigError: the moves are not legal in the game.
         NotFoundError: there is no stored match.
         PluginError: the game is not installed.
     """
@@ -74,13 +74,13 @@ def find_openings(
 
 
 def find_best_play(view: OpeningsView, nodes: int = _NODES) -> OpeningsView:
-    """Return a view that says of each move what perfect play says, where that is known at once.
+    """Return a view with the outcome under perfect play for each move that the solver finds quickly.
 
-    It loads compiled code, which no viewer that must stay small may do.
+    It loads compiled code, so small viewer processes must not call it.
 
     Args:
-        view: of a position.
-        nodes: positions that the solver may search.
+        view: view of a position.
+        nodes: node limit of the solver.
     """
     game = load_game(view.game)
     if not has_solver(game) or not view.rows:
@@ -92,18 +92,18 @@ def find_best_play(view: OpeningsView, nodes: int = _NODES) -> OpeningsView:
 def solve_moves(
     spec: str, moves: str, tell: Callable[[list[BestPlay]], None], nodes: int | None = None
 ) -> list[BestPlay]:
-    """Return what perfect play says of every legal move of a position, by the exact solver.
+    """Return the outcome under perfect play of every legal move of a position, by the exact solver.
 
-    It loads compiled code, and may take seconds: no viewer calls it.
+    It loads compiled code and may take seconds, so viewers must not call it.
 
     Args:
-        spec: the game.
-        moves: from the initial position, as people write them.
-        tell: called now and then with all that is known so far.
-        nodes: positions searched at most; None for as many as a grading takes for a ply.
+        spec: spec of the game.
+        moves: the line from the initial position, as people write moves.
+        tell: called repeatedly with everything known so far.
+        nodes: node limit; None for the limit of gradings per ply.
 
     Raises:
-        ConfigError: the moves are none of the game, or there is no solver for it.
+        ConfigError: the moves are not legal in the game, or there is no solver for it.
         PluginError: the game is not installed.
     """
     game, actions = _line_of(spec, moves)
@@ -120,7 +120,7 @@ def solve_moves(
 
 
 def _known(game: Game, state: State, solved: Solved) -> list[BestPlay]:
-    """Return what is known of each action whose outcome is known."""
+    """Return the solved actions with their outcomes."""
     return [
         BestPlay(move=game.move(state, action), action=action, perfect=worth.outcome, plies=worth.distance)
         for action, worth in solved.actions.items()
@@ -129,20 +129,20 @@ def _known(game: Game, state: State, solved: Solved) -> list[BestPlay]:
 
 
 def _line_of(spec: str, moves: str) -> tuple[Game, tuple[int, ...]]:
-    """Return a game and moves of it as actions.
+    """Return a game, and a line of its moves as actions.
 
     Raises:
-        ConfigError: the moves are none of the game.
+        ConfigError: the moves are not legal in the game.
     """
     game = load_game(spec)
     try:
         return game, tuple(parse_moves(game, moves))
     except (IllegalMoveError, InvalidMoveError) as error:
-        raise ConfigError(f"{moves} is no line of {spec}: {error} (--game names another game)") from error
+        raise ConfigError(f"{moves} is not a line of {spec}: {error} (--game names another game)") from error
 
 
 def _game_of(store: Store, condition: Condition) -> str:
-    """Return the canonical spec of the game with most matches, of those that a condition allows."""
+    """Return the canonical spec of the game with the most matches, among those that a condition allows."""
     own = condition.to_filter(rated_only=False)
     sizes: Counter[str] = Counter()
     for tally in store.tallies(MatchFilter(game=own.game, tournament=own.tournament, rated_only=False)):
@@ -161,7 +161,7 @@ def _state_of(game: Game, actions: Sequence[int]) -> State:
 
 @dataclass
 class _Counted:
-    """What was counted; the last three are by action."""
+    """Counts of a position; the last three are by action."""
 
     games: int = 0
     transposed: int = 0
@@ -172,7 +172,7 @@ class _Counted:
 
 
 class _Counting:
-    """Counts what was played next in one position."""
+    """Counts the next moves in one position."""
 
     def __init__(self, game: Game, actions: tuple[int, ...]) -> None:
         self._game = game
@@ -181,23 +181,24 @@ class _Counting:
         self._state = _state_of(game, actions)
         self._is_byte = game.num_actions <= _WIDE
         self._size = self._num * (1 if self._is_byte else 2)
-        # To an action the least one that a symmetry of the position makes of it.
+        # Maps each action to the smallest action that a symmetry of the position maps it to.
         own = [game.symmetries[number].actions for number in leading(game, self._state, self._state)]
         self._least = {action: min(image[action] for image in own) for action in self._state.legal_actions}
-        # Where stones stay where they are put, equal positions have equal stones: seen without playing, and
-        # of most matches by the bytes alone.
+        # In games whose stones never move, two positions are equal if their stones are. That can be tested
+        # without playing the moves, and for most matches by comparing bytes.
         self._is_placing = isinstance(game, KInARow)
         images = [[symmetry.actions[action] for action in actions] for symmetry in game.symmetries]
         self._images = set(map(_placed, images))
         self._bags = {bytes(sorted(image)) for image in images} if self._is_byte else None
         self._known: dict[bytes, tuple[int, ...] | None] = {}
-        """Beginnings that were looked at: actions in the position by those in theirs; None for others."""
+        """Cache of examined line beginnings: maps their actions to actions of the position; None if they do
+        not lead there."""
         self._found: defaultdict[tuple[bytes, bool, str], list[bytes]] = defaultdict(list)
-        """Hashes of the matches that had the position, by their first actions, whether the last of these was
-        given, and outcome."""
+        """Hashes of the matches that reached the position, by their first actions, whether the last of these
+        belongs to the opening, and outcome."""
 
     def add(self, page: Sequence[BegunLine]) -> None:
-        """Count the matches of a page that had the position."""
+        """Count the matches of a page that reached the position."""
         known, size, num, found = self._known, self._size, self._num, self._found
         for _, line, num_opening, outcome, match_hash in page:
             start = line[:size]
@@ -207,7 +208,7 @@ class _Counting:
                 found[line, num_opening > num, outcome].append(match_hash)
 
     def _count(self) -> _Counted:
-        """Count what was taken."""
+        """Sum up the matches that were added."""
         counted = _Counted()
         for (line, is_given, outcome), hashes in self._found.items():
             images, played = self._known[line[: self._size]], self._unpacked(line)
@@ -223,7 +224,7 @@ class _Counting:
         return counted
 
     def view(self, spec: str, condition: str) -> OpeningsView:
-        """Return what was counted."""
+        """Return the statistics of all added matches."""
         game, state = self._game, self._state
         shown = game.initial_state()
         line: list[str] = []
@@ -249,7 +250,8 @@ class _Counting:
         results = counted.results[action]
         games, different = results.total(), len(counted.hashes[action])
         score = (results[mine] + results["draw"] / 2) / games
-        # A share with as many points as the score has: draws vary less, so this is never too narrow.
+        # The interval of a binomial share with this mean. Draws reduce the variance, so it is never too
+        # narrow.
         low, high = wilson(score * different, different)
         twins = [twin for twin, least in self._least.items() if least == action and twin != action]
         return NextMove(
@@ -268,7 +270,7 @@ class _Counting:
         )
 
     def _led(self, start: bytes) -> tuple[int, ...] | None:
-        """Return what actions after a beginning are in the position; None where it leads elsewhere."""
+        """Return the permutation of actions from a line's end to the position; None if it leads elsewhere."""
         if self._is_placing and self._bags is not None and bytes(sorted(start)) not in self._bags:
             return None
         actions = self._unpacked(start)
@@ -284,5 +286,5 @@ class _Counting:
 
 
 def _placed(actions: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the actions of both players in an order of their own."""
+    """Return the actions of both players, each sorted, so that the order of moves does not matter."""
     return tuple(sorted(actions[::2])), tuple(sorted(actions[1::2]))

@@ -1,4 +1,4 @@
-"""The table by place: points first, then tie-breaks; ratings have no say in it."""
+"""The table by place: points first, then tie-breaks; ratings do not influence it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arena.results.encounter import meetings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.results.book import RatedMatches
+    from arena.results.rated_matches import RatedMatches
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -21,26 +21,26 @@ class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
     """One bot in a table by place; the fields are the columns, and the keys of the JSON form."""
 
     place: int
-    """From 1; bots that no tie-break separates share it."""
+    """From 1; shared by bots that no tie-break separates."""
     name: str
     points: float
-    """Of all rated matches, and of byes."""
+    """Points of all rated matches and of byes."""
     buchholz: float
-    """Points of its opponents, one of each encounter."""
+    """Sum of the points of its opponents, one per encounter (Buchholz score)."""
     cut_one: float
-    """The same without the lowest."""
+    """Buchholz score without the lowest opponent."""
     median: float
-    """The same without the lowest and the highest."""
+    """Buchholz score without the lowest and the highest opponent."""
     sonneborn_berger: float
-    """Points that it took from each opponent, times the points of that opponent."""
+    """Sum over opponents of points taken from them times their points (Sonneborn-Berger score)."""
     direct: float | None
-    """Points against bots with equal points; None unless all of these have met one another."""
+    """Points against bots with equal points (direct encounter); None unless all of these have met."""
     wins: int
-    """Matches won."""
+    """Number of matches won."""
 
 
 def place_rows(met: Sequence[Meeting], labels: Sequence[str]) -> list[PlaceRow]:
-    """Return the rows of bots by place; those that share one stay in the order of `labels`."""
+    """Return the rows of bots by place; bots that share a place stay in the order of `labels`."""
     found = tie_breaks(met, len(labels))
     rows = [
         PlaceRow(
@@ -62,12 +62,12 @@ def place_rows(met: Sequence[Meeting], labels: Sequence[str]) -> list[PlaceRow]:
 def place_table(
     store: Store, tournament: TournamentRecord, book: RatedMatches | None = None
 ) -> list[PlaceRow]:
-    """Return the table by place of a stored tournament; all matches of two bots are one encounter.
+    """Return the table by place of a stored tournament; all matches of two bots form one encounter.
 
     Args:
-        store: where it is.
-        tournament: whose rated matches.
-        book: of these matches, if one was read before.
+        store: the store with the tournament.
+        tournament: the tournament, whose rated matches count.
+        book: these matches, if the caller has read them.
     """
     entrants = sorted(store.entrants(tournament.id), key=lambda entrant: entrant.seat)
     index = {entrant.seat: number for number, entrant in enumerate(entrants)}

@@ -1,4 +1,4 @@
-"""What bots played: openings, mistakes by stored grades, and the losses that surprise most."""
+"""Statistics of bots' play: openings, mistakes according to gradings, and the most surprising losses."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 MOST_GRADED: Final = 5_000
-"""Newest gradings that are read: a quarter of a second."""
+"""Newest gradings that are read, which takes a quarter of a second."""
 NUM_WORST: Final = 10
-"""Losses that a page shows."""
+"""Number of losses on a page."""
 _SOLVER: Final = "solver"
 
 
 class OpeningResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How bots fared from one opening; the fields are the keys of the JSON form."""
+    """Results of bots from one opening; the fields are the keys of the JSON form."""
 
     game: str
     moves: str
-    """As people write them; empty for the initial position."""
+    """The moves as people write them; empty for the initial position."""
     games: int
     wins: int
     draws: int
     losses: int
     graded: int
-    """Matches of it that the judge has graded, of those that were read."""
+    """Number of its matches among the gradings that were read."""
     mistakes: int
-    """Own actions that lost something in these."""
+    """Own actions that lost something in these matches."""
     match: int
-    """The store's number of the oldest of its matches."""
+    """Id of the oldest of its matches in the store."""
 
     @property
     def score(self) -> float | None:
@@ -60,72 +60,72 @@ class PlyMistakes(msgspec.Struct, frozen=True):
     """Mistakes at one ply of graded matches."""
 
     ply: int
-    """From 1: a match at `:ply` shows the position after it."""
+    """Number of the ply, from 1: the address of a match with `:ply` shows the position after it."""
     judged: int
-    """Own actions there of which the judge knew what they lose."""
+    """Own actions at this ply whose loss the judge knew."""
     mistakes: int
     """Those that lost something."""
 
 
 class Mistakes(msgspec.Struct, frozen=True, kw_only=True):
-    """What one judge said of the play of bots."""
+    """Mistakes of bots according to one judge."""
 
     judge: str = ""
-    """Who graded most; empty where nobody did."""
+    """The judge with the most gradings; empty if there are none."""
     graded: int = 0
-    """Matches that it graded."""
+    """Number of matches that it graded."""
     read: int = 0
-    """The newest of these, which are counted here."""
+    """Number of the newest of these, which are counted here."""
     games: int = 0
-    """Matches in all."""
+    """Number of all matches."""
     plies: tuple[PlyMistakes, ...] = ()
-    """Those with judged actions, in order."""
+    """Plies with judged actions, in order."""
 
 
 class Loss(msgspec.Struct, frozen=True, kw_only=True):
     """A lost match."""
 
     match: int
-    """The store's number."""
+    """Id of the match in the store."""
     address: str
     started_at: float
-    """UTC seconds."""
+    """Seconds since 1970 (UTC)."""
     game: str
     pool: str
     bot: str
     """Name of the bot that lost."""
     opponent: str
     side: str
-    """first or second: how it moved."""
+    """first or second: the side of the loser."""
     expected: float | None
-    """Points that the fit of its pool expected, 0 to 1; None where no table has both."""
+    """Points that the fit of its pool expected for the loser, 0 to 1; None if no table has both bots."""
     mistake: int | None
-    """The ply of its first mistake, from 1; None where none is known."""
+    """Ply of the loser's first mistake, from 1; None if none is known."""
     plies: int
     termination: str
     ending: str
-    """Why it ended, in words."""
+    """How the match ended, in words."""
 
 
 class Scope(NamedTuple):
-    """Which matches of which bots a page is about."""
+    """The matches and bots that a page is about."""
 
     where: MatchFilter
     own: Collection[str]
-    """Identities."""
+    """Identities of the bots that the page is about."""
     others: Collection[str] | None = None
     """Identities of their opponents; None for any."""
 
 
 class Plays:
-    """What was played within a scope; the store stays open as long as it is asked."""
+    """Play within a scope; the store must stay open while it is used."""
 
     def __init__(self, store: Store, scope: Scope, boards: Boards) -> None:
-        """Begin; nothing is read yet.
+        """Prepare to read; nothing is read yet.
 
         Args:
-            store: where it is.
-            scope: which matches.
+            store: the store with the matches.
+            scope: the matches.
             boards: leaderboards of the store.
         """
         self._store = store
@@ -136,7 +136,7 @@ class Plays:
         self._num_graded = 0
 
     def read_grades(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """Read the newest gradings of the solver, or of the judge who graded most, if there are any."""
+        """Read the newest gradings of the solver or, if it has none, of the judge with the most."""
         where, own, others = self._scope
         judges = self._store.judges(where, own, others)
         if judges and is_wanted():
@@ -145,14 +145,14 @@ class Plays:
             self._graded = self._store.graded_matches(where, self._judge, own, others, limit=MOST_GRADED)
 
     def turned(self) -> Plays:
-        """Return the same matches as the opponents see them; their gradings are not read again."""
+        """Return the same matches from the view of the opponents; gradings are not read again."""
         scope = Scope(self._scope.where, self._scope.others or (), self._scope.own)
         other = Plays(self._store, scope, self._boards)
         other._judge, other._graded, other._num_graded = self._judge, self._graded, self._num_graded
         return other
 
     def mistakes(self, num_matches: int) -> Mistakes:
-        """Return the mistakes by ply; `num_matches` is how many matches there are in all."""
+        """Return the mistakes by ply; `num_matches` is the number of all matches."""
         judged: Counter[int] = Counter()
         wrong: Counter[int] = Counter()
         for match in self._graded:
@@ -168,10 +168,10 @@ class Plays:
         )
 
     def openings(self, tournaments: Mapping[int, TournamentRecord]) -> list[OpeningResult]:
-        """Return the results by opening, that with most matches first.
+        """Return the results by opening, those with the most matches first.
 
         Args:
-            tournaments: by id, of all matches of the scope.
+            tournaments: records of all tournaments of the scope, by id.
         """
         where, own, others = self._scope
         results: defaultdict[tuple[str, int], Counter[float]] = defaultdict(Counter)
@@ -209,7 +209,7 @@ class Plays:
         return sorted(found, key=lambda one: (-one.games, one.score or 0.0, one.game, one.moves))
 
     def losses(self) -> list[LostMatch]:
-        """Return the matches that own bots lost, newest first, unrated ones too."""
+        """Return the matches that own bots lost, newest first, unrated ones included."""
         where = replace(self._scope.where, rated_only=False)
         return self._store.lost_matches(where, self._scope.own, self._scope.others)
 
@@ -219,10 +219,10 @@ class Plays:
         names: Mapping[str, str],
         limit: int = NUM_WORST,
     ) -> list[Loss]:
-        """Return the `worst` of all rated losses against opponents of one pool, of which few are read.
+        """Return the `worst` rated losses against opponents of one pool, reading only a few losses.
 
-        All matches of two bots with one result are expected alike, so those with a known mistake come first,
-        and then the newest.
+        All matches of two bots with the same result are equally surprising, so losses with a known mistake
+        come first, then the newest.
         """
         where, own, others = self._scope
         wrong = [match.id for match in self._graded if any(loss > 0 for _, loss in self._own_losses(match))]
@@ -238,15 +238,15 @@ class Plays:
         names: Mapping[str, str],
         limit: int = NUM_WORST,
     ) -> list[Loss]:
-        """Return the losses that surprise most: those of which the fit expected most points.
+        """Return the most surprising losses: those in which the fit expected the most points.
 
-        Of equal ones that with the earliest known mistake comes first, then the newest.
+        Among equal ones the loss with the earliest known mistake comes first, then the newest.
 
         Args:
-            losses: of own bots.
-            tournaments: by id.
-            names: of bots, by identity.
-            limit: how many.
+            losses: losses of own bots.
+            tournaments: records of tournaments by id.
+            names: names of bots by identity.
+            limit: maximum number of losses.
         """
         losses = self._likely(losses, tournaments, limit)
         mistakes = {
@@ -281,9 +281,10 @@ class Plays:
     def _likely(
         self, losses: Sequence[LostMatch], tournaments: Mapping[int, TournamentRecord], limit: int
     ) -> Sequence[LostMatch]:
-        """Return losses among which the `limit` worst are: those of the encounters of most expected points.
+        """Return a subset with the `limit` worst losses: encounters with the most expected points.
 
-        All matches of an encounter with one result are expected alike, and there are few of these.
+        All matches of an encounter with the same result are equally surprising, and there are few such
+        groups.
         """
         keys = [(lost.tournament, lost.first, lost.second, lost.outcome) for lost in losses]
         samples = dict(zip(keys, losses, strict=True))
@@ -291,19 +292,19 @@ class Plays:
         chosen: dict[tuple[int, str, str, str], float | None] = {}
         num = Counter(keys)
         for key in sorted(points, key=lambda key: (points[key] is None, -(points[key] or 0.0))):
-            # Of those that are expected as the last one none may be missing.
+            # Groups that tie with the last chosen one must all be included.
             if sum(num[known] for known in chosen) >= limit and points[key] not in chosen.values():
                 break
             chosen[key] = points[key]
         return [lost for lost, key in zip(losses, keys, strict=True) if key in chosen]
 
     def _expected(self, lost: LostMatch, record: TournamentRecord) -> float | None:
-        """Return the points that the fit expected of the loser."""
+        """Return the points that the fit expected for the loser."""
         first = self._boards.expected(record.game, record.pool.name, lost.first, lost.second)
         return first if first is None or lost.outcome == Outcome.SECOND else 1 - first
 
     def _own_losses(self, match: GradedMatch) -> list[tuple[int, float]]:
-        """Return the plies, from 1, of the judged actions of own bots, and what each gave away.
+        """Return the judged plies (from 1) of own bots, and what each gave away.
 
         Players alternate in every game that has a judge.
         """
@@ -341,7 +342,7 @@ def _loss(
 
 
 def _opening_moves(store: Store, samples: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], str]:
-    """Return the moves of each opening, read from one match of it."""
+    """Return the moves of each opening, read from one of its matches."""
     found: dict[tuple[str, int], str] = {}
     begun = store.given_actions(sorted(samples.values()))
     games: dict[str, Game | None] = {}
@@ -353,7 +354,7 @@ def _opening_moves(store: Store, samples: Mapping[tuple[str, int], int]) -> dict
 
 
 def _game(spec: str) -> Game | None:
-    """Return a game; None where it is not installed here."""
+    """Return a game; None if it is not installed."""
     try:
         return load_game(spec)
     except PluginError:
@@ -364,5 +365,5 @@ def _moves(game: Game | None, actions: Sequence[int]) -> str:
     try:
         return "" if game is None else format_moves(game, actions)
     except (IllegalMoveError, InvalidMoveError):
-        # Not by these rules; its actions say as much.
+        # The rules changed or the data are damaged; action numbers are still readable.
         return " ".join(map(str, actions))

@@ -1,4 +1,4 @@
-"""Ratings of one event: where it was paired by its own results and has ended, as replays corrected them."""
+"""Ratings of one tournament, corrected by replays if it was paired by its own results and has ended."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def replayed_of(store: Store, tournament: int) -> Replayed | None:
-    """Return what replays found of an event; None while it is played, or after a change of its matches.
+    """Return the stored replay results of a tournament; None during play, or after its matches changed.
 
     Args:
-        store: where it is.
-        tournament: its id.
+        store: the store with the tournament.
+        tournament: id of the tournament.
     """
     kept = store.replay_of(tournament)
     if kept is None:
@@ -36,13 +36,13 @@ def rate_event(
     found: Replayed | None,
     anchors: Sequence[tuple[int, float]] = (),
 ) -> Ratings:
-    """Rate the bots of one tournament: by the fit, or where it was replayed by what the replays made of that.
+    """Rate the bots of one tournament by the fit, corrected by replays if there are any.
 
     Args:
-        sums: of its rated matches, by seat.
-        names: of its bots, or how many there are.
-        found: what `replayed_of` returned.
-        anchors: seats and the Elo they are given.
+        sums: sums of its rated matches, by seat.
+        names: names of its bots, or their number.
+        found: result of `replayed_of`.
+        anchors: seats and their fixed Elo.
 
     Raises:
         ArenaError: the fit does not converge.
@@ -52,13 +52,13 @@ def rate_event(
 
 
 def is_connected(ratings: Ratings) -> bool:
-    """Return whether the bots that have matches are of one table."""
+    """Return whether all bots that have matches are connected by matches."""
     played = {table for table, num in zip(ratings.table, ratings.num_matches, strict=True) if num}
     return len(played) == 1
 
 
 def weight_of(ratings: Ratings, found: Replayed) -> float:
-    """Return how much less a match of the event says than its fit takes for granted: variance by variance."""
+    """Return the weight of a match of the tournament: the ratio of fitted to true variance, at most 1."""
     own = [seat for seat, num in enumerate(ratings.num_matches) if num]
     fitted = sum(ratings.error[seat] ** 2 for seat in own)
     honest = float((found.error[own] ** 2).sum())

@@ -1,4 +1,4 @@
-"""The state of a sequential test, from the store: for terminal, dashboard, JSON and resume alike."""
+"""The state of a sequential test, computed from the store for terminal, dashboard, JSON and resume."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SprtReport:
-    """What a sequential test has found so far, and what it cost."""
+    """Progress, verdict and cost of a sequential test."""
 
     test: SprtTest
     num_openings: int
-    """The most pairs."""
+    """Maximum number of pairs."""
     state: SprtState
     labels: tuple[str, str]
-    """The tested bot and the other one."""
+    """The tested bot and its opponent."""
     then_rate: int
-    """Pairs that are played after the decision."""
+    """Number of rated pairs that are played after the decision."""
     num_rated: int
-    """Matches of these that are played."""
+    """Number of matches of these that are played."""
     num_matches: int
-    """Matches of the test that are played, those included that were being played when it was decided."""
+    """Number of matches of the test, including those in progress when it was decided."""
     is_rated: bool
     """Whether the matches of the test count for ratings."""
     played_s: float
-    """What these took, added up, seconds."""
+    """Sum of the durations of the test's matches, in seconds."""
 
     def llr_line(self) -> str:
-        """Return `SPRT: llr 1.21 (41.2%), lbound -2.94, ubound 2.94`, as other programs write it.
+        """Return `SPRT: llr 1.21 (41.2%), lbound -2.94, ubound 2.94`, the format of other testing programs.
 
-        The share is that of the bound it goes to, negative on the way to the lower one.
+        The percentage is the share of the nearer bound, negative towards the lower one.
         """
         lower, upper = bounds(self.test.alpha, self.test.beta)
         ratio = self.state.ratio
@@ -53,7 +53,7 @@ class SprtReport:
         return f"SPRT: llr {ratio:z.2f} ({100 * share:z.1f}%), lbound {lower:.2f}, ubound {upper:.2f}"
 
     def verdict(self) -> str:
-        """Return what the test has decided, in one sentence; empty before."""
+        """Return the decision of the test in one sentence; empty before it."""
         num = self.state.num_pairs
         if self.state.decision is None:
             return ""
@@ -65,22 +65,22 @@ class SprtReport:
         return f"{self.labels[0]} is {what}{self._said(': ')} after {num} pairs"
 
     def cost_line(self) -> str:
-        """Return what the test cost, and what became of its matches."""
+        """Return the cost of the test, and whether its matches are rated."""
         rated = "all of them are rated" if self.is_rated else "none of them is rated"
         after = f"; {self.num_rated} after it are" if self.num_rated and not self.is_rated else ""
         took = f"took {duration_text(self.played_s)} of play"
         return f"{self.num_matches} matches of the test {took}; {rated}{after}"
 
     def line(self) -> str:
-        """Return the verdict, or how far the test is on its way to one."""
+        """Return the verdict, or the progress towards one."""
         return self.verdict() or f"{self.llr_line()}, {self.state.num_pairs} of {self.num_openings} pairs"
 
     def estimate(self) -> SprtEstimate | None:
-        """Return the difference that the test speaks for, which allows for its end; None without pairs."""
+        """Return the estimated difference, corrected for optional stopping; None without pairs."""
         return self.test.estimate(self.state) if self.state.num_pairs else None
 
     def to_object(self) -> dict[str, object]:
-        """Return the report as an object: decision and verdict are None before the end."""
+        """Return the report as an object for JSON; decision and verdict are None before the end."""
         lower, upper = bounds(self.test.alpha, self.test.beta)
         found = self.estimate() if self.state.decision is not None else None
         return {
@@ -113,10 +113,10 @@ class SprtReport:
 
 
 class SprtBook:
-    """Reads the results of a test; every reading goes on where the last one ended."""
+    """Reads the results of a test incrementally."""
 
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
-        """Begin with a tournament that `is_test`; nothing is read yet."""
+        """Prepare for a tournament for which `is_test` holds; nothing is read yet."""
         config = _config(tournament)
         self._store = store
         self._id = tournament.id
@@ -131,7 +131,7 @@ class SprtBook:
         self._change = 0
 
     def report(self) -> SprtReport:
-        """Return the state of the test by all that is stored now.
+        """Return the state of the test from all results stored so far.
 
         Raises:
             ArenaError: the tournament is gone, or its decision cannot be read.
@@ -141,7 +141,7 @@ class SprtBook:
             raise ArenaError(f"tournament {self._id} is no longer in {self._store.place}")
         change = self._store.last_change(self._id)
         if change != self._change:
-            # Any match may have become void, or count again.
+            # A match may have become void or valid since, so all results are read again.
             self._results, self._last, self._change = {}, 0, change
         last = self._store.last_match(self._id)
         for result in self._store.results(self._id, after=self._last, last=last):
@@ -162,18 +162,18 @@ class SprtBook:
 
 
 def book_of(store: Store, tournament: TournamentRecord) -> SprtBook | None:
-    """Return what reads the state of a test; None of a tournament that is none."""
+    """Return the reader of a test's state; None for a tournament that is not a test."""
     return SprtBook(store, tournament) if is_test(tournament) else None
 
 
 def report_of(store: Store, tournament: TournamentRecord) -> SprtReport | None:
-    """Return the state of a test; None of a tournament that is none."""
+    """Return the state of a test; None for a tournament that is not a test."""
     book = book_of(store, tournament)
     return None if book is None else book.report()
 
 
 def expectation(test: SprtTest, num_openings: int) -> str:
-    """Return how long a test will be: `about 390 pairs if equal, 140 if 60 nElo stronger; at most 972`."""
+    """Return the expected length: `about 390 pairs if equal, 140 if 60 nElo stronger; at most 972`."""
     unit = "nElo" if test.model == "normalized" else "Elo"
     width = test.elo1 - test.elo0
     other = test.elo1 + width if test.elo1 + width > 0 else test.elo0 - width
@@ -183,7 +183,7 @@ def expectation(test: SprtTest, num_openings: int) -> str:
 
 
 def _rounded(number: float) -> int:
-    """Return a number by its first two digits; more would promise too much."""
+    """Round a number to two significant digits; more would suggest false precision."""
     size = max(1, 10 ** (len(str(round(number))) - 2))
     return round(number / size) * size
 

@@ -24,7 +24,7 @@ class Result(NamedTuple):
     """A tally of rated matches between two bots of a field."""
 
     first: int
-    """Index of the bot that moved first."""
+    """Index in the field of the bot that moved first."""
     second: int
     tally: Tally
 
@@ -47,7 +47,7 @@ class Sides:
 
     def __init__(self, results: tuple[Result, ...]) -> None:
         self.results: dict[tuple[int, int], Counter[float]] = defaultdict(Counter)
-        """Points to number of matches, by bot and side (0 first, 1 second)."""
+        """Number of matches by points, for each bot and side (0 first, 1 second)."""
         self.faults: Counter[tuple[int, str]] = Counter()
         for result in results:
             self._add(result)
@@ -63,7 +63,7 @@ class Sides:
             self.faults[(first, second)[player], column] += tally.num_matches
 
     def score(self, bot: int, side: int) -> float | None:
-        """Give points per match on one side; None without matches there."""
+        """Return points per match on one side; None without matches there."""
         results = self.results[bot, side]
         games = results.total()
         return sum(points * number for points, number in results.items()) / games if games else None

@@ -1,4 +1,4 @@
-"""What a reader of a table must know of where its numbers come from."""
+"""Notes on the limitations of a table's numbers."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from arena.results.tables import Table
 
 _REPLAYED: Final = (
-    "Ratings and errors are corrected by replays of the event: it was paired by its own results, which shows "
-    "a field wider than it is."
+    "Ratings and errors are corrected by replays of the event: it was paired by its own results, which makes "
+    "a field look wider than it is."
 )
 _NOT_REPLAYED: Final = (
-    "Ratings and errors are not replayed yet: the event is paired by its own results, which shows the field "
-    "wider than it is, with errors that are too small. They are corrected when it ends."
+    "Ratings and errors are not replayed yet: the event is paired by its own results, which makes the field "
+    "look wider than it is, with errors that are too small. They are corrected when it ends."
 )
 
 
 def notes_on(tables: Sequence[Table]) -> list[str]:
-    """Return all such notes, in sentences."""
+    """Return all notes on tables, as sentences."""
     return [*notes_on_tests(tables), *notes_on_replays(tables)]
 
 
 def notes_on_replays(tables: Sequence[Table]) -> list[str]:
-    """Return what a reader of tables must know of an event that was paired by its own results."""
+    """Return the notes on tournaments that were paired by their own results."""
     if any(table.replayed for table in tables):
         return [_REPLAYED]
     return [_NOT_REPLAYED] if any(table.replayed is False for table in tables) else []

@@ -1,4 +1,4 @@
-"""Tables: ratings and counts of a field of bots, made of tallies."""
+"""Tables: ratings and counts of a field of bots, computed from tallies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena.results.sides import Field
 
 _MISFIT = 3.0
-"""Standard deviations from which an encounter does not fit its ratings."""
+"""Standard deviations beyond which an encounter does not fit its ratings."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,19 +32,19 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     rank: int
     name: str
     identity: str
-    """SHA-256 of what the bot is: two versions of one bot are two competitors."""
+    """SHA-256 of the bot's content, so two versions of a bot are two competitors."""
     elo: float
     error: float | None
     """Half of the 95 % interval, Elo; None without matches."""
     elo_low: float | None
-    """Lower end of the interval; None where no result bounds the rating from below."""
+    """Lower end of the interval; None if no result bounds the rating from below."""
     elo_high: float | None
     """Upper end; None for an unbeaten bot."""
     bootstrap_low: float | None
-    """Lower end of the 95 % interval from resampled openings, Elo; None where nobody asked for it."""
+    """Lower end of the 95 % interval from resampled openings, Elo; None unless requested."""
     bootstrap_high: float | None
     rests_on_prior: bool
-    """No chain of results bounds this rating on both sides; shown as `?`."""
+    """Whether no chain of results bounds this rating on both sides; shown as `?`."""
     games: int
     wins: int
     draws: int
@@ -63,22 +63,23 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     other: int
     """Matches forfeited for any other reason."""
     unique: int
-    """Matches that differ in play, side or opening."""
+    """Matches that differ in moves, side or opening."""
     pairs: int
-    """Complete pairs."""
+    """Number of complete pairs."""
     different_pairs: int
-    """Pairs that count: where most matches repeat earlier ones, one an opening."""
+    """Pairs that count: one per opening if most matches repeat earlier ones."""
     los: float | None
-    """Likelihood of being stronger than the next in rank."""
+    """Likelihood of superiority over the next bot in rank."""
     expected_score: float | None
-    """Points per match expected against the next in rank."""
+    """Expected points per match against the next bot in rank."""
     expected_score_low: float | None
     """Lower end of its 95 % interval."""
     expected_score_high: float | None
     tc: str
-    """The pool: limit as written, and how bots were run."""
+    """The pool: the limit as written, and how bots were run."""
     tested: int = 0
-    """Of its matches, those of sequential tests, which stop when a bot is ahead; shown as `*`."""
+    """Number of matches of sequential tests among its matches, shown as `*`: such tests stop when a bot is
+    ahead."""
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,26 +88,26 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     game: str
     pool: str
     anchor: str
-    """What the ratings are relative to, as in `random = 1000`; empty for the mean of the table, 1500."""
+    """What the ratings are relative to, such as `random = 1000`; empty for the table's mean of 1500."""
     rows: tuple[Row, ...]
-    """Those that are shown; ranks and ratings are those of all bots of the table."""
+    """The rows that are shown; ranks and ratings are among all bots of the table."""
     num_bots: int
-    """Bots in the table, shown or not."""
+    """Number of bots in the table, shown or not."""
     num_repeated: int
-    """Pairs of the table that repeat earlier ones."""
+    """Number of pairs in the table that repeat earlier ones."""
     num_unrated: int = 0
-    """Matches of sequential tests in the field of the table, which no rating counts."""
+    """Matches of sequential tests among the table's bots, which are not rated."""
     replayed: bool | None = None
-    """Of an event that was paired by its own results: whether ratings and errors are those of its replays.
+    """Whether ratings and errors of a tournament that was paired by its own results come from its replays.
 
-    They are made when it ends; None of other events, and of several.
+    Replays are made when the tournament ends. None for other tournaments, and for several.
     """
     first_advantage: float
-    """What moving first is worth, Elo."""
+    """Advantage of moving first, Elo."""
     first_advantage_error: float
     """Half of its 95 % interval, Elo."""
     misfits: tuple[str, ...]
-    """Cycles and encounters of the whole field that the model does not describe, in words, worst first."""
+    """Cycles and encounters of the field that the model does not explain, in words, worst first."""
 
 
 def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
@@ -118,18 +119,18 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
     anchors: Sequence[tuple[str, float]] = (),
     resampled: tuple[MatchArrays, int] | None = None,
 ) -> list[Table]:
-    """Rate a field and count its results; a table for each part that matches connect.
+    """Rate a field and count its results; return a table for each connected component.
 
     Args:
         field: the bots, and counts of their results.
-        rate: rates them, given the anchors by their index in the field.
+        rate: computes the ratings, given the anchors by index in the field.
         game: canonical spec.
         pool: name of the pool.
-        anchors: bots and the Elo they are given; a table hangs on the first one it has.
-        resampled: the matches, and how often to draw their openings again; None for no such intervals.
+        anchors: bots and their fixed Elo; each table uses its first one.
+        resampled: the matches and the number of bootstrap samples; None for no bootstrap intervals.
 
     Raises:
-        ConfigError: an anchor is none of the bots.
+        ConfigError: an anchor is not among the bots.
     """
     fixed = [_anchor_index(field.names, anchor) for anchor in anchors]
     ratings = rate(fixed)
@@ -159,7 +160,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
 
 
 def show_only(tables: Sequence[Table], is_shown: Callable[[Row], bool]) -> list[Table]:
-    """Return the tables with some of their rows; a table without any stays, so that numbers of tables do."""
+    """Return the tables with some of their rows; empty tables stay, so that numbers are stable."""
     return [
         msgspec.structs.replace(table, rows=tuple(row for row in table.rows if is_shown(row)))
         for table in tables
@@ -167,13 +168,13 @@ def show_only(tables: Sequence[Table], is_shown: Callable[[Row], bool]) -> list[
 
 
 def widest_error(tables: Sequence[Table]) -> float:
-    """Give the largest half interval of all rows, Elo; infinite where there are none."""
+    """Return the largest half interval of all rows, in Elo; infinite if there are none."""
     errors = [inf if row.error is None else row.error for table in tables for row in table.rows]
     return max(errors, default=inf)
 
 
 class _RowMaker:
-    """Puts the row of a bot together from its rating and its counts."""
+    """Builds the row of a bot from its rating and its counts."""
 
     def __init__(
         self, field: Field, ratings: Ratings, pool: str, intervals: tuple[list[float], list[float]] | None
@@ -185,7 +186,7 @@ class _RowMaker:
         self._sides = Sides(field.results)
 
     def __call__(self, bots: Sequence[int]) -> list[Row]:
-        """Make the rows of the table that holds `bots`, best first."""
+        """Return the rows of the table that holds `bots`, best first."""
         nexts = self._ratings.gaps(list(pairwise(bots)))
         return [
             self._row(bot, place + 1, nexts[place] if place < len(nexts) else None)
@@ -239,7 +240,7 @@ class _RowMaker:
 def _anchor_index(names: Sequence[str], anchor: tuple[str, float]) -> tuple[int, float]:
     if anchor[0] not in names:
         raise ConfigError(
-            f"--anchor {anchor[0]} is none of the bots{nearest(anchor[0], names)} ({', '.join(names)})"
+            f"--anchor {anchor[0]} is not one of the bots{nearest(anchor[0], names)} ({', '.join(names)})"
         )
     return names.index(anchor[0]), anchor[1]
 

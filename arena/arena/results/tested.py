@@ -1,4 +1,4 @@
-"""Which tournaments are sequential tests, and how much of a table comes from them or is left out of it."""
+"""Sequential tests: which tournaments are tests, and how many matches of a table come from them."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class Tested(NamedTuple):
     """Matches of sequential tests among those of a table."""
 
     num_unrated: int
-    """Those that no rating counts."""
+    """Number of those that are not rated."""
     rated: Mapping[str, int]
-    """By identity of a bot, how many of its matches belong to tests with `--rated`, and count."""
+    """By identity of a bot, the number of its matches from tests with `--rated`, which count."""
 
 
 def is_test(tournament: TournamentRecord) -> bool:
-    """Return whether a tournament is a sequential test that has begun: before that it has no state."""
+    """Return whether a tournament is a sequential test that has begun; before that it has no state."""
     return tournament.has_begun and tournament.type == "match" and "sprt" in tomllib.loads(tournament.config)
 
 
 def kind_of(tournament: TournamentRecord) -> str:
-    """Return what a tournament is called for people: its type, or `test` for a sequential test."""
+    """Return the displayed type of a tournament: its type, or `test` for a sequential test."""
     return "test" if is_test(tournament) else tournament.type
 
 
 def count_tested(store: Store, where: MatchFilter) -> Tested:
-    """Count the matches of sequential tests that fit a filter; void ones and walkovers are none.
+    """Count the matches of sequential tests that pass a filter, without void ones and walkovers.
 
     Args:
-        store: where they are.
-        where: of the table; whether they are rated does not matter.
+        store: the store with the matches.
+        where: filter of the table; its `rated_only` is ignored.
     """
     tests = {
         tournament: bool(tomllib.loads(config).get("rated", False))
@@ -63,7 +63,7 @@ def count_tested(store: Store, where: MatchFilter) -> Tested:
 
 
 def mark_tested(tables: Sequence[Table], tested: Tested) -> list[Table]:
-    """Return tables that say which rows rest on sequential tests, and what was left out."""
+    """Return tables that mark the rows with matches of sequential tests, and count what was left out."""
     return [
         replace(
             table,
@@ -75,7 +75,7 @@ def mark_tested(tables: Sequence[Table], tested: Tested) -> list[Table]:
 
 
 def notes_on_tests(tables: Sequence[Table]) -> list[str]:
-    """Return what a reader of tables must know of sequential tests, in sentences."""
+    """Return the notes on sequential tests, as sentences."""
     notes: list[str] = []
     num = tables[0].num_unrated if tables else 0
     if num:

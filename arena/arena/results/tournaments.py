@@ -1,4 +1,4 @@
-"""What a tournament is doing, and who runs it: one answer for every list."""
+"""The state of a tournament and the process that runs it, computed once for all lists."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 REPLAYED_TYPES: Final = frozenset({"swiss"})
-"""Types of events whose ratings are corrected by replays when they end; the intervals of a knockout, which is
-paired by results, too, cover as they should without."""
+"""Types of tournaments whose ratings are corrected by replays when they end. A knockout is paired by results,
+too, but its intervals have the right coverage without replays."""
 
 
 def state_of(store: Store, record: TournamentRecord) -> State:
-    """Return what a tournament is doing: `left` if nobody runs it, `silent` if its process is not heard."""
+    """Return the state: `left` if no process runs the tournament, `silent` without a heartbeat."""
     if record.state in ("finished", "refused", "stopped"):
         return cast("State", record.state)
     lease = store.lease(record.id)
@@ -39,45 +39,45 @@ def state_of(store: Store, record: TournamentRecord) -> State:
 
 
 def refusal_of(record: TournamentRecord) -> str:
-    """Return why a tournament was refused; empty of any other."""
+    """Return why a tournament was refused; empty if it was not."""
     return record.decision if record.state == "refused" else ""
 
 
 def holder_of(lease: LeaseRecord | None) -> str | None:
-    """Return who runs a tournament, `pid 4711 on lab3`; None where nobody does."""
+    """Return the process that runs a tournament, `pid 4711 on lab3`; None if there is none."""
     if lease is None or not lease.is_alive:
         return None
     return lease.owner.called
 
 
 def refuse_copy(store: Store, record: TournamentRecord) -> None:
-    """Refuse to go on with a tournament that was merged from another store: it would go on in two places.
+    """Raise if a tournament was merged from another store; otherwise it could be continued in two places.
 
     Raises:
-        ConfigError: it is one; says where it can go on.
+        ConfigError: it is such a copy; the message says where it can be continued.
     """
     origin = store.origin(record.id)
     if origin is not None:
         again = "play --attach" if record.type == "play" else "resume"
         raise ConfigError(
             f"{record.name} is a copy, merged from {origin.source}: it can only be read here; "
-            f"arena {again} {record.name} --db {shlex.quote(origin.source)} goes on with it there"
+            f"arena {again} {record.name} --db {shlex.quote(origin.source)} continues it there"
         )
 
 
 def refuse_change(store: Store, record: TournamentRecord) -> None:
-    """Refuse to change who takes part in an event where nobody may.
+    """Raise if the entrants of a tournament must not be changed.
 
     Raises:
-        ConfigError: it was played by a person, is a sequential test, has not begun, or came from another
-            store by a merge.
+        ConfigError: it was played by a person, is a sequential test, has not begun, or was merged from
+            another store.
     """
     name = record.name
     if record.type == "play":
         raise ConfigError(f"{name} was played by a person; arena void takes single matches out of the tables")
     if is_test(record):
         raise ConfigError(
-            f"{name} is a test of its two bots, which stay; arena stop {name} ends it, and "
+            f"{name} is a test of exactly these two bots; arena stop {name} ends it, and "
             "arena void takes matches out"
         )
     refuse_copy(store, record)

@@ -1,4 +1,4 @@
-"""Values of the language of conditions: times, durations, results, limits and openings, as people write."""
+"""Values in conditions (times, durations, results, limits, openings), parsed as people write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError
 from arena.games.notation import parse_moves
 from arena.live.views import RESULTS
 from arena.referee.timecontrol import TimeControl
-from arena.results.pools import written_limit
+from arena.results.pool_names import written_limit
 from arena_db.records import OpeningFilter
 from arena_db.wild import is_like, is_wild
 from arena_plugins import game_spec, load_game
@@ -25,29 +25,29 @@ OUTCOMES: Final[Mapping[str, str]] = {result: outcome for outcome, result in RES
     "1/2-1/2": "draw",
     "draw": "draw",
 }
-"""How a result is written, and the outcome that it means."""
+"""Outcome by the written form of a result."""
 TIERS: Final = ("T0", "T1", "T2", "T3")
 NO_OPENING: Final = "none"
 _DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?")
 _DIGITS: Final = 40
-"""Of a number that cannot be one, so many are repeated."""
+"""Maximum characters of an invalid number that a message repeats."""
 _NODES: Final = re.compile(r"[0-9]{1,18}")
 _WEEK: Final = re.compile(r"\d{4}-?W\d\d")
 _DAY: Final = re.compile(r"\d{4}(-?)(?:\d\d\1\d\d|W\d\d(?:\1\d)?)")
 _DAY_S: Final = 86_400.0
 _CLOCK_S: Final = (_DAY_S, 3600.0, 60.0, 1.0)
-"""How long a time is whose clock has so many of hour, minute and second."""
+"""Seconds of a time by the number of clock parts that are written (none, hour, minute, second)."""
 _UNITS: Final[Mapping[str, int]] = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
 
 def seconds_of(text: str) -> tuple[float, float]:
-    """Return when a time begins and ends, UTC seconds: a date is a whole day, `12:00` a minute.
+    """Return the start and end of a time in seconds since 1970 (UTC): a date is a day, `12:00` a minute.
 
-    The last part that is written says how long it is: `T12` is an hour, `12:00:30` a second, `12:00:30.5` a
+    The last part that is written determines the length: `T12` is an hour, `12:00:30` a second, `12:00:30.5` a
     tenth of a second, and the week `2026-W05` seven days.
 
     Raises:
-        ConfigError: it is no time.
+        ConfigError: it is not a time.
     """
     try:
         time = datetime.fromisoformat(text)
@@ -58,7 +58,7 @@ def seconds_of(text: str) -> tuple[float, float]:
 
 
 def _length(text: str) -> float:
-    """Return how long a time of ISO 8601 is, in seconds, by the digits of its clock."""
+    """Return the length in seconds of a time in ISO 8601, according to its written parts."""
     day = _DAY.match(text)
     if day is None or day.end() == len(text):
         return 7 * _DAY_S if _WEEK.fullmatch(text) else _DAY_S
@@ -68,10 +68,10 @@ def _length(text: str) -> float:
 
 
 def milliseconds_of(text: str) -> int:
-    """Return a duration in milliseconds: `10` and `10s` are seconds, besides `500ms`, `2m` and `1h`.
+    """Return a duration in milliseconds: `10` and `10s` are seconds; `500ms`, `2m` and `1h` are allowed, too.
 
     Raises:
-        ConfigError: it is no duration.
+        ConfigError: it is not a duration.
     """
     found = _DURATION.fullmatch(text)
     if found is None:
@@ -83,7 +83,7 @@ def count_of(text: str) -> int:
     """Return a whole number of at most six digits.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not one.
     """
     if not re.fullmatch(r"[0-9]{1,6}", text):
         raise ConfigError(f"{text} is not a whole number from 0 to 999999")
@@ -91,54 +91,54 @@ def count_of(text: str) -> int:
 
 
 def check_result(text: str) -> None:
-    """Refuse what is no result.
+    """Raise if a text is not a result.
 
     Raises:
-        ConfigError: names the results.
+        ConfigError: it is not; lists the results.
     """
     if text not in OUTCOMES:
         raise ConfigError(f"no result {text} (there are {', '.join(RESULTS.values())})")
 
 
 def check_end(text: str) -> None:
-    """Refuse an end, which may be a pattern, that no match can have.
+    """Raise if no termination matches a text, which may be a pattern.
 
     Raises:
-        ConfigError: names the ends.
+        ConfigError: none matches; lists the terminations.
     """
     if not any(is_like(kind, text) for kind in Termination):
-        raise ConfigError(f"{text} is none of {', '.join(Termination)}{nearest(text, Termination)}")
+        raise ConfigError(f"{text} is not one of {', '.join(Termination)}{nearest(text, Termination)}")
 
 
 def check_tier(text: str) -> None:
-    """Refuse what is no tier.
+    """Raise if a text is not an isolation tier.
 
     Raises:
-        ConfigError: names the tiers.
+        ConfigError: it is not; lists the tiers.
     """
     if text not in TIERS:
-        raise ConfigError(f"{text} is none of {', '.join(TIERS)}")
+        raise ConfigError(f"{text} is not one of {', '.join(TIERS)}")
 
 
 def game_of(text: str) -> str:
-    """Return the canonical spec of a game; a pattern stays as it is.
+    """Return the canonical spec of a game; a pattern is returned unchanged.
 
     Raises:
-        PluginError: there is no such game; names the nearest.
+        PluginError: there is no such game; names the closest one.
     """
     return text if is_wild(text) else game_spec(load_game(text))
 
 
 def limit_of_words(tc: str, st: str, nodes: str) -> str:
-    """Return the limit that options of a tournament set, as the names of pools have it.
+    """Return the limit that options of a tournament set, in the notation of pool names.
 
     Args:
-        tc: as behind `--tc`, or as tables show a limit: `10+0.1`, `5/move`; it may be a pattern.
+        tc: value of `--tc`, or a limit as tables show it: `10+0.1`, `5/move`; may be a pattern.
         st: seconds per move.
         nodes: search nodes per move.
 
     Raises:
-        ConfigError: they set none.
+        ConfigError: they are not a valid limit.
     """
     if is_wild(tc):
         return tc
@@ -158,30 +158,30 @@ def limit_of_words(tc: str, st: str, nodes: str) -> str:
 
 
 def check_tc(text: str) -> None:
-    """Refuse what is no limit."""
+    """Raise `ConfigError` if a text is not a limit."""
     limit_of_words(text, "", "")
 
 
 def check_st(text: str) -> None:
-    """Refuse what is no number of seconds per move."""
+    """Raise `ConfigError` if a text is not a number of seconds per move."""
     limit_of_words("", text, "")
 
 
 def check_nodes(text: str) -> None:
-    """Refuse what is no number of nodes."""
+    """Raise `ConfigError` if a text is not a number of nodes."""
     limit_of_words("", "", text)
 
 
 def openings_of(text: str, games: Iterable[str]) -> tuple[OpeningFilter, ...]:
-    """Return the openings that moves mean in each of some games.
+    """Return the openings that a sequence of moves means in each of some games.
 
     Args:
-        text: moves as tables show them, as `d3 d4`; with `*` behind them more may follow; `none` for matches
-            from the initial position.
+        text: moves as tables show them, such as `d3 d4`; a trailing `*` allows more to follow; `none` selects
+            matches from the initial position.
         games: canonical specs.
 
     Raises:
-        ConfigError: they are moves of none of the games.
+        ConfigError: the moves are legal in none of the games.
     """
     is_beginning = text.endswith("*")
     moves = "" if text == NO_OPENING else text.removesuffix("*")

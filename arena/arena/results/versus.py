@@ -1,4 +1,4 @@
-"""Two bots head to head: numbers, openings, worst losses and matches, a meeting for each pool."""
+"""Two bots head to head: results, openings, worst losses and matches, separately for each pool."""
 
 from __future__ import annotations
 
@@ -32,63 +32,63 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 WORDS: Final = frozenset({"tournament", "game", "pool", "tc", "st", "nodes", "date", "tier"})
-"""Conditions that a head-to-head takes: one of chosen results would be none."""
+"""Conditions of a head-to-head; one that selects results would bias it."""
 _NUM_MATCHES: Final = 20
-"""Newest matches that are listed."""
+"""Number of newest matches that are listed."""
 
 
 class MetMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A match of the two."""
+    """A match between the two bots."""
 
     match: int
-    """The store's number."""
+    """Id of the match in the store."""
     address: str
     started_at: float
-    """UTC seconds."""
+    """Seconds since 1970 (UTC)."""
     side: str
-    """first or second: how the bot moved."""
+    """first or second: the side of the bot."""
     points: float
-    """Of the bot: 1, 0.5 or 0."""
+    """Points of the bot: 1, 0.5 or 0."""
     plies: int
     ending: str
-    """Why it ended, in words."""
+    """How the match ended, in words."""
 
 
 class PoolMeeting(msgspec.Struct, frozen=True, kw_only=True):
-    """All that two bots played in one pool, seen by the first; the fields are the keys of the JSON form."""
+    """All matches of two bots in one pool, seen by the first; the fields are the keys of the JSON form."""
 
     game: str
     pool: str
     identity: str
-    """Of the bot."""
+    """Identity of the bot."""
     opponent_identity: str
     cell: Cell
-    """The numbers, as the crosstable has them."""
+    """The results, as in the crosstable."""
     evidence: str
-    """What they rest on, in words."""
+    """The basis of the results, in words."""
     lines: tuple[str, ...]
-    """The numbers as lines, as a finished match prints them."""
+    """The results as lines, as printed after a finished match."""
     openings: tuple[OpeningResult, ...] = ()
     """Most matches first."""
     mistakes: Mistakes = Mistakes()
-    """Of the bot."""
+    """Mistakes of the bot."""
     worst: tuple[Loss, ...] = ()
     """Losses of the bot, those with the earliest known mistake first."""
     opponent_worst: tuple[Loss, ...] = ()
     matches: tuple[MetMatch, ...] = ()
-    """The newest."""
+    """The newest matches."""
 
 
 class Versus(msgspec.Struct, frozen=True, kw_only=True):
-    """Two bots head to head."""
+    """Two bots head to head in all their pools."""
 
     bot: str
-    """As it was asked for."""
+    """The name that was requested."""
     opponent: str
     meetings: tuple[PoolMeeting, ...]
-    """Most matches first; the first one has details."""
+    """Most matches first; only the first one has details."""
     condition: str = ""
-    """Which matches are counted, as it is typed; empty for all rated ones."""
+    """The condition that selects the matches, as text; empty for all rated ones."""
 
 
 @at_one_moment
@@ -99,18 +99,18 @@ def versus(
     condition: Condition | None = None,
     is_wanted: Callable[[], bool] = lambda: True,
 ) -> Versus:
-    """Return two bots head to head: a meeting for each pool and each two of their versions.
+    """Return two bots head to head: one meeting for each pool and each pair of their versions.
 
     Args:
-        store: where their matches are.
-        bot: what people call the first bot, as `names.called` takes it; all versions of a name count.
-        opponent: the other one.
-        condition: which matches are counted.
-        is_wanted: asked between queries; once it says no, details stay empty.
+        store: the store with their matches.
+        bot: the first bot, in any form that `names.called` accepts; all versions of a name count.
+        opponent: the second bot, likewise.
+        condition: selects the matches.
+        is_wanted: polled between queries; once it returns False, details stay empty.
 
     Raises:
-        ConfigError: a word that means nothing here.
-        NotFoundError: nobody goes by a name, or the two have no rated match that fits.
+        ConfigError: a word of the condition does not apply here.
+        NotFoundError: there is no such bot, or the two have no rated match that fits.
     """
     condition = (condition or Condition()).only(WORDS, "a head-to-head")
     own, others = (_identities(store, text, condition.tournament) for text in (bot, opponent))
@@ -135,15 +135,15 @@ def versus(
 
 
 class EventMeetings:
-    """The head-to-heads of a tournament: what all of them rest on is computed once."""
+    """The head-to-heads of one tournament; shared data are computed once."""
 
     def __init__(self, store: Store, record: TournamentRecord, boards: Boards | None = None) -> None:
-        """Read who met whom.
+        """Read the encounters.
 
         Args:
-            store: where the matches are; stays open as long as this is asked.
+            store: the store with the matches; it must stay open while this object is used.
             record: the tournament.
-            boards: leaderboards of the store, if somebody has them.
+            boards: cached leaderboards of the store, if the caller has them.
         """
         self._store = store
         self._record = record
@@ -151,15 +151,15 @@ class EventMeetings:
         self._met = _event_meetings(store, record)
 
     def expected(self, one: str, other: str) -> tuple[float | None, float | None]:
-        """Return the points that the fit of the pool expects of the bot that moves first, for both orders."""
+        """Return the points that the pool's fit expects of the bot that moves first, for both orders."""
         expected, pool = self._boards.expected, (self._record.game, self._record.pool.name)
         return expected(*pool, one, other), expected(*pool, other, one)
 
     def of(self, one: str, other: str) -> PoolMeeting:
-        """Return the head-to-head of two bots, as `versus` has it for the tournament.
+        """Return the head-to-head of two bots, as `versus` does for the tournament.
 
         Args:
-            one: identity of the bot that sees it.
+            one: identity of the bot from whose view it is.
             other: identity of its opponent.
 
         Raises:
@@ -185,7 +185,7 @@ def _identities(store: Store, text: str, tournament: str) -> set[str]:
 def _meetings(
     store: Store, boards: Boards, where: MatchFilter, own: set[str], others: set[str]
 ) -> dict[tuple[str, str, str, str], HeadToHead]:
-    """Return what is known of each two, by game, pool and both identities."""
+    """Return the encounters of bots of two sets, by game, pool and both identities."""
     tournament = None if where.tournament is None else store.tournament(where.tournament)
     if tournament is not None and where == MatchFilter(tournament=tournament.name):
         met_there = _event_meetings(store, tournament)
@@ -208,8 +208,8 @@ def _meetings(
 def _event_meetings(
     store: Store, tournament: TournamentRecord
 ) -> dict[tuple[str, str, str, str], HeadToHead]:
-    """Return what is known of each two bots of a tournament, by game, pool and both identities."""
-    # Seats, since one bot may sit in two.
+    """Return the encounters of a tournament, by game, pool and both identities."""
+    # Keyed by seat, since the same bot may have two seats.
     bots = {entrant.seat: entrant.bot.identity for entrant in store.entrants(tournament.id)}
     return {
         (tournament.game, tournament.pool.name, bots[one], bots[other]): met

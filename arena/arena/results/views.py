@@ -1,4 +1,4 @@
-"""What the store's tallies tell: standings of one tournament, the leaderboard over all."""
+"""Tables from the store's tallies: standings of one tournament, leaderboard over all tournaments."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from arena.errors import ConfigError
 from arena.rating.fit import fit
 from arena.rating.sums import encounters
-from arena.results.book import RatedMatches
 from arena.results.names import long_names
 from arena.results.one_moment import at_one_moment
+from arena.results.rated_matches import RatedMatches
 from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import Field, Result
 from arena.results.tables import Table, make_tables
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 ALL = "all"
-"""Names all pools at once."""
+"""Name that stands for all pools at once."""
 
 
 @at_one_moment
@@ -42,19 +42,19 @@ def standings(
     book: RatedMatches | None = None,
     num_samples: int | None = None,
 ) -> list[Table]:
-    """Return the tables of one tournament; more than one where bots are not connected by matches.
+    """Return the tables of one tournament; there are several if matches do not connect all bots.
 
-    All its bots are in them, also one without a match that counts.
+    All its bots are included, even those without a rated match.
 
     Args:
-        store: where it is.
-        tournament: whose matches.
-        anchor: a bot and the Elo it is given; None for those that the tournament has itself, if any.
-        book: of the tournament's matches, which reads only what is new.
-        num_samples: how often to draw the openings again for intervals of another kind; None for none.
+        store: the store with the tournament.
+        tournament: the tournament.
+        anchor: a bot and its fixed Elo; None for the tournament's own anchors, if any.
+        book: the tournament's matches, read incrementally.
+        num_samples: bootstrap samples of openings for additional intervals; None for no such intervals.
 
     Raises:
-        ConfigError: the anchor is none of its bots.
+        ConfigError: the anchor is not among the bots.
     """
     entrants = store.entrants(tournament.id)
     where = MatchFilter(tournament=tournament.name)
@@ -84,9 +84,9 @@ def standings(
 
 
 def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
-    """List game, pool and number of matches of all pools, the largest first.
+    """Return game, pool and number of matches of all pools, the largest first.
 
-    Matches of a bot against itself rate nobody: they are not counted, and make no pool.
+    Matches of a bot against itself do not affect ratings, so they are ignored.
     """
     sizes: Counter[tuple[str, str]] = Counter()
     for tally in tallies:
@@ -96,14 +96,14 @@ def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
 
 
 def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tuple[str, str]:
-    """Choose game and pool: what was asked for, else those with most matches.
+    """Return the chosen game and pool: the wanted one, else the one with the most matches.
 
     Args:
         pools: at least one, the largest first.
-        wanted: name of a pool, which may be a pattern, `all`, or None.
+        wanted: name of a pool, which may be a pattern; `all`; or None.
 
     Raises:
-        ConfigError: there is no such pool; names those there are.
+        ConfigError: there is no such pool; lists the existing ones.
     """
     if wanted == ALL:
         return pools[0][0], ALL
@@ -115,7 +115,7 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tu
 
 
 class Leaderboard:
-    """The bots of one game and one pool, over all tournaments."""
+    """The leaderboard of one game and one pool, over all tournaments."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a leaderboard is made of
         self,
@@ -126,15 +126,16 @@ class Leaderboard:
         book: RatedMatches,
         labels: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the rated matches of a game and a pool; `all` mixes the pools.
+        """Select the rated matches of a game and a pool; `all` mixes the pools.
 
         Args:
-            tallies: rated matches of any game and pool; those of a bot against itself tell nothing.
+            tallies: tallies of rated matches of any game and pool; a bot's matches against itself are
+                ignored.
             bots: all bots by identity.
             game: canonical spec.
             pool: name of a pool, or `all`.
             book: the same matches.
-            labels: what bots were called last, by identity; None where nobody reads the names.
+            labels: most recent labels of bots by identity; None if names are not used.
         """
         self._game = game
         self._pool = pool
@@ -153,7 +154,7 @@ class Leaderboard:
         self._book = book
         self._seats = {(tally.tournament, tally.first_seat): index[tally.first] for tally in used}
         self._seats |= {(tally.tournament, tally.second_seat): index[tally.second] for tally in used}
-        # Copies and openings of several pools are told apart by their matches alone.
+        # Stored sums are per pool; copies and openings across pools can only be found from single matches.
         self._encounters = (
             encounters(book.matches(self._seats))
             if pool == ALL
@@ -163,14 +164,14 @@ class Leaderboard:
     def tables(
         self, anchor: tuple[str, float] | None = None, *, num_samples: int | None = None
     ) -> list[Table]:
-        """Rate the bots.
+        """Return the rated tables.
 
         Args:
-            anchor: a bot and the Elo it is given.
-            num_samples: how often to draw the openings again for intervals of another kind; None for none.
+            anchor: a bot and its fixed Elo.
+            num_samples: bootstrap samples of openings for additional intervals; None for no such intervals.
 
         Raises:
-            ConfigError: the anchor is none of the bots.
+            ConfigError: the anchor is not among the bots.
         """
         anchors = () if anchor is None else (anchor,)
         resampled = None if num_samples is None else (self._book.matches(self._seats), num_samples)

@@ -1,1 +1,1 @@
-"""Trials of the arena itself: matches against bots that misbehave, and what is left of them."""
+"""Trials of the arena itself: matches against misbehaving bots, with a check of what they leave behind."""

@@ -1,4 +1,4 @@
-"""What hostile bots reach for: a store, weights, sockets and a process, all there for nothing else."""
+"""Canaries for hostile bots: a store, weights, sockets and a process that exist only as bait."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ sys.stdin.read()
 
 
 _PRIVATE = 0o511
-"""The mode of the folder: unlike any that the arena gives to a bot's folders."""
+"""Mode of the bait folder, which differs from those of all folders that the arena gives to bots."""
 
 
 class Canary:
-    """Bait in a folder; closing it takes it all away."""
+    """Bait in a folder; `close` removes all of it."""
 
     def __init__(self, folder: Path) -> None:
         self._store, self._weights = folder / "store.db", folder / "weights.onnx"
@@ -68,7 +68,7 @@ class Canary:
 
     @property
     def argument(self) -> str:
-        """What a hostile bot is told of it."""
+        """Argument that describes the bait to a hostile bot."""
         places = {
             "store": self._store,
             "weights": self._weights,
@@ -80,7 +80,7 @@ class Canary:
         return "canaries=" + ",".join(f"{key}:{value}" for key, value in places.items())
 
     def find_harm(self) -> str:
-        """Say what was done to it; empty if nothing was."""
+        """Return what harm was done to the bait; empty if none."""
         for file in (self._store, self._weights):
             if file.read_text(encoding="utf-8") != "precious":
                 return f"{file.name} was changed"
@@ -99,7 +99,7 @@ class Canary:
         return "the process got a signal" if output is not None and output.read() else ""
 
     def close(self) -> None:
-        """Take it away."""
+        """Remove the bait."""
         for each in self._sockets:
             each.close()
         with suppress(ProcessLookupError):

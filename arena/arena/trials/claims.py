@@ -1,4 +1,4 @@
-"""What bots claim of themselves, tried on all of the arena: names, a quiet installation, determinism."""
+"""Tests of what bots claim about themselves: names, installation without running code, determinism."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAMES = (
     "nul\0",
     "two words",
 )
-"""What no bot may be called."""
+"""Names that no bot may have."""
 _QUIET_SOURCE = """
 import sys
 from arena_plugins import PlayResult, hookimpl
@@ -80,18 +80,19 @@ _MATCH = {
     "executor": "inline", "require-tier": "T1",
 }  # fmt: skip
 _REPLAYS = 8
-"""Four free moves are the same again once in a hundred times, eight times in a row never."""
+"""Number of replays: four free random moves are repeated once in about a hundred times, so eight repetitions
+in a row are practically impossible."""
 
 
 def installed_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, store: str) -> Seat:
-    """Install a wheel with everything that others run by themselves, and give the seat of its bot.
+    """Install a wheel that contains every kind of file that other tools run; return the seat of its bot.
 
     Args:
-        row: which one.
-        tier: how it is kept apart.
-        game: what it is to play.
-        folder: where to install it; it is made.
-        store: what its code would spoil, if it ran anywhere but in its host.
+        row: the misbehaviour.
+        tier: isolation tier.
+        game: the game.
+        folder: folder for the installation; it is created.
+        store: file that the code would damage if it ran outside the bot's host.
     """
     name, module, harm = row.name, row.name.replace("-", "_"), spoils(store)
     sources = {
@@ -106,10 +107,10 @@ def installed_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, stor
 
 
 def accepted_names(folder: Path) -> Iterator[str]:
-    """Offer bots by names that harm; give what was not refused, or not in clean words.
+    """Offer bots with harmful names; yield those that are accepted, or refused with an unclean message.
 
     Args:
-        folder: for the wheels; it is made.
+        folder: folder for the wheels; it is created.
     """
     folder.mkdir()
     with own_home(folder / "home"):
@@ -130,12 +131,12 @@ def accepted_names(folder: Path) -> Iterator[str]:
 
 
 def unflagged_liar(tier: Tier, game: Game, folder: Path) -> Iterator[str]:
-    """Play a bot that falsely says it is deterministic; tell if `arena verify` never finds it out.
+    """Play a bot that falsely claims determinism; yield a deviation if `arena verify` never notices.
 
     Args:
-        tier: how it is kept apart.
-        game: what it is to play.
-        folder: for the store and the shelf; it is made.
+        tier: isolation tier.
+        game: the game.
+        folder: folder for the store and the shelf; it is created.
     """
     folder.mkdir()
     own = {"bots": [_LIAR, "random"], "game": game_spec(game), "isolation": tier.value}
@@ -157,7 +158,7 @@ def _enter(name: str) -> None:
 
 
 def _refusal(attempt: Callable[[str], object], what: str) -> str:
-    """Give the words of a refusal; empty if it is none."""
+    """Return the message of a refusal; empty if the attempt is not refused."""
     try:
         attempt(what)
     except ArenaError as error:
@@ -166,4 +167,4 @@ def _refusal(attempt: Callable[[str], object], what: str) -> str:
 
 
 def _ignore(_: object) -> None:
-    """Listen to nothing."""
+    """Ignore a message."""

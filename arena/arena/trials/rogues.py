@@ -1,4 +1,4 @@
-"""Bots that misbehave as plugins: their weights carry code or claim too much, their wheel wants to run."""
+"""Plugins that misbehave: weights that contain code or claim too much memory, wheels that run code."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ def make_bot(game, seed, options):
     return Bot({load}(Path(__file__).with_name("weights")))
 """
 _FLOATS = 1 << 38
-"""A terabyte of them."""
+"""Number of float32 values that take a terabyte."""
 _ZEROS = MAX_WEIGHTS // 2
-"""Twice as many bytes as weights may have, which deflate to a few megabytes."""
+"""Number of float32 values that take twice the allowed size of weights but deflate to a few megabytes."""
 _PIECE = 1 << 20
 
 
 class _Weights(NamedTuple):
-    """What a plugin ships, and what it reads it with."""
+    """The weights of a plugin, and the function that it loads them with."""
 
     load: str
     make: Callable[[str], bytes]
-    """Gives the bytes, with a payload in them if they can carry code."""
+    """Returns the bytes, with a payload if the format can carry code."""
 
 
 class _Payload:
@@ -131,35 +131,35 @@ _WEIGHTS = {
     "pickle-weights": _Weights("load_arrays", _pickled),
     "pickle-as-onnx": _Weights("load_onnx", _pickled),
     "pickle-in-arrays": _Weights("load_arrays", _pickled_array),
-    # Without the loader of the kit its memory is all that stops it.
+    # It bypasses the loader of the kit, so only its memory limit stops it.
     "array-bomb": _Weights("numpy.load", _claim),
     "array-claim": _Weights("load_arrays", _claim_in_archive),
     "inflating-arrays": _Weights("load_arrays", _inflating),
     "lambda-weights": _Weights("load_arrays", _keras_with_lambda),
     "hdf5-weights": _Weights("load_arrays", _hdf5),
 }
-"""By the name of the row."""
+"""Weights by the name of the misbehaviour."""
 
 
 def has_weights(row: Misbehaviour) -> bool:
-    """Say whether a plugin misbehaves by its weights, and not at its installation."""
+    """Return whether a plugin misbehaves by its weights and not at its installation."""
     return row.name in _WEIGHTS
 
 
 def spoils(store: str) -> str:
-    """Give code that harms a canary, if it ever runs where it may."""
+    """Return code that damages a canary if it runs outside the sandbox."""
     return f"with open({store!r}, 'a') as file: file.write('forged')"
 
 
 def rogue_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, store: str) -> HostedSeat:
-    """Write a plugin into a folder of its own, and give its seat.
+    """Write a plugin into a new folder; return its seat.
 
     Args:
-        row: which one.
-        tier: how it is kept apart.
-        game: what it is to play.
-        folder: where to; it is made.
-        store: what its code, if it runs, would spoil.
+        row: the misbehaviour.
+        tier: isolation tier.
+        game: the game.
+        folder: the folder; it is created.
+        store: file that the code of the plugin would damage if it ran.
     """
     weights = _WEIGHTS[row.name]
     folder.mkdir()

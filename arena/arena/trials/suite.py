@@ -1,4 +1,4 @@
-"""Plays the hostile bots against a good one and compares what the referee decides with what it should."""
+"""Plays the hostile bots against a good one, and compares the referee's verdicts with the expected ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.tier import Tier
 from arena.trials.canary import Canary
 from arena.trials.claims import accepted_names, unflagged_liar
-from arena.trials.ground import Ground
+from arena.trials.environment import TrialEnvironment
 from arena.trials.traces import leftovers, num_descriptors, rss_bytes, surviving
 from arena_plugins.contract import Outcome, Termination
 from arena_plugins.hostile.table import TABLE, Misbehaviour
@@ -32,50 +32,51 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 GAMES = ("connect-four", "tic-tac-toe", "gomoku")
-"""The games the suite is played in, if no others are asked for."""
+"""The default games."""
 VERDICT_MS = 250
-"""Milliseconds after limit and margin in which a verdict must be there."""
+"""Milliseconds after limit and margin within which a verdict is due."""
 _STALLS = 3
-"""So many times a match is played again because the arena was at fault."""
+"""Maximum number of repetitions of a match that stalled through the arena's fault."""
 _IDLE_MS = 10.0
-"""Milliseconds of CPU a bot may use per move of its opponent."""
+"""Milliseconds of CPU time that a bot may use per move of its opponent."""
 _WARM = ("good", "slow")
-"""The opponents that do nothing wrong."""
+"""Opponents that do not misbehave."""
 _FIRST = ("good", "memory-leak", "evil-text")
-"""What is tried beforehand, since it uses most of the arena."""
+"""Tried before the measurement, since they initialise most parts of the arena."""
 _LARGE = ("evil-name", "false-deterministic", "inflating-arrays", "runs-at-install")
-"""What uses more than a referee: a store, the shelf; tried beforehand, too, where it is tried at all."""
+"""Trials that use a store or the shelf; those that are selected also run before the measurement."""
 _SCRATCH = "arena-bot-*"
-"""The scratch folders of bots."""
+"""Pattern of the bots' scratch folders."""
 _USUAL_STARTS = 5
 _MORE_STARTS = 4
-"""How often a slow start is tried again."""
+"""How often a slow start is repeated."""
 _SLOWER, _SLACK_MS = 3.0, 50.0
-"""A start is slower if it takes longer than so many times the usual one, and so much; machines are busy."""
+"""A start is slow if it exceeds this multiple of the usual time plus this slack in ms, which allows for
+load."""
 _IN_TIME = frozenset({Termination.TIME_MOVE, Termination.INIT_TIMEOUT})
 
 
 class Trial(NamedTuple):
-    """How one match against a hostile bot went."""
+    """The result of one match against a hostile bot."""
 
     number: int
-    """Of the acceptance matrix; 0 for one that is not in it."""
+    """Number in the acceptance matrix; 0 if it is not part of it."""
     name: str
     game: str
     tier: str
     termination: str
     overshoot_ms: float
-    """By how much a verdict of lateness came after limit and margin; 0 where nothing was too late."""
+    """Milliseconds after limit and margin at which a verdict of lateness came; 0 if nothing was late."""
     num_stalls: int
-    """How often it was played again because the arena was at fault."""
+    """Number of repetitions due to stalls of the arena."""
     deviations: tuple[str, ...]
-    """What was not as it should be."""
+    """Deviations from the expected behaviour."""
     next_start_ms: float = 0.0
-    """How long the next bot took to start; 0 where nobody measured."""
+    """Start time of the next bot in ms; 0 if it was not measured."""
 
 
 class Left(NamedTuple):
-    """What a whole suite left behind in this process and on the disk."""
+    """What a whole suite left behind in this process and on disk."""
 
     descriptors: int
     files: int
@@ -91,17 +92,17 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     *,
     times_starts: bool = False,
 ) -> tuple[list[Trial], Left]:
-    """Play every hostile bot in every game and tier, `repeats` times; give the trials and what was left.
+    """Play every hostile bot in every game and tier; return the trials and what they left behind.
 
-    Call it from the main thread.
+    It must be called in the main thread.
 
     Args:
-        tiers: isolation tiers, "T1" and up; a bot whose tier is stronger is left out of a weaker one.
+        tiers: isolation tiers, "T1" and up; a bot that needs a stronger tier is skipped in a weaker one.
         games: specs of games.
-        repeats: how often each.
-        select: which bots; None for all.
-        on_trial: hears of each trial as soon as it is over.
-        times_starts: whether a bot is started after each trial, which must take no longer than before it.
+        repeats: number of repetitions of each trial.
+        select: selects bots; None for all.
+        on_trial: called with each finished trial.
+        times_starts: whether a good bot is started after each trial, which must not take longer than before.
 
     Raises:
         PluginError: there is no such game.
@@ -109,22 +110,28 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     trials: list[Trial] = []
     rules = [load_game(spec) for spec in games]
     with _own_folder() as folder, closing(Canary(folder)) as canary:
-        # What is made at first use, and kept, is no leak.
+        # Run some trials first: objects that are created at first use and then kept are not leaks.
         for game in rules:
             list(
-                _in_one_game(Ground(Tier(tiers[0]), game, canary, folder), 1, lambda row: row.name in _FIRST)
+                _in_one_game(
+                    TrialEnvironment(Tier(tiers[0]), game, canary, folder), 1, lambda row: row.name in _FIRST
+                )
             )
         chosen = [row.name for row in TABLE if row.name in _LARGE and (select is None or select(row))]
         list(
-            _in_one_game(Ground(Tier(tiers[0]), rules[0], canary, folder), 1, lambda row: row.name in chosen)
+            _in_one_game(
+                TrialEnvironment(Tier(tiers[0]), rules[0], canary, folder), 1, lambda row: row.name in chosen
+            )
         )
         before = (num_descriptors(), rss_bytes())
         for tier in tiers:
             for game in rules:
-                ground = Ground(Tier(tier), game, canary, folder)
-                usual_ms = median(_start_ms(ground) for _ in range(_USUAL_STARTS)) if times_starts else 0.0
-                for played in _in_one_game(ground, repeats, select):
-                    trial = _and_start(played, ground, usual_ms) if times_starts else played
+                environment = TrialEnvironment(Tier(tier), game, canary, folder)
+                usual_ms = (
+                    median(_start_ms(environment) for _ in range(_USUAL_STARTS)) if times_starts else 0.0
+                )
+                for played in _in_one_game(environment, repeats, select):
+                    trial = _and_start(played, environment, usual_ms) if times_starts else played
                     trials.append(trial)
                     if on_trial is not None:
                         on_trial(trial)
@@ -133,36 +140,36 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     return trials, Left(after[0] - before[0], num_files, after[1] - before[1])
 
 
-def _and_start(trial: Trial, ground: Ground, usual_ms: float) -> Trial:
-    """Start a bot after a trial, and see whether that takes longer than it usually does."""
-    next_ms = _start_ms(ground)
+def _and_start(trial: Trial, environment: TrialEnvironment, usual_ms: float) -> Trial:
+    """Start a good bot after a trial; add a deviation if that takes longer than usual."""
+    next_ms = _start_ms(environment)
     most_ms = _SLOWER * usual_ms + _SLACK_MS
     for _ in range(_MORE_STARTS):
-        # A busy machine is slow once, what a bot has left is there each time.
+        # Load on the machine slows single starts; leftovers of a bot slow all of them.
         if next_ms <= most_ms:
             break
-        next_ms = min(next_ms, _start_ms(ground))
+        next_ms = min(next_ms, _start_ms(environment))
     if next_ms > most_ms:
         slow = f"the next start took {next_ms:.0f} ms, before it was {usual_ms:.0f} ms"
         trial = trial._replace(deviations=(*trial.deviations, slow))
     return trial._replace(next_start_ms=round(next_ms, 3))
 
 
-def _start_ms(ground: Ground) -> float:
-    """Return the milliseconds in which a good bot starts and gets ready."""
+def _start_ms(environment: TrialEnvironment) -> float:
+    """Return the milliseconds that a good bot needs to start and get ready."""
     control = TimeControl(mode="move", move_ms=1000)
     began = time.monotonic()
-    with closing(ground.seat(_row("good"), secrets.token_hex(16))) as seat:
-        seat.start(SeatSetup(match="start", game=ground.game, player=0, seed=1, control=control))
+    with closing(environment.seat(_row("good"), secrets.token_hex(16))) as seat:
+        seat.start(SeatSetup(match="start", game=environment.game, player=0, seed=1, control=control))
         return 1000 * (time.monotonic() - began)
 
 
 @contextmanager
 def _own_folder() -> Generator[Path]:
-    """Give a folder in which, meanwhile, all temporary files are made."""
+    """Yield a folder that holds all temporary files created within the `with` block."""
     usual = tempfile.tempdir
     with tempfile.TemporaryDirectory(prefix="arena-trials-") as folder:
-        # Bots that became another user must get through to their own folders.
+        # Bots that run as other users must be able to reach their folders inside.
         Path(folder).chmod(0o711)
         tempfile.tempdir = folder
         try:
@@ -172,40 +179,43 @@ def _own_folder() -> Generator[Path]:
 
 
 def _in_one_game(
-    ground: Ground, repeats: int, select: Callable[[Misbehaviour], bool] | None
+    environment: TrialEnvironment, repeats: int, select: Callable[[Misbehaviour], bool] | None
 ) -> Iterator[Trial]:
-    # The good ones stay warm over all trials: one bot's fault is nothing to another.
+    # The good bots stay warm over all trials: a fault of one bot must not affect another.
     with ExitStack() as stack:
-        warm = {name: stack.enter_context(closing(ground.seat(_row(name), name))) for name in _WARM}
+        warm = {name: stack.enter_context(closing(environment.seat(_row(name), name))) for name in _WARM}
         for row in TABLE:
-            if row.tier > ground.tier or (select is not None and not select(row)):
+            if row.tier > environment.tier or (select is not None and not select(row)):
                 continue
             for _ in range(repeats):
-                yield _try(row, ground, warm)
+                yield _try(row, environment, warm)
 
 
-def _try(row: Misbehaviour, ground: Ground, warm: Mapping[str, Seat]) -> Trial:
+def _try(row: Misbehaviour, environment: TrialEnvironment, warm: Mapping[str, Seat]) -> Trial:
     token = secrets.token_hex(16)
-    bot, opponent = ground.seat(row, token), warm.get(row.opponent) or ground.seat(_row(row.opponent), token)
-    num_stalls, num_orphans = 0, _num_orphans(ground, warm.values())
+    bot, opponent = (
+        environment.seat(row, token),
+        warm.get(row.opponent) or environment.seat(_row(row.opponent), token),
+    )
+    num_stalls, num_orphans = 0, _num_orphans(environment, warm.values())
     while True:
         with closing(bot):
-            result = _play(row, ground.game, bot, opponent, stalls_count=num_stalls == _STALLS)
+            result = _play(row, environment.game, bot, opponent, stalls_count=num_stalls == _STALLS)
         if result.termination is not Termination.ARENA_STALL:
             break
         num_stalls += 1
     if row.opponent not in warm:
         opponent.close()
     deviations = [
-        *_deviations(row, ground.tier, result),
-        *_false_claims(row, ground, token),
-        *_left(token, ground.canary, _num_orphans(ground, warm.values()) - num_orphans),
+        *_deviations(row, environment.tier, result),
+        *_false_claims(row, environment, token),
+        *_left(token, environment.canary, _num_orphans(environment, warm.values()) - num_orphans),
     ]
     return Trial(
         number=row.number,
         name=row.name,
-        game=ground.game.name,
-        tier=ground.tier.value,
+        game=environment.game.name,
+        tier=environment.tier.value,
         termination=result.termination.value,
         overshoot_ms=_overshoot_ms(result),
         num_stalls=num_stalls,
@@ -250,19 +260,19 @@ def _deviations(row: Misbehaviour, tier: Tier, result: MatchResult) -> Iterable[
         yield f"it used {result.idle_cpu_ms[0]} ms of CPU while its opponent thought"
 
 
-def _false_claims(row: Misbehaviour, ground: Ground, token: str) -> Iterable[str]:
-    """Give what else is accepted of those whose claims are no matter of a match."""
-    folder = ground.folder / f"claims-{token}"
+def _false_claims(row: Misbehaviour, environment: TrialEnvironment, token: str) -> Iterable[str]:
+    """Yield the false claims that are accepted, for bots whose claims do not concern a match."""
+    folder = environment.folder / f"claims-{token}"
     if row.name == "evil-name":
         yield from accepted_names(folder)
     if row.name == "false-deterministic":
-        yield from unflagged_liar(ground.tier, ground.game, folder)
+        yield from unflagged_liar(environment.tier, environment.game, folder)
 
 
-def _num_orphans(ground: Ground, warm: Iterable[Seat]) -> int:
-    """Count the scratch folders that belong to no bot, once all have ended but the warm ones."""
+def _num_orphans(environment: TrialEnvironment, warm: Iterable[Seat]) -> int:
+    """Count the scratch folders without a bot; only warm bots may be alive at this time."""
     num_alive = sum(isinstance(seat, HostedSeat) and seat.pid is not None for seat in warm)
-    return len(list(ground.folder.glob(_SCRATCH))) - num_alive
+    return len(list(environment.folder.glob(_SCRATCH))) - num_alive
 
 
 def _left(token: str, canary: Canary, num_folders: int) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""What a bot can leave behind: processes, descriptors, files, memory."""
+"""Finds what bots leave behind: processes, descriptors, files, memory."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import time
 from pathlib import Path
 
 _GONE_S = 2.0
-"""Seconds the kernel may take to clear a killed process away."""
+"""Seconds that the kernel may take to remove a killed process."""
 _KEY_DIGITS = 7
-"""Hex digits of a mark that are the key of a segment, as `arena_plugins.hostile` takes it."""
+"""Hex digits of a mark that form the key of a segment, as in `arena_plugins.hostile`."""
 _REMOVE = 0
 """IPC_RMID."""
 
 
 def surviving(token: str) -> list[int]:
-    """Give the processes that have `token` among their arguments, after a moment to go; Linux only."""
+    """Return the processes with `token` among their arguments, after a grace period; Linux only."""
     deadline = time.monotonic() + _GONE_S
     while (found := _with_argument(token)) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -24,18 +24,18 @@ def surviving(token: str) -> list[int]:
 
 
 def leftovers(mark: str) -> list[str]:
-    """Name what a bot left in the kernel by a mark, and remove all but mounts; Linux only."""
+    """Return what a bot left in the kernel under a mark, and remove all but mounts; Linux only."""
     found: list[str] = []
     libc, key = ctypes.CDLL(None), int(mark[:_KEY_DIGITS], 16)
     for words in map(str.split, _lines("/proc/sysvipc/shm")):
         if words[0] == str(key):
             libc.shmctl(int(words[1]), _REMOVE, None)
             found.append("a segment of System V shared memory")
-    # Wherever queues are shown, or nowhere: to remove one tells whether it was there.
+    # Message queues are not listed everywhere; a successful removal shows that one existed.
     remove_queue = getattr(libc, "mq_unlink", None)
     if remove_queue is not None and remove_queue(f"/{mark}".encode()) == 0:
         found.append("a POSIX message queue")
-    file = Path("/dev/shm", mark)  # noqa: S108 - nothing is made there
+    file = Path("/dev/shm", mark)  # noqa: S108 - nothing is created there
     if file.exists():
         file.unlink()
         found.append("a file in /dev/shm")
@@ -45,13 +45,13 @@ def leftovers(mark: str) -> list[str]:
 
 
 def num_descriptors() -> int:
-    """Give how many descriptors this process has open; 0 where the system does not say."""
+    """Return the number of open descriptors of this process; 0 if the system does not report it."""
     folder = Path("/proc/self/fd")
     return len(os.listdir(folder)) if folder.is_dir() else 0  # noqa: PTH208 - a generator would count its own
 
 
 def rss_bytes() -> int:
-    """Give the resident memory of this process; 0 where the system does not say."""
+    """Return the resident memory of this process in bytes; 0 if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_bytes().split()[1])
     except OSError:

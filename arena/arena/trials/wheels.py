@@ -1,4 +1,4 @@
-"""Wheels that hostile bots come in, and a shelf of their own to install them on."""
+"""Wheels of hostile bots, and a separate home in which to install them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOME = "ARENA_HOME"
 
 @contextmanager
 def own_home(folder: Path) -> Generator[None]:
-    """Let the arena keep everything in `folder` within a `with` block."""
+    """Set the arena's home to `folder` within a `with` block."""
     before = os.environ.get(_HOME)
     os.environ[_HOME] = str(folder)
     try:
@@ -31,12 +31,12 @@ def own_home(folder: Path) -> Generator[None]:
 
 
 def install_bot(name: str, sources: Mapping[str, str], folder: Path) -> None:
-    """Make a wheel of files and install it, as `arena bots install` does.
+    """Build a wheel and install it, as `arena bots install` does.
 
     Args:
-        name: of the bot; its module has the same with `_` for `-`.
-        sources: what is in the wheel, by path.
-        folder: for the wheel; it is made.
+        name: name of the bot; its module has the same name with `_` for `-`.
+        sources: content of the wheel's files by path.
+        folder: folder for the wheel; it is created.
 
     Raises:
         PluginError: it is refused.
@@ -47,7 +47,7 @@ def install_bot(name: str, sources: Mapping[str, str], folder: Path) -> None:
 
 
 def make_wheel(name: str, sources: Mapping[str, str], folder: Path) -> Path:
-    """Write the wheel of a bot; its distribution is called as the bot is, if names of files allow that."""
+    """Write the wheel of a bot; its distribution has the bot's name, as far as file names allow."""
     module = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name[:64])
     info = f"{module}-1.dist-info"
     files = {

@@ -1,1 +1,1 @@
-"""What viewers are shown: feeds and sources of view-models, without a screen."""
+"""Data for viewers: feeds and sources of view-models, independent of any screen."""

@@ -1,4 +1,4 @@
-"""What a viewer gets for a question to the store: it is being read, what was found, nothing, or why not."""
+"""Answers to a viewer's query of the store: loading, rows, empty or unavailable."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ _Content = TypeVar("_Content")
 
 
 class Loading(msgspec.Struct, frozen=True):
-    """The question is being answered; what was shown before stays."""
+    """The query is being answered; a screen keeps its previous content."""
 
     doing: str
-    """What is being done, as `reading matches`."""
+    """The work in progress, such as `reading matches`."""
 
 
 class Rows(msgspec.Struct, Generic[_Content], frozen=True):
-    """What was found, perhaps only the first of it: a question may publish several of these."""
+    """The content that was found, or its first part: a query may publish several of these."""
 
     content: _Content
 
 
 class Empty(msgspec.Struct, frozen=True):
-    """The store was read, and there is nothing; the only answer on which a screen may say so."""
+    """The store was read and has no content; the only answer that a screen shows as empty."""
 
     why: str = ""
-    """What there is nothing of, as a sentence; empty where the screen knows better."""
+    """What is missing, as a sentence; empty to leave the wording to the screen."""
 
 
 class Unavailable(msgspec.Struct, frozen=True):
-    """The question could not be answered; what was shown before stays."""
+    """The query could not be answered; a screen keeps its previous content."""
 
     reason: str
-    """For people."""
+    """The reason, for people."""
     is_passing: bool = False
-    """Whether the same question may be answered later: the store is gone or locked."""
+    """Whether the same query may succeed later: the store is gone or locked."""
 
 
 Answer: TypeAlias = Loading | Rows[_Content] | Empty | Unavailable

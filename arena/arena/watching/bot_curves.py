@@ -1,4 +1,4 @@
-"""The rating of a bot over its versions and over time, as lines of charts."""
+"""The rating of a bot over its versions and over time, as series for charts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from arena.results.bot_page import BotPage
 
 _NAME: Final = 20
-"""Cells of a version's name."""
+"""Width of a version's name in cells."""
 _UNITS: Final = ((2 * 86400.0, "days", 86400.0), (2 * 3600.0, "hours", 3600.0), (0.0, "min", 60.0))
-"""Seconds that a time is at least, the unit of its axis, and the seconds of that."""
+"""Minimum span in seconds, unit of the time axis, and seconds of that unit."""
 
 
 def version_ratings_of(page: BotPage) -> tuple[str, list[StandingRow]]:
-    """Return the versions of a bot on one scale, the newest first: those of its pool with most matches.
+    """Return the versions of a bot in its largest pool, newest first.
 
     Returns:
-        game and pool, and a row for each version.
+        Game and pool, and a row for each version.
     """
     if not page.versions:
         return "", []
@@ -46,9 +46,9 @@ def version_ratings_of(page: BotPage) -> tuple[str, list[StandingRow]]:
 
 
 def curves_of(page: BotPage) -> tuple[str, list[Series]]:
-    """Return the ratings that runs kept of a bot, a line for each version, and the unit of their time.
+    """Return the time unit and the ratings that runs stored of a bot, one series per version.
 
-    x is the time since the first of them, y Elo relative to the mean of the tournament (1500).
+    x is the time since the first rating, y is Elo relative to the mean of the tournament (1500).
     """
     points: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for entry in page.tournaments:

@@ -1,4 +1,4 @@
-"""Sources of pages about bots and openings: questions to the store that a viewer can cancel."""
+"""Sources of pages about bots and openings: cancellable queries of the store."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def read_bot(query: Query, bot: str) -> Rows[BotPage] | Empty:
-    """Return the page of a bot, given as `results.names.called` takes it."""
-    # Ratings need NumPy, which takes long to load: not before the first paint.
+    """Return the page of a bot, named in any form that `results.names.called` accepts."""
+    # Imported late: NumPy takes long to load, and the first screen must not wait for it.
     from arena.results.bot_page import bot_page
 
     with query.store() as store:
@@ -46,17 +46,17 @@ def read_versus(query: Query, bot: str, opponent: str, tournament: str = "") -> 
 
 
 def solving_words(game: str, moves: Sequence[str]) -> list[str]:
-    """Return the command that says what perfect play says of every move, as what stands behind `arena`.
+    """Return the command, without `arena`, that solves every move of a position.
 
     Args:
         game: canonical spec.
-        moves: from the initial position.
+        moves: moves from the initial position.
     """
     return ["openings", "--solve", "--format=ndjson", f"--game={game}", "--", *moves]
 
 
 def read_solved(lines: Iterable[str]) -> dict[int, BestPlay]:
-    """Read what that command printed: what is known last of each action."""
+    """Parse the output of that command; return the last result for each action."""
     found: dict[int, BestPlay] = {}
     for line in lines:
         with suppress(msgspec.DecodeError):
@@ -66,13 +66,13 @@ def read_solved(lines: Iterable[str]) -> dict[int, BestPlay]:
 
 
 def read_openings(query: Query, game: str, moves: str, condition: str = "") -> Rows[OpeningsView] | Empty:
-    """Return what was played next after moves of a game.
+    """Return the statistics of the next moves after a line.
 
     Args:
-        query: the question.
+        query: the query.
         game: canonical spec.
-        moves: from the initial position.
-        condition: which matches are counted, as it is typed.
+        moves: moves from the initial position.
+        condition: condition that selects the matches, as text.
     """
     from msgspec.structs import replace
 

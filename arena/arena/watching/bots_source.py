@@ -1,4 +1,4 @@
-"""Bots as the screen of bots shows them: installed ones from metadata, and what the store tells of them."""
+"""Bots for the screen of bots: installed ones from package metadata, results from the store."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _MAX_TEXT: Final = 300
 _MAX_LINE: Final = 1 << 16
 _MAX_TOURNAMENTS: Final = 10_000
 LIST_WORDS: Final = ("bots", "list", "--format", "ndjson")
-"""The command that loads each bot in a process of its own, and says what came of it."""
+"""The command that loads each bot in a process of its own and prints the result."""
 
 
 class _Listed(msgspec.Struct):
-    """A line of that command."""
+    """A line of that command's output."""
 
     name: str
     entry: str
@@ -43,13 +43,13 @@ class _Listed(msgspec.Struct):
 
 
 def read_bots(query: Query) -> Rows[BotsView]:
-    """Return all bots; none is loaded. Where the store cannot be read, its part is missing and said to be.
+    """Return all bots without loading any; if the store cannot be read, its part is missing.
 
     Raises:
         Cancelled: the query was cancelled.
         StoreLost: the store is gone or locked; what is known without it was published.
     """
-    # Metadata of packages is large, and a viewer of matches has no use for it.
+    # Imported late: package metadata is large, and viewers of matches do not need it.
     from arena.shelf.listing import list_bots
 
     trouble, lost = "", None
@@ -85,14 +85,14 @@ def read_bots(query: Query) -> Rows[BotsView]:
     rows.sort(key=lambda row: (not row.place, row.name))
     view = BotsView(rows=tuple(rows), trouble=trouble)
     if lost is not None:
-        # What is installed is known all the same, and the store may come back.
+        # Installed bots are known without the store; publish them, and let the caller retry.
         query.publish(view)
         raise lost
     return Rows(view)
 
 
 def read_status(lines: Iterable[str]) -> dict[tuple[str, str, str], str]:
-    """Read what `LIST_WORDS` printed: the status by name, entry point and distribution."""
+    """Parse the output of `LIST_WORDS`: the status by name, entry point and distribution."""
     found: dict[tuple[str, str, str], str] = {}
     for line in lines:
         try:
@@ -126,10 +126,10 @@ def _broken(problem: Problem) -> BotRow:
 
 
 def _checks(query: Query) -> dict[str, tuple[CheckView, ...]]:
-    """Give the last check of each spec, newest first, by the name of the bot."""
+    """Return the last check of each spec, newest first, by the name of the bot."""
     found: defaultdict[str, list[CheckView]] = defaultdict(list)
     for checked in sorted(last_checks().values(), key=lambda checked: -checked.t):
-        # Whether a bot has changed since is found by a look at its files.
+        # `_is_outdated` hashes the files of a bot, which may take long.
         query.check()
         found[checked.bot.partition(":")[0].partition("@")[0]].append(
             CheckView(
@@ -155,7 +155,7 @@ def _is_outdated(checked: Checked) -> bool:
 
 
 def _competitors(query: Query) -> dict[str, list[CompetitorView]]:
-    """Return those who have played, by the name of the bot; nobody where there is no store yet."""
+    """Return the competitors that have played, by the name of the bot; empty without a store."""
     from arena_db.records import MatchFilter
 
     try:
@@ -182,7 +182,7 @@ def _competitors(query: Query) -> dict[str, list[CompetitorView]]:
 
 
 def _version(record: BotRecord) -> str:
-    """Give the version; where files belong to a bot, the beginning of a hash tells it from others."""
+    """Return the version, with a hash prefix if the competitor has files that the version omits."""
     try:
         files: object = json.loads(record.files or "{}")
     except ValueError:
@@ -191,12 +191,12 @@ def _version(record: BotRecord) -> str:
 
 
 def _counted(tallies: Sequence[Tally]) -> tuple[Counter[str], Mapping[str, Counter[str]]]:
-    """Count matches and, by termination, forfeits, of each identity."""
+    """Return the number of matches and the forfeits by termination of each identity."""
     return count_matches(tallies), count_forfeits(tallies, lambda tally: (tally.first, tally.second))
 
 
 def _quarantined(tallies: Sequence[Tally], names: Mapping[int, str]) -> Mapping[str, list[str]]:
-    """Give the tournaments in which each identity is quarantined, by the rule of those who run them."""
+    """Return the tournaments in which each identity is quarantined, by the rule that coordinators apply."""
     rules: defaultdict[int, Quarantine] = defaultdict(Quarantine)
     met: defaultdict[int, set[str]] = defaultdict(set)
     for tally in tallies:

@@ -1,4 +1,4 @@
-"""What people decided about an event after its plan, as lines of its news: voids, joins, leaves."""
+"""Decisions of people about a running tournament (voids, joins, leaves) as notices for viewers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _VERBS: Final[Mapping[str, str]] = {
     "leave": "left",
     "disqualify": "is disqualified",
 }
-"""Kinds of decisions that say something about play, and how they read behind their subject."""
+"""Kinds of decisions that affect play, and their verbs."""
 _PLURALS: Final[Mapping[str, str]] = {"is void": "are void", "counts again": "count again"}
 _MAX_TEXT: Final = 200
 
 
 def decision_notices(store: Store, record: TournamentRecord) -> list[Notice]:
-    """Return the decisions about an event, newest first, a line each."""
+    """Return the decisions about a tournament as notices, newest first."""
     return [
         Notice(t=change.made_at, text=_text(change), is_decision=True)
         for change in reversed(store.changes(record.id))
@@ -36,12 +36,12 @@ def decision_notices(store: Store, record: TournamentRecord) -> list[Notice]:
 
 
 def merged(notices: Iterable[Notice], most: int) -> tuple[Notice, ...]:
-    """Return the newest of these notices, at most so many, newest first."""
+    """Return the newest `most` notices, newest first."""
     return tuple(sorted(notices, key=lambda notice: -notice.t)[:most])
 
 
 def _text(change: ChangeRecord) -> str:
-    """Return a decision in the words of its event: `match 7 is void: the clock was wrong`."""
+    """Return a decision as a sentence: `match 7 is void: the clock was wrong`."""
     verb = _VERBS[change.kind]
     if change.subject.startswith("matches "):
         verb = _PLURALS.get(verb, verb)

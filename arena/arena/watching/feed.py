@@ -1,4 +1,4 @@
-"""How data arrives: what a feed gives, and the model that screens show."""
+"""The interface of feeds, and the model that screens show."""
 
 from __future__ import annotations
 
@@ -19,64 +19,65 @@ from arena.watching.query import Cancelled
 HEARTBEAT_S = 10.0
 """Seconds between two heartbeats of a coordinator."""
 NOBODY = 0.0
-"""Until when a tournament is held whose coordinator is gone, UTC seconds."""
+"""Lease end of a tournament whose coordinator is gone, in seconds since 1970 (UTC)."""
 _MISSED = 2
 _FIRST_DELAY_S: Final = 0.25
 _LAST_DELAY_S: Final = 4.0
-"""Seconds until a feed that failed is asked again: doubled each time, up to this."""
+"""Maximum seconds before a failed feed is polled again; the delay doubles each time."""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """What the feed knows of where the data comes from."""
+    """State of the store and of the process that runs the tournament."""
 
     store: str = ""
-    """Name of the store, short."""
+    """Short name of the store."""
     heartbeat_t: float | None = None
-    """When the coordinator was last alive, UTC seconds; None where there is none to expect."""
+    """Last sign of life of the coordinator, in seconds since 1970 (UTC); None if none is expected."""
     lease_until: float | None = None
-    """Until when somebody holds the tournament, UTC seconds; None where nobody ever did."""
+    """End of the tournament's lease, in seconds since 1970 (UTC); None if it never had one."""
     is_silent: bool = False
-    """Whether whoever holds the tournament has not been heard of for 30 s, though it may live."""
+    """Whether the holder of the tournament sent no heartbeat for 30 s; it may be alive."""
     is_read_only: bool = True
-    """Whether commands are refused."""
+    """Whether commands are rejected."""
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process that played it has ended without a word."""
+        """Whether the process that ran it ended without releasing its lease."""
         return self.lease_until == NOBODY
 
     def warning(self, now: float) -> str:
-        """Say what is wrong at `now`: `STALE 25s`, `no coordinator`; empty when all is well."""
+        """Return a warning at `now`: `STALE 25s` or `no coordinator`; empty if there is none."""
         if self.is_gone:
             return "no coordinator"
         if self.heartbeat_t is not None and now - self.heartbeat_t > _MISSED * HEARTBEAT_S:
-            # A process that is stopped holds its tournament for ever, though its lease has expired.
+            # A stopped process (SIGSTOP) keeps its tournament, although its lease has expired.
             return f"STALE {duration_text(now - self.heartbeat_t).replace(' ', '')}"
         return "no coordinator" if self.lease_until is not None and self.lease_until < now else ""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a feed gives at once; what has not changed is left out."""
+    """New data of a feed; unchanged parts are omitted."""
 
     view: LiveView | None = None
-    """Replaces all that was known, before `events`: at the beginning, and after a gap."""
+    """Replaces the previous view before `events` are applied: at the start and after a gap in the events."""
     events: Sequence[Event] = ()
     """Oldest first."""
     ends: Sequence[Event] = ()
-    """Last moves and ends of running matches whose results the store has, before any event tells of them.
+    """Last moves and ends of running matches whose results are stored but whose events have not arrived.
 
-    They come with whatever counts these results, so that no table knows more than a board."""
+    They come together with the tables that count these results, so that tables never know more than boards.
+    """
     facts: Mapping[str, object] = {}
-    """Further view-models by name (`standings`, `matrix`, `bots`, …); each replaces the one of its name."""
+    """Other view-models by name (`standings`, `matrix`, `bots`, …); each replaces the previous one."""
     goal: str | None = None
-    """How far the event is by the tables; None where they do not say."""
+    """Progress towards the tournament's goal according to the tables; None if they are not included."""
     health: Health | None = None
     is_last: bool = False
-    """Whether nothing will follow; the feed is closed then."""
+    """Whether this is the last batch; the feed is closed then."""
 
 
 class Feed(Protocol):
-    """Where data comes from. All methods are called in one thread, which is not that of the screen."""
+    """A source of data. All methods are called in one thread, which is not the thread of the screen."""
 
     @property
     def interval(self) -> float:
@@ -84,44 +85,44 @@ class Feed(Protocol):
         ...
 
     def poll(self) -> Batch | None:
-        """Give what is new, without waiting for it; None where nothing is.
+        """Return new data without waiting; None if there are none.
 
         Raises:
             Cancelled: `cancel` was called.
-            ArenaError: shown as a banner; `poll` is called again after a while and reopens what it needs.
+            ArenaError: shown as a banner; a later `poll` reopens what it needs.
         """
         ...
 
     def close(self) -> None:
-        """Let go of what is held."""
+        """Release all resources."""
         ...
 
     def cancel(self) -> None:
-        """End the `poll` that goes on, and every later one; may be called from any thread."""
+        """Abort the current `poll` and all later ones; may be called from any thread."""
         ...
 
 
 class PolledFeed(NamedTuple):
-    """What came of asking a feed once."""
+    """The result of one poll."""
 
     batch: Batch | None
-    """What is new; None where nothing is, or where the feed failed."""
+    """New data; None if there are none or the feed failed."""
     error: ArenaError | None
-    """Why the feed failed; None where it did not."""
+    """Why the feed failed; None if it did not."""
     pause_s: float
-    """Seconds to wait before it is asked again."""
+    """Seconds to wait before the next poll."""
 
 
 class Poller:
-    """Asks a feed for a viewer, and one that fails more and more seldom: after 0.25 s, 0.5 s, … 4 s."""
+    """Polls a feed with exponential backoff after errors: 0.25 s, 0.5 s, … 4 s."""
 
     def __init__(self, feed: Feed) -> None:
-        """Keep the feed; its owner closes it."""
+        """Prepare to poll a feed, which its owner closes."""
         self._feed = feed
         self._delay_s = _FIRST_DELAY_S
 
     def poll(self) -> PolledFeed:
-        """Ask once, without waiting.
+        """Poll once, without waiting.
 
         Raises:
             Cancelled: the feed was cancelled.
@@ -144,15 +145,15 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     facts: Mapping[str, object] = {}
     health: Health = Health()
     trouble: str = ""
-    """Why nothing new comes; empty when it does."""
+    """Why no new data arrive; empty if they do."""
     newest_t: float | None = None
-    """When the newest event happened, UTC seconds."""
+    """Time of the newest event, in seconds since 1970 (UTC)."""
     is_over: bool = False
     """Whether the feed has ended."""
 
 
 def advance(model: Model, batch: Batch) -> Model:
-    """Give the model after a batch."""
+    """Return the model after a batch."""
     view = reduce_all(model.view if batch.view is None else batch.view, batch.events)
     view = with_ends(view, batch.ends)
     view = with_news(view, batch, model.view)
@@ -171,15 +172,15 @@ def advance(model: Model, batch: Batch) -> Model:
 
 
 def with_news(view: LiveView, batch: Batch, known: LiveView) -> LiveView:
-    """Return a view with what a batch says beside its events.
+    """Return a view with the news of a batch that are not events.
 
     Args:
-        view: after the events of the batch.
-        batch: what has come.
-        known: the view before it; what happened to its event is not forgotten where all is read anew.
+        view: the view after the events of the batch.
+        batch: the batch.
+        known: the view before the batch; its notices are kept if the batch replaces the view.
     """
     if batch.view is not None and known.progress.name == view.progress.name:
-        # What people decided is read from the store with all else.
+        # Decisions are read from the store together with the view.
         told = [notice for notice in known.notices if not notice.is_decision]
         notices = merged(dict.fromkeys([*view.notices, *told]), MAX_NOTICES)
         view = msgspec.structs.replace(view, notices=notices)
@@ -190,7 +191,7 @@ def with_news(view: LiveView, batch: Batch, known: LiveView) -> LiveView:
 
 
 def awaited() -> Model:
-    """Return the model of a tournament that nothing is known of yet: its tables are still to come."""
+    """Return the model of a tournament before any data arrive: its tables are pending."""
     doing = "computing ratings ..."
     return Model(
         facts={
@@ -205,16 +206,16 @@ def awaited() -> Model:
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What differs between what is shown and what is known."""
+    """The difference between what is shown and what is known."""
 
     matches: frozenset[int]
-    """Numbers of matches that look different, came or went."""
+    """Numbers of the matches that changed, appeared or disappeared."""
     facts: frozenset[str]
-    """Names of facts that are new."""
+    """Names of the facts that changed."""
 
 
 def change_between(before: Model, after: Model) -> Change:
-    """Compare two models by identity, which is quick."""
+    """Compare two models by object identity, which is fast."""
     return Change(
         matches=changed_matches(before.view, after.view),
         facts=frozenset(name for name, fact in after.facts.items() if before.facts.get(name) is not fact),
@@ -222,7 +223,7 @@ def change_between(before: Model, after: Model) -> Change:
 
 
 class RecordedFeed:
-    """A feed of batches that are at hand: for tests, pictures and demonstrations."""
+    """A feed of given batches, for tests, screenshots and demonstrations."""
 
     def __init__(self, batches: Sequence[Batch]) -> None:
         self._batches = list(batches)
@@ -230,16 +231,16 @@ class RecordedFeed:
 
     @property
     def interval(self) -> float:
-        """No wait at all."""
+        """Return zero: no wait."""
         return 0.0
 
     def poll(self) -> Batch | None:
-        """Give the next batch; the one that ends it after the last."""
+        """Return the next batch; after the last one, a batch that ends the feed."""
         return self._batches.pop(0) if self._batches else Batch(is_last=True)
 
     def close(self) -> None:
-        """Remember it."""
+        """Record the call."""
         self.is_closed = True
 
     def cancel(self) -> None:
-        """Do nothing: no batch takes any time."""
+        """Do nothing: batches take no time."""

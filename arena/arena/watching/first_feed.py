@@ -1,4 +1,4 @@
-"""The feed where there is no tournament yet: it waits for the first one."""
+"""The feed of an empty store: it waits for the first tournament."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 _LOOK_S: Final = 1.0
 FIRST: Final = "first"
-"""The name of the fact that this feed gives."""
+"""Name of the fact that this feed publishes."""
 
 
 class First(msgspec.Struct, frozen=True):
-    """The tournament that has come."""
+    """The first tournament."""
 
     tournament: int
-    """Its id."""
+    """Id of the tournament."""
     name: str
 
 
 class FirstFeed:
-    """Looks once a second whether anybody has begun a tournament; ends when somebody has."""
+    """Polls once a second for a tournament, and ends when there is one."""
 
     def __init__(self, option: str | None, *, is_read_only: bool = False) -> None:
-        """Take the store: a path, or None for the usual place."""
+        """Prepare to poll a store: a path, or None for the default."""
         self._option = option
         self._query = Query(option)
         self._is_read_only = is_read_only
@@ -47,7 +47,7 @@ class FirstFeed:
         return _LOOK_S
 
     def poll(self) -> Batch | None:
-        """Give which store it is, then the first tournament.
+        """Return the store's name in the first batch, and the first tournament in the last one.
 
         Raises:
             Cancelled: `cancel` was called.
@@ -68,11 +68,11 @@ class FirstFeed:
             raise self._query.told(error) from error.__cause__
 
     def cancel(self) -> None:
-        """End the `poll` that goes on, and every later one; may be called from any thread."""
+        """Abort the current `poll` and all later ones; may be called from any thread."""
         self._query.cancel()
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._store, self._version = None, None
         self._stack.close()
 

@@ -1,4 +1,4 @@
-"""Rows as JSON objects: their type and schema first, and no number that JSON does not have."""
+"""Rows as JSON objects: with type and schema, and without numbers that JSON cannot represent."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SCHEMA: Final = "arena/1"
-"""What every object says of its keys: they stay, and more may come."""
+"""Schema of all objects: existing keys are stable, and keys may be added."""
 
 
 def named_object(kind: str, row: Mapping[str, object]) -> dict[str, object]:
-    """Return a row as an object that says what it is."""
+    """Return a row as an object with its type and schema."""
     return {"type": kind, "schema": SCHEMA, **{key: _defined(value) for key, value in row.items()}}
 
 
 def _defined(value: object) -> object:
-    """Put null in the place of every number that JSON does not have."""
+    """Replace NaN and infinite numbers by null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -30,5 +30,5 @@ def _defined(value: object) -> object:
 
 
 def utc(seconds: float, timespec: str = "milliseconds") -> str:
-    """Return UTC seconds as text, ISO 8601."""
+    """Return seconds since 1970 (UTC) as text in ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=timespec).replace("+00:00", "Z")

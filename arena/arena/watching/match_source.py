@@ -1,4 +1,4 @@
-"""Pages of stored matches for the list; under a filter all matches are searched, piece by piece."""
+"""Pages of stored matches; with a filter, all matches are searched in pieces."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 PIECE: Final = 20_000
-"""Matches that are searched by one statement: some 10 to 100 ms."""
+"""Number of matches that one statement searches, which takes 10 to 100 ms."""
 ORDERS: Final[tuple[str, ...]] = get_args(Order)
-"""What matches can be sorted by."""
+"""The orders by which matches can be sorted."""
 
 
 class MatchSource:
-    """Yields pages of the matches of a store; a `Provider` for one list, which asks one page after the other.
+    """A `Provider` that yields pages of stored matches for one list, which requests one page at a time.
 
-    What was found under a filter is kept as ids, eight bytes a match, and no rows are kept.
+    The matches that pass a filter are kept as ids, eight bytes each; rows are not kept.
     """
 
     def __init__(self, tournament: str = "") -> None:
-        """Begin without a search; labels in conditions are those of the bots of `tournament`."""
+        """Start without a search; labels in conditions are those of the bots of `tournament`."""
         self.tournament = tournament
-        """Name of the tournament that the dashboard watches."""
+        """Name of the tournament that the dashboard shows."""
         self._search: _Search | None = None
 
     def renew(self) -> None:
-        """Forget what was found; the next call searches all matches again."""
+        """Drop the search result; the next call searches all matches again."""
         self._search = None
 
     def __call__(self, request: PageRequest, query: Query) -> Iterator[Page]:
-        """Yield a page, as often as it or the number of matches changes; the last time all is searched.
+        """Yield a page whenever it or the number of matches changes; the last one is complete.
 
         Raises:
-            Cancelled: the query was cancelled; the search goes on where it was with the next call.
-            ConfigError: the condition or the order cannot be read.
+            Cancelled: the query was cancelled; the next call continues the search.
+            ConfigError: the condition or the order cannot be parsed.
             StoreLost, StoreError: the store cannot be read.
         """
         condition = read_condition(request.condition)
@@ -77,7 +77,7 @@ class MatchSource:
 
 
 class _Search:
-    """What is known of the matches that a condition leaves, in one order."""
+    """The matches that pass a condition, in one order, as far as they were searched."""
 
     def __init__(self, request: PageRequest, tournament: str) -> None:
         self._key = (request.condition, request.sort, request.descending, tournament)
@@ -86,40 +86,40 @@ class _Search:
         self._turn = Lock()
         self._num_all = self._num_first = 0
         self._ids: array[int] | None = None
-        """Under a filter those that fit, in order; None where all matches do."""
+        """With a filter, ids of the matches that pass it, in order; None if all matches pass."""
         self._newer = array("q")
-        """Of matches that came since, oldest first; they stand before the others."""
+        """Ids of matches stored since the search began, oldest first; they precede the others."""
         self._newest = 0
-        """The highest id that was looked at."""
+        """The highest id that was examined."""
         self._end: OrderPlace | None = None
         self._num_searched = 0
         self._is_begun = self._is_whole = False
 
     def is_for(self, request: PageRequest, tournament: str) -> bool:
-        """Return whether it is the search for a request."""
+        """Return whether this is the search for a request."""
         return self._key == (request.condition, request.sort, request.descending, tournament)
 
     @property
     def total(self) -> int:
-        """How many matches were found."""
+        """Number of matches found."""
         return self._num_all if self._ids is None else len(self._newer) + len(self._ids)
 
     @property
     def share(self) -> float:
-        """Of the matches, those that were searched."""
+        """Share of matches that were searched."""
         if self._is_whole:
             return 1.0
         return min(0.99, self._num_searched / self._num_all) if self._num_all else 0.0
 
     @property
     def num_newer(self) -> int:
-        """How many matches came on top since the search began."""
+        """Number of matches added at the top since the search began."""
         if self._ids is not None:
             return len(self._newer)
         return self._num_all - self._num_first if self._key[1:3] == ("number", True) else 0
 
     def steps(self, store: Store, condition: Condition, query: Query) -> Iterator[None]:
-        """Search on, and yield whenever more is known, at least once."""
+        """Continue the search; yield whenever more is known, at least once."""
         every = MatchFilter(rated_only=False)
         if condition.is_empty:
             self._num_all, self._is_whole = store.num_matches(every), True
@@ -127,7 +127,7 @@ class _Search:
             yield
             return
         where = condition.to_filter(store, tournament=self._key[-1])
-        # A query that was cancelled may still be in its last statement.
+        # A cancelled query may still be executing its last statement, so searches take turns.
         with self._turn:
             query.check()
             self._begin(store, where, every)
@@ -140,7 +140,7 @@ class _Search:
             yield
 
     def _begin(self, store: Store, where: MatchFilter, every: MatchFilter) -> None:
-        """Begin the search, or look at the matches that came since."""
+        """Start the search, or examine the matches stored since."""
         newest = next(iter(store.match_ids("number", descending=True, offset=0, limit=1)), 0)
         self._num_all = newest if self._order == "number" else store.num_matches(every)
         if not self._is_begun:
@@ -171,7 +171,7 @@ class _Search:
         self._end, self._is_whole = piece.end, piece.end is None
 
     def page(self, store: Store, request: PageRequest) -> list[int]:
-        """Return the ids of a page, as far as it is known."""
+        """Return the ids of a page, as far as they are known."""
         begin, end = request.offset, min(request.offset + request.limit, self.total)
         if begin >= end:
             return []
@@ -183,7 +183,7 @@ class _Search:
         return [*reversed(newer), *older]
 
     def _counted(self, store: Store, begin: int, limit: int) -> list[int]:
-        """Return the ids of a page of all matches, counted from the nearer end."""
+        """Return the ids of a page of all matches, using the offset from the nearer end."""
         behind = self._num_all - begin - limit
         if begin <= behind:
             return store.match_ids(self._order, descending=self._descending, offset=begin, limit=limit)

@@ -1,4 +1,4 @@
-"""Stored things as the objects of JSON and CSV, for commands and the server; their keys are an interface."""
+"""Stored data as objects for JSON and CSV, shared by commands and server; their keys are an interface."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from arena_db.voiding import ChangeRecord
 
 RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
-"""How outcomes are written."""
+"""Written form of outcomes."""
 _RENAMED = {"tournament_name", "first_label", "second_label"}
 _PACKED = {"remarks"}
-"""Fields that are not for reading."""
+"""Encoded fields that are left out."""
 _ADDED = ("first_identity", "second_identity", "result", "plies", "address")
 
 MATCH_KEYS = (
@@ -37,7 +37,7 @@ MATCH_KEYS = (
 
 
 def match_object(record: MatchRecord, tournament: str, first: str, second: str) -> dict[str, object]:
-    """Return a match by the names people know: `tournament`, `first` and `second` are those."""
+    """Return a match as an object with the names of its tournament and its two bots."""
     values = {
         key: value for key, value in dataclasses.asdict(record).items() if key not in _RENAMED | _PACKED
     }
@@ -61,16 +61,16 @@ def match_object(record: MatchRecord, tournament: str, first: str, second: str) 
 
 
 def stored_match_object(match: StoredMatch) -> dict[str, object]:
-    """Return a match as the store knows it."""
+    """Return a stored match as an object."""
     return match_object(match, match.tournament_name, match.first_label, match.second_label)
 
 
 def tournament_object(
     record: TournamentRecord, entrants: Sequence[Entrant], changes: Sequence[ChangeRecord]
 ) -> dict[str, object]:
-    """Return a tournament with its bots, those it refused and what was decided about it since.
+    """Return a tournament with its bots, refused bots and later decisions.
 
-    `pairing` says who meets whom.
+    The key `pairing` holds the type of the tournament.
     """
     return {
         "name": record.name,
@@ -93,20 +93,20 @@ def tournament_object(
 
 
 def entrant_object(entrant: Entrant) -> dict[str, object]:
-    """Return a bot with its place in a tournament."""
+    """Return a bot with its seat in a tournament."""
     return {"seat": entrant.seat, "label": entrant.label, "limit": entrant.limit or None} | bot_object(
         entrant.bot
     )
 
 
 def change_object(change: ChangeRecord) -> dict[str, object]:
-    """Return what somebody decided about a tournament."""
+    """Return a decision about a tournament."""
     names = ("kind", "subject", "reason", "who")
     return {**{name: getattr(change, name) for name in names}, "made_at": utc(change.made_at)}
 
 
 def holder_object(lease: LeaseRecord | None) -> dict[str, object] | None:
-    """Return the process that runs a tournament, None where none does; `silent_s` since it last wrote."""
+    """Return the process that runs a tournament, or None; `silent_s` is the time since its last heartbeat."""
     if lease is None or not lease.is_alive:
         return None
     owner = lease.owner
@@ -129,7 +129,7 @@ def bot_object(bot: BotRecord) -> dict[str, object]:
 
 
 def listed_object(store: Store, record: TournamentRecord) -> dict[str, object]:
-    """Return a tournament as an object of a list."""
+    """Return a tournament as an object in a list."""
     return {
         "name": record.name,
         "pairing": record.type,
@@ -147,7 +147,7 @@ def listed_object(store: Store, record: TournamentRecord) -> dict[str, object]:
 
 
 def next_move_objects(view: OpeningsView) -> Iterator[dict[str, object]]:
-    """Yield the moves that were played next in a position, each with the position."""
+    """Yield the next moves in a position, each with the position."""
     for row in view.rows:
         yield {
             "game": view.game,

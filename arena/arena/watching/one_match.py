@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MOST_GAPS = 50
-"""Numbers in a row that may lack a match."""
+"""Maximum number of consecutive ids without a match."""
 
 
 class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored match, and what stands around it."""
+    """A stored match with everything that a replay shows."""
 
     recorded: Recorded
     tournament: str
     """Name of its tournament."""
     address: str = ""
-    """What it is called: `live1/89`."""
+    """Address of the match: `live1/89`."""
     specs: tuple[str, str] = ("", "")
-    """Of the two bots, as they can be entered again."""
+    """Specs of the two bots, as they can be entered again."""
     void_reason: str = ""
-    """Why it is declared void; empty where it counts."""
+    """Why the match was declared void; empty if it is valid."""
     analyses: tuple[JudgedMatch, ...] = ()
-    """How judges who did not play see it."""
+    """Gradings of the match."""
 
 
 def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
-    """Load the match of a number, or with `step` -1 or 1 the nearest one before or after it.
+    """Load the match with an id or, if `step` is -1 or 1, the nearest one before or after it.
 
     Raises:
         Cancelled: the query was cancelled.
-        ArenaError: there is none, or the store cannot be read.
+        ArenaError: there is no such match, or the store cannot be read.
     """
     with query.store() as store:
         match = _found(store, number, step)
@@ -74,7 +74,7 @@ def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
 
 
 def load_analyses(query: Query, number: int) -> tuple[JudgedMatch, ...]:
-    """Load what judges say of a match by now.
+    """Load the current gradings of a match.
 
     Raises:
         Cancelled: the query was cancelled.
@@ -85,13 +85,13 @@ def load_analyses(query: Query, number: int) -> tuple[JudgedMatch, ...]:
 
 
 class ToldPly(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of `arena grade --format ndjson`: one ply that was judged."""
+    """A line of `arena grade --format ndjson`: the grade of one ply."""
 
     type: str
     judge: str = ""
     identity: str = ""
     done: int = 0
-    """Plies that are judged by then."""
+    """Number of plies graded so far."""
     total: int = 0
     ply: int = 0
     """From 0."""
@@ -103,7 +103,7 @@ class ToldPly(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_told(line: str) -> ToldPly | None:
-    """Read what a grading says of a ply; None of any other line."""
+    """Parse a line of a grading; return None if it is not about a ply."""
     with suppress(msgspec.DecodeError):
         told = msgspec.json.decode(line, type=ToldPly)
         return told if told.type == "ply" else None
@@ -111,7 +111,7 @@ def read_told(line: str) -> ToldPly | None:
 
 
 def with_told(match: OneMatch, told: Sequence[ToldPly]) -> OneMatch:
-    """Return a match with plies that were judged, whoever stores them."""
+    """Return a match with grades of plies added, whether or not they are stored."""
     num = len(match.recorded.actions)
     analyses = {one.name: one for one in match.analyses}
     for each in told:
@@ -139,11 +139,11 @@ def with_told(match: OneMatch, told: Sequence[ToldPly]) -> OneMatch:
 
 
 def replay_of(match: OneMatch, judge: str = "") -> Replay:
-    """Return the replay of a match with all its views made, which takes a while for a long one.
+    """Return the replay of a match with all views computed, which takes a while for a long match.
 
     Args:
         match: the match.
-        judge: whose grades are shown; empty for those of the solver, else of the first that has judged it.
+        judge: judge whose grades are shown; empty for the solver, else the first that graded it.
     """
     recorded = match.recorded
     found = preferred(match.analyses, judge)
@@ -159,7 +159,7 @@ def replay_of(match: OneMatch, judge: str = "") -> Replay:
 
 
 def _specs(store: Store, record: TournamentRecord | None, match: StoredMatch) -> tuple[str, str]:
-    """Give the specs of both bots, with the files they name where the configuration tells where these lie."""
+    """Return the specs of both bots, with the files that they name if the configuration has their paths."""
     entered = {entrant.seat: entrant.bot.spec for entrant in store.entrants(match.tournament)}
     with suppress(tomllib.TOMLDecodeError):
         config = tomllib.loads(record.config if record else "")

@@ -1,4 +1,4 @@
-"""Pages of bots as rows of text, each with what it leads to: screens scroll them, commands print them."""
+"""Pages about bots as rows of text with their link targets, for screens and for commands."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _NUM_OPENINGS: Final = 12
 _NUM_OPPONENTS: Final = 100
 _NAME_WIDTHS: Final = ((160, 32), (110, 20), (0, 12))
-"""Cells of a name, by the cells of the terminal."""
+"""Width of a name in cells, by minimum width of the terminal."""
 _LEAST_WIDTH: Final = 20
-"""Cells to which lines are broken at least."""
+"""Minimum width in cells to which lines are wrapped."""
 _DAY: Final = len("2026-11-23")
 
 _MATCHES: Final = (
@@ -96,12 +96,12 @@ Style = Literal["", "title", "dim"]
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """What a row leads to."""
+    """The target of a row's link."""
 
     match: int = 0
-    """The store's number of a match; 0 for none."""
+    """Id of a match in the store; 0 for none."""
     ply: int | None = None
-    """How many plies of it are shown first; None for those that were given."""
+    """Number of plies that are shown first; None for those of the opening."""
     bot: str = ""
     """A bot whose page it is, or that meets `opponent`."""
     opponent: str = ""
@@ -120,8 +120,8 @@ def bot_rows(page: BotPage, width: int | None = None) -> list[PageRow]:
     """Return the page of a bot as rows.
 
     Args:
-        page: what is known.
-        width: cells of the terminal; None for any, with names in full.
+        page: the page.
+        width: cells of the terminal; None for no limit, with full names.
     """
     names = _names([name for row in page.opponents for name in (row.cell.bot, row.cell.opponent)], width)
     plural = "" if page.games == 1 else "es"
@@ -167,7 +167,7 @@ def versus_rows(found: Versus, width: int | None = None) -> list[PageRow]:
 
 
 def _wrapped(line: str, width: int | None) -> list[str]:
-    """Return a line of words in as many as it needs, indented from the second one on."""
+    """Return a line wrapped to a width, indented from the second line on."""
     if width is None:
         return [line]
     return wrap(line, max(width, _LEAST_WIDTH), subsequent_indent="  ") or [""]
@@ -183,7 +183,7 @@ def _table(
     width: int | None,
     targets: Sequence[Target | None] = (),
 ) -> list[PageRow]:
-    """Return a table as rows, its head dim."""
+    """Return a table as rows with a dimmed header."""
     if not rows:
         return [PageRow("none", "dim")]
     head, *lines = lay_out(columns, rows, width)
@@ -209,7 +209,7 @@ def _cell_rows(
     *,
     has_own: bool,
 ) -> list[PageRow]:
-    """Return encounters as rows: identities of both bots, numbers, and the pool."""
+    """Return encounters, given as identities of both bots, numbers and pool, as rows."""
     columns = (*((TextColumn("bot", is_name=True),) if has_own else ()), *_CELLS)
     return _table(
         columns,
@@ -337,7 +337,7 @@ def _more(num: int) -> Iterable[PageRow]:
 
 
 def _names(names: Sequence[str], width: int | None) -> Mapping[str, str]:
-    """Return what bots are called on a page of this width: in full, or so that no two are called alike."""
+    """Return the names of bots on a page of this width: in full, or shortened to unique labels."""
     known = sorted(set(names))
     if width is None or not known:
         return {name: name for name in known}

@@ -1,4 +1,4 @@
-"""What web pages show, asked of a store that is open."""
+"""Content of web pages, read from an open store."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from arena.export.query import MATCH_FORMATS
 from arena.live.labels import show_name
 from arena.live.openings import OpeningsView
 from arena.live.tables import StandingsView
-from arena.results.book import RatedMatches
 from arena.results.condition import Condition
 from arena.results.crosstable import crosstable, matrix_view
 from arena.results.one_moment import at_one_moment
 from arena.results.openings import find_openings
+from arena.results.rated_matches import RatedMatches
 from arena.results.table_notes import notes_on
 from arena.results.tested import count_tested, mark_tested
 from arena.results.views import Leaderboard, pools, standings
-from arena.watching.facts import standing_rows
+from arena.watching.dashboard_tables import standing_rows
 from arena.watching.one_match import OneMatch, replay_of
 from arena.watching.page_views import (
     HomePage,
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 NUM_NEWEST: Final = 12
-"""Matches that stand on the first page, and on that of each tournament."""
+"""Number of matches on the first page and on the page of each tournament."""
 _MOST_EVENTS: Final = 1000
 
 
 def home_view(store: Store, title: str) -> HomePage:
-    """Return the tournaments that are not archived, newest first, and the newest matches of all."""
+    """Return the tournaments that are not archived, newest first, and the newest matches."""
     records = store.tournaments(limit=_MOST_EVENTS, archived=False)
     newest = store.matches(MatchFilter(rated_only=False), limit=NUM_NEWEST)
     return HomePage(
@@ -68,7 +68,7 @@ def event_view(store: Store, record: TournamentRecord) -> TournamentPage:
     entrants = store.entrants(record.id)
     names = {entrant.label: show_name(entrant.label) for entrant in entrants}
     rows = with_standing(standing_rows(found, names, {}), standings_in(store, record, entrants, found))
-    # Bots without a rated match are in no table, and in the crosstable they have empty cells.
+    # Bots without a rated match have a row without a rating, and empty cells in the crosstable.
     order = [row.name for row in rows]
     by_place = event_tables(store, record)
     where = MatchFilter(tournament=record.name, rated_only=False)
@@ -87,7 +87,7 @@ def event_view(store: Store, record: TournamentRecord) -> TournamentPage:
 
 
 def match_list(store: Store, record: TournamentRecord, per_page: int) -> Iterator[MatchListPage]:
-    """Yield the pages of the list of a tournament's matches, newest first; at least one."""
+    """Yield the pages of a tournament's list of matches, newest first; at least one."""
     where = MatchFilter(tournament=record.name, rated_only=False)
     total = sum(tally.num_matches for tally in store.tallies(where))
     num_pages = max(1, -(-total // per_page))
@@ -107,18 +107,18 @@ def match_list(store: Store, record: TournamentRecord, per_page: int) -> Iterato
 def match_list_page(
     store: Store, record: TournamentRecord, number: int, per_page: int, condition: Condition
 ) -> MatchListPage:
-    """Return one page of the list of a tournament's matches, newest first.
+    """Return one page of a tournament's list of matches, newest first.
 
     Args:
-        store: to read from.
+        store: the store.
         record: the tournament.
-        number: of the page, from 1.
-        per_page: matches on a page.
-        condition: which matches; empty for all.
+        number: number of the page, from 1.
+        per_page: matches per page.
+        condition: condition that selects the matches; empty for all.
 
     Raises:
-        ConfigError: the condition names an opening of no game.
-        NotFoundError: there are not so many pages.
+        ConfigError: the opening of the condition is legal in no game.
+        NotFoundError: there are fewer pages.
     """
     where = replace(
         condition.to_filter(store, tournament=record.name), tournament=record.name, rated_only=False
@@ -139,7 +139,7 @@ def match_list_page(
 
 
 def match_view(store: Store, record: TournamentRecord, match: StoredMatch) -> MatchPage:
-    """Return a stored match with all that its bots and a judge said."""
+    """Return a stored match with the reports of its bots and its grading."""
     remarks = store.remarks([match.id]).get(match.id, ())
     replay = replay_of(
         OneMatch(
@@ -172,7 +172,7 @@ def _has_versus(store: Store, record: TournamentRecord, match: StoredMatch) -> b
     if match.rated and match.outcome != "void" and not match.void_reason:
         return True
     where = MatchFilter(tournament=record.name, bot=f"{MARK}{match.first}", vs=f"{MARK}{match.second}")
-    # Tallies have the matches that count; `num_matches` has void ones, too.
+    # Tallies contain valid matches only, while `num_matches` includes void ones.
     return bool(store.tallies(where))
 
 
@@ -183,16 +183,16 @@ def _clocks(views: Sequence[MatchView]) -> tuple[tuple[int, int], ...]:
 
 
 def match_text(store: Store, match: StoredMatch, form: str) -> str:
-    """Return a match as text, as `arena export` writes it.
+    """Return a match as text, in the format of `arena export`.
 
     Args:
-        store: where it is.
-        match: a match that ended.
+        store: the store with the match.
+        match: a finished match.
         form: one of `MatchPage.texts`.
 
     Raises:
-        ConfigError: the form cannot say this game.
-        ExportError: the match breaks the rules of its game.
+        ConfigError: the format does not support the game.
+        ExportError: the match violates the rules of its game.
     """
     writer = MatchWriter(store, form, by_label=True)
     writer.check(match.game)
@@ -200,17 +200,17 @@ def match_text(store: Store, match: StoredMatch, form: str) -> str:
 
 
 def openings_view(store: Store, game: str, moves: str, is_wanted: Callable[[], bool]) -> OpeningsPage:
-    """Return what was played next in a position, in rated matches.
+    """Return the statistics of the next moves in a position, from rated matches.
 
     Args:
-        store: where they are.
-        game: spec of the game; empty for the one with most matches.
-        moves: from the initial position, with blanks between them.
-        is_wanted: asked between pages of matches; once it says no, the rest is not counted.
+        store: the store with the matches.
+        game: spec of the game; empty for the game with the most matches.
+        moves: moves from the initial position, separated by blanks.
+        is_wanted: polled between pages of matches; once it returns False, counting stops.
 
     Raises:
-        ConfigError: the moves are none of the game.
-        NotFoundError: no stored match is of the game.
+        ConfigError: the moves are not legal in the game.
+        NotFoundError: there is no stored match of the game.
         PluginError: there is no such game.
     """
     games = tuple(dict.fromkeys(game for game, _, _ in pools(store.tallies(MatchFilter()))))
@@ -222,7 +222,7 @@ def openings_view(store: Store, game: str, moves: str, is_wanted: Callable[[], b
 
 @at_one_moment
 def leaderboard_view(store: Store) -> LeaderboardPage:
-    """Return the ratings of each game and pool, the largest first, as `arena leaderboard` rates them."""
+    """Return the ratings of each game and pool, the largest first, as in `arena leaderboard`."""
     where = MatchFilter()
     tallies, bots, called = store.tallies(where), store.bots(), store.labels()
     book = RatedMatches(where)

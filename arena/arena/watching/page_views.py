@@ -1,4 +1,4 @@
-"""View-models of pages; each is also the page's twin in JSON."""
+"""View-models of web pages; each is also the JSON form of its page."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class TournamentPage(msgspec.Struct, frozen=True, kw_only=True):
     standings: StandingsView
     matrix: MatrixView
     places: tuple[PlaceRow, ...] = ()
-    """Of a Swiss tournament."""
+    """Places of a Swiss tournament."""
     bracket: tuple[BracketRow, ...] = ()
-    """Of a knockout."""
+    """Encounters of a knockout."""
     identities: Mapping[str, str] = {}
-    """Of its bots, by name."""
+    """Identities of its bots, by name."""
     goal: str = ""
-    """How far a sequential test is."""
+    """Progress of a sequential test."""
     newest: tuple[MatchRow, ...] = ()
     """Its newest matches."""
 
@@ -43,17 +43,17 @@ class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
     ending: str
     """What happened at the end, in a sentence."""
     judge: str = ""
-    """Who graded the match; empty where nobody did."""
+    """Judge of the grading; empty if there is none."""
     judged: tuple[float | None, ...] = ()
-    """What the judge says of the position before each ply, percent for the first player."""
+    """The judge's evaluation of the position before each ply, in percent for the first player."""
     clocks: tuple[tuple[int, int], ...] = ()
-    """What both clocks showed after 0, 1, ... plies, milliseconds; empty without clocks."""
+    """Both clocks after 0, 1, ... plies, in milliseconds; empty without clocks."""
     lost: Mapping[str, str] = {}
     """What actions gave away, in words, by ply from 1."""
     has_versus: bool = False
-    """Whether the two bots have a rated match in the tournament, so that they have a head-to-head."""
+    """Whether the two bots have a rated match in the tournament, and therefore a head-to-head page."""
     texts: tuple[str, ...] = ()
-    """The forms in which the match can be downloaded: pgn, sgf."""
+    """Formats in which the match can be downloaded: pgn, sgf."""
 
 
 class MatchListPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,12 +61,12 @@ class MatchListPage(msgspec.Struct, frozen=True, kw_only=True):
 
     tournament: str
     number: int
-    """Of the page, from 1."""
+    """Number of the page, from 1."""
     num_pages: int
     total: int
     rows: tuple[MatchRow, ...]
     condition: str = ""
-    """In the words of a filter, which all rows fit; empty for all matches."""
+    """The filter that all rows pass, as text; empty for all matches."""
 
 
 class LeaderboardPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,11 +74,11 @@ class LeaderboardPage(msgspec.Struct, frozen=True, kw_only=True):
 
     boards: tuple[StandingsView, ...]
     identities: Mapping[str, str] = {}
-    """Of all bots in it, by name."""
+    """Identities of all bots on the page, by name."""
 
 
 class HomePage(msgspec.Struct, frozen=True, kw_only=True):
-    """What is held and what was played last."""
+    """All tournaments and the newest matches."""
 
     title: str
     events: tuple[TournamentRow, ...]
@@ -87,12 +87,12 @@ class HomePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpeningsPage(msgspec.Struct, frozen=True, kw_only=True):
-    """What was played next in a position."""
+    """Statistics of the next moves in a position."""
 
     games: tuple[str, ...]
     """Specs of the games with a rated match, most matches first."""
     position: OpeningsView
-    """As `arena openings` counts it; of no game where no rated match is stored."""
+    """The statistics, as in `arena openings`; without a game if no rated match is stored."""
 
 
 class BotFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,11 +103,11 @@ class BotFacts(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     version: str
     num_matches: int
-    """Rated ones."""
+    """Number of rated matches."""
     num_forfeits: int
-    """Of these."""
+    """Number of these that it forfeited."""
     games: tuple[str, ...]
-    """Specs, the one with most matches first."""
+    """Specs, the game with the most matches first."""
 
 
 class BotListPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,19 +127,19 @@ class BotProfile(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str
     version: str
     content: str
-    """SHA-256 of the file tree that is run; empty where the code was not hashed."""
+    """SHA-256 of the file tree that is run; empty if the code was not hashed."""
     files: Mapping[str, str]
-    """SHA-256 by name: its weights and the files that its options name."""
+    """SHA-256 of its weights and of the files that its options name, by name."""
     page: BotPage
-    """The facts, as `arena bots show ~IDENTITY --format json` prints them."""
+    """The data of `arena bots show ~IDENTITY --format json`."""
     versions: tuple[VersionRow, ...]
-    """All bots of its name with their ratings, by game and pool; it is among them if it has a rated match."""
+    """All bots of its name with their ratings, by game and pool; includes itself if it has a rated match."""
     unrated: tuple[MatchRow, ...] = ()
-    """The newest matches of a bot without a rated one."""
+    """The newest matches, if the bot has no rated one."""
     endings: Mapping[str, str]
-    """How its newest forfeit of each kind ended, in words, by termination."""
+    """The end of its newest forfeit of each kind in words, by termination."""
     addresses: Mapping[str, str]
-    """Of matches that `page` names, by the store's number."""
+    """Addresses of the matches in `page`, by id in the store."""
 
 
 class VersusPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,8 +147,8 @@ class VersusPage(msgspec.Struct, frozen=True, kw_only=True):
 
     tournament: str
     labels: tuple[str, str]
-    """What the two are called there."""
+    """Labels of the two bots in the tournament."""
     meeting: PoolMeeting
-    """The facts, as `arena versus` prints them for this tournament."""
+    """The data of `arena versus` for this tournament."""
     addresses: Mapping[str, str]
-    """Of the oldest match of each opening, by the store's number."""
+    """Addresses of the oldest match of each opening, by id in the store."""

@@ -1,4 +1,4 @@
-"""Pages of stored matches: what a list asks, and the answer."""
+"""Requests and answers for pages of stored matches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from arena.live.tables import MatchRow
 from arena.watching.query import Query
 
 PAGE_SIZE = 200
-"""Rows of a page."""
+"""Rows per page."""
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows that are wanted: `limit` of them from `offset` on, in this order."""
+    """A request for rows: `limit` of them starting at `offset`, in this order."""
 
     page: int
     """`offset` is `page * PAGE_SIZE`."""
@@ -23,29 +23,30 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     """`number`, `date`, `plies` or `duration`."""
     descending: bool = True
     condition: str = ""
-    """As a person wrote it; the provider reads it."""
+    """The condition as typed; the provider parses it."""
     limit: int = PAGE_SIZE
 
     @property
     def offset(self) -> int:
-        """How many rows come before."""
+        """Number of rows before the page."""
         return self.page * PAGE_SIZE
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer: rows, and how many there are in all under this condition, as far as was searched."""
+    """The answer: rows, and the number of all rows that pass the condition, as far as was searched."""
 
     rows: tuple[MatchRow, ...]
     total: int
     share: float = 1.0
-    """Of the matches, those that were searched; below 1 there may be more rows, here and behind."""
+    """Share of matches that were searched; below 1, more rows may follow on this and later pages."""
     num_newer: int = 0
-    """Of them, those that came on top since the search began."""
+    """Number of rows added at the top since the search began."""
     bots: tuple[str, ...] = ()
-    """Names of all bots of the store, so that a bot is called the same on every page."""
+    """Names of all bots of the store, so that labels are the same on every page."""
 
 
 Provider: TypeAlias = Callable[[PageRequest, Query], Iterator[Page]]
-"""Yields a page again and again, each time more complete, until all matches are searched.
+"""Yields a page repeatedly, each time more complete, until all matches are searched.
 
-Called in threads that change; may raise ArenaError."""
+It is called in changing threads and may raise ArenaError.
+"""

@@ -1,4 +1,4 @@
-"""Places: what an address or a part of a name leads to, for the palette and for `arena open`."""
+"""Places: what an address or a part of a name leads to, for the command palette and `arena open`."""
 
 from __future__ import annotations
 
@@ -25,44 +25,44 @@ if TYPE_CHECKING:
 
 Kind = Literal["tournament", "match", "bot"]
 MOST: Final = 20
-"""Places that a search finds at most."""
+"""Maximum number of places that a search returns."""
 _MAX_TEXT: Final = 200
 _DIGITS: Final = 6
 _SCREENS: Final = {"live": "boards", "table": "crosstable", "matches": "list of matches"}
-"""What the screens of a tournament show."""
+"""Content of the screens of a tournament."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A tournament, one of its screens, a match, a position or a bot, and where it is shown."""
+    """A tournament, one of its screens, a match, a position or a bot, with its address."""
 
     kind: Kind
     address: str
-    """By which `arena open` and the palette find it again."""
+    """Address with which `arena open` and the palette find it again."""
     about: str
-    """What it is, in a line."""
+    """Description in one line."""
     command: tuple[str, ...]
-    """Words of the command that prints it, behind `arena`."""
+    """Words of the command that prints it, without `arena`."""
     tournament: int = 0
     """Id of the tournament; 0 for a bot."""
     tournament_name: str = ""
     screen: str = ""
-    """`live`, `table` or `matches`; empty for none of them."""
+    """`live`, `table` or `matches`; empty otherwise."""
     match: int = 0
-    """The store's number of the match; 0 where it has no result."""
+    """Id of the match in the store; 0 if it has no result."""
     number: int = 0
-    """Of the match in its tournament; 0 for no match."""
+    """Number of the match in its tournament; 0 for no match."""
     ply: int | None = None
-    """How many plies the position has; None for no position."""
+    """Number of plies of the position; None for no position."""
     bot: str = ""
-    """Name of the entry point of the bot."""
+    """Name of the bot's entry point."""
     identity: str = ""
-    """Of the bot, hex digits."""
+    """Identity of the bot, hex digits."""
     rank: int = 0
-    """Of a search: 0 where it is called exactly so, 1 where it begins so, 2 where it holds the text."""
+    """Quality of a search hit: 0 exact name, 1 prefix of a name, 2 part of a name."""
 
 
 def place_of(store: Store, found: Address | BotRecord) -> Place:
-    """Return what an address that was found leads to."""
+    """Return the place of a resolved address or bot."""
     return _place_of(store, found) if isinstance(found, Address) else _bot_place(store, found, store.bots())
 
 
@@ -70,11 +70,11 @@ def read_place(option: str | None, text: str) -> Place:
     """Return the place that an address names.
 
     Args:
-        option: path of the store; None for the usual place.
+        option: path of the store; None for the default.
         text: the address.
 
     Raises:
-        NotFoundError: there is none; names the nearest.
+        NotFoundError: there is none; names the closest one.
         StoreError: the store cannot be read.
     """
     if not has_store(option):
@@ -84,17 +84,17 @@ def read_place(option: str | None, text: str) -> Place:
 
 
 def search_places(query: Query, text: str) -> list[Place]:
-    """Return the tournaments, matches and bots that a text may mean, the best first, `MOST` at most.
+    """Return up to `MOST` tournaments, matches and bots that match a text, the best first.
 
-    The text is an address, or words that all stand in a name. Exact names come first, then names that begin
-    so; of equal ones the newest.
+    The text is an address, or words that all occur in a name. Exact names come first, then names with this
+    prefix; among equal ones the newest comes first.
 
     Args:
-        query: the question, which whoever types on cancels.
-        text: what somebody typed so far.
+        query: the query, which is cancelled when the user types on.
+        text: the text typed so far.
 
     Raises:
-        Cancelled: nobody waits for it any more.
+        Cancelled: the query was cancelled.
         StoreLost, StoreError: the store cannot be read.
     """
     text = text.strip()
@@ -118,7 +118,7 @@ def search_places(query: Query, text: str) -> list[Place]:
 
 
 def _exact(store: Store, text: str) -> list[Place]:
-    """Return the screen, match or position that a text is the address of."""
+    """Return the screen, match or position whose address the text is."""
     try:
         address = find_address(store, text)
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""The feed of a play: matches alone, asked for often, since a person waits."""
+"""The feed of a match against a person: only matches, polled often, since the person waits for an answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAST_S: Final = 0.03
 
 
 class PlayFeed(StoreFeed):
-    """Follows one play."""
+    """Follows one match against a person."""
 
     @property
     @override
@@ -25,7 +25,7 @@ class PlayFeed(StoreFeed):
 
     @override
     def _tables(self, store: Store) -> Batch | None:
-        """Make no tables: nobody looks at the standings of a play while it goes on."""
+        """Compute no tables: nobody looks at the standings during the match."""
         del store
         self._facts_are_due = False
         return None

@@ -1,4 +1,4 @@
-"""What the web pages of bots and of head-to-heads show; what all of them rest on is computed once."""
+"""Content of the web pages of bots and head-to-heads; shared data are computed once."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 MAX_UNRATED: Final = 50
-"""Matches that the page of a bot without a rated match lists, the newest."""
+"""Maximum matches on the page of a bot without a rated match; the newest are listed."""
 MAX_OPENINGS: Final = 30
-"""Openings that a page lists, those with most matches; its twin has all."""
+"""Maximum openings on a page, those with the most matches; the JSON form has all."""
 
 
 class Profiles:
-    """Makes pages of bots; the store stays open as long as it is asked, and is read as it was first."""
+    """Builds pages of bots; the store must stay open, and its state at first use is kept."""
 
     def __init__(self, store: Store) -> None:
-        """Begin; tables are fitted when a page needs them."""
+        """Prepare; tables are fitted when a page needs them."""
         self._store = store
         self._versions: dict[str, tuple[VersionRow, ...]] = {}
 
@@ -47,20 +47,20 @@ class Profiles:
 
     @cached_property
     def identities(self) -> tuple[str, ...]:
-        """The bots that have a page: all of the store, in the order of their names."""
+        """Identities of all bots of the store, in the order of their names."""
         names = self.boards.names
         return tuple(sorted(names, key=lambda identity: (names[identity].casefold(), names[identity])))
 
     @cached_property
     def _rated(self) -> frozenset[str]:
-        """Bots with a rated match."""
+        """Identities of the bots with a rated match."""
         return frozenset(bot for tally in self.boards.tallies for bot in (tally.first, tally.second))
 
     def identity_of(self, digits: str) -> str:
-        """Return the whole identity of a bot.
+        """Return the full identity of a bot.
 
         Args:
-            digits: its first ones, at least so many as an address has.
+            digits: its first digits, at least as many as in an address.
 
         Raises:
             NotFoundError: no bot has them, or several do.
@@ -73,10 +73,10 @@ class Profiles:
         return found[0]
 
     def pairs(self, tournament: int) -> list[tuple[str, str]]:
-        """Return the identities of each two bots with rated matches in a tournament, most matches first.
+        """Return the identities of all pairs of bots with rated matches in a tournament, most matches first.
 
         Args:
-            tournament: its id.
+            tournament: id of the tournament.
         """
         num: Counter[tuple[str, str]] = Counter()
         for tally in self.boards.tallies:
@@ -87,7 +87,7 @@ class Profiles:
         return [pair for pair, _ in num.most_common()]
 
     def bots(self) -> BotListPage:
-        """Return all bots."""
+        """Return the list of all bots."""
         games: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for tally in self.boards.tallies:
             for identity in (tally.first, tally.second):
@@ -108,7 +108,7 @@ class Profiles:
         )
 
     def bot(self, identity: str) -> BotProfile:
-        """Return the page of a bot of the store; without a rated match it has its newest other ones."""
+        """Return the page of a bot; without a rated match, it lists its newest unrated ones."""
         name, record = f"{MARK}{identity}", self.boards.bots[identity]
         unrated: list[StoredMatch] = []
         if identity in self._rated:
@@ -141,10 +141,10 @@ class Profiles:
 
 
 class EventProfiles:
-    """Makes the pages of the head-to-heads of a tournament."""
+    """Builds the pages of a tournament's head-to-heads."""
 
     def __init__(self, store: Store, record: TournamentRecord, boards: Boards | None = None) -> None:
-        """Read who met whom; see `EventMeetings`."""
+        """Read the encounters; see `EventMeetings`."""
         self._store = store
         self._record = record
         self._labels = {entrant.bot.identity: entrant.label for entrant in store.entrants(record.id)}
@@ -152,7 +152,7 @@ class EventProfiles:
         self.expected = self._meetings.expected
 
     def versus(self, one: str, other: str) -> VersusPage:
-        """Return two bots, given by their identities, head to head.
+        """Return the head-to-head of two bots, given by their identities.
 
         Raises:
             NotFoundError: they have no rated match in the tournament.
@@ -167,7 +167,7 @@ class EventProfiles:
         )
 
     def identity_of(self, digits: str) -> str:
-        """Return the whole identity of an entrant by its first digits.
+        """Return the full identity of an entrant, given its first digits.
 
         Raises:
             NotFoundError: no entrant has them, or several do.
@@ -179,5 +179,5 @@ class EventProfiles:
 
 
 def _addresses(matches: Iterable[StoredMatch]) -> dict[str, str]:
-    """Return addresses by the store's numbers, which are text as all keys of JSON are."""
+    """Return addresses by ids in the store, which are text because JSON keys are."""
     return {str(match.id): address_of(match) for match in sorted(matches, key=lambda match: match.id)}

@@ -1,4 +1,4 @@
-"""Questions of a viewer to the store, each on a connection of its own, that can be cancelled.
+"""Cancellable queries of viewers to the store, each on a connection of its own.
 
 A source is a function of a `Query` that returns `Rows` or `Empty`:
 
@@ -8,8 +8,8 @@ A source is a function of a `Query` that returns `Rows` or `Empty`:
                 query.check()  # in every loop that may take longer than 50 ms
                 ...
 
-`Queries.ask` calls it in the present thread and hands each answer to `publish`, unless the query was
-cancelled by then. The dashboard does so in threads (`arena.tui.asks`); pages do it in theirs.
+`Queries.ask` calls it in the current thread and passes each answer to `publish`, unless the query was
+cancelled meanwhile. The dashboard does so in threads (`arena.tui.asks`), web pages in their own.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 _Content = TypeVar("_Content")
 
 BUSY_MS: Final = 500
-"""Milliseconds that a viewer waits for a locked store before it says so: it asks again by itself."""
+"""Milliseconds to wait for a locked store before reporting it; viewers retry by themselves."""
 
 
 class Cancelled(ArenaError):  # noqa: N818 - nothing went wrong
-    """Nobody wants the answer of a query any more; it is caught where the query was asked."""
+    """The answer of a query is no longer wanted; caught where the query was started."""
 
 
 class StoreLost(StoreError):  # noqa: N818 - its text says what is wrong
@@ -45,18 +45,18 @@ class StoreLost(StoreError):  # noqa: N818 - its text says what is wrong
 
 
 class NoStoreYet(StoreError):  # noqa: N818 - nothing went wrong
-    """There is no store, and there never was one: nothing has been played."""
+    """There is no store and there never was one: nothing has been played."""
 
 
 class Query:
-    """One question; made by `Queries.new`, or directly where nobody else asks, as in tests and commands."""
+    """One query; made by `Queries.new`, or directly if there is only one, as in tests and commands."""
 
     def __init__(self, option: str | None, *, is_expected: bool = True) -> None:
-        """Ask nothing yet.
+        """Prepare a query.
 
         Args:
-            option: path of the store; None for the usual place.
-            is_expected: whether a missing store is trouble, and not one that nobody made yet.
+            option: path of the store; None for the default.
+            is_expected: whether a missing store is an error; if not, it may not have been created yet.
         """
         self._option = option
         self._is_expected = is_expected
@@ -67,51 +67,51 @@ class Query:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether nobody wants the answer any more."""
+        """Whether the answer is no longer wanted."""
         return self._is_cancelled
 
     def is_wanted(self) -> bool:
-        """Return whether somebody still wants the answer, for loops that ask a function."""
+        """Return whether the answer is still wanted, for loops that poll a function."""
         return not self._is_cancelled
 
     def cancel(self) -> None:
-        """End the question: its statements in the store are interrupted; may be called from any thread."""
+        """Cancel the query and interrupt its statements in the store; may be called from any thread."""
         with self._lock:
             self._is_cancelled = True
             for store in self._stores:
                 store.interrupt()
 
     def check(self) -> None:
-        """Return if somebody still wants the answer; called within loops.
+        """Return if the answer is still wanted; called within loops.
 
         Raises:
-            Cancelled: nobody does.
+            Cancelled: it is not.
         """
         if self._is_cancelled:
             raise Cancelled("nobody waits for this answer any more")
 
     def publish(self, content: object) -> None:
-        """Publish what was found so far, before the question is answered in full.
+        """Publish a part of the answer before it is complete.
 
         Raises:
-            Cancelled: nobody wants it any more.
+            Cancelled: the answer is no longer wanted.
         """
         self.check()
         if self._publish is not None:
             self._publish(Rows(content))
 
     def publish_to(self, sink: Callable[[Rows[Any]], None]) -> None:
-        """Have `publish` call a function."""
+        """Set the function that `publish` calls."""
         self._publish = sink
 
     @contextmanager
     def store(self) -> Generator[Store]:
-        """Open the store to read only, for a `with` block; `cancel` interrupts what is done with it.
+        """Open the store read-only for a `with` block; `cancel` interrupts its statements.
 
         Raises:
-            Cancelled: the question was cancelled.
+            Cancelled: the query was cancelled.
             NoStoreYet: there is no store, and none is expected.
-            StoreLost: the store is gone, locked or may not be read; the text says so in one line.
+            StoreLost: the store is gone, locked or not readable; the message has one line.
             StoreError: it cannot be read for another reason.
         """
         self.check()
@@ -128,14 +128,14 @@ class Query:
             raise self.told(error, path.name) from error.__cause__
 
     def told(self, error: ArenaError, name: str = "") -> ArenaError:
-        """Return what a viewer raises in place of an error: one line where it may pass by itself.
+        """Return the error that a viewer raises in place of another: one line if it may go away by itself.
 
         Args:
-            error: of the store, or any other one, which stays as it is.
-            name: of the file; empty for that of the store.
+            error: an error of the store; any other error is returned unchanged.
+            name: name of the file; empty for the store's.
 
         Raises:
-            Cancelled: the question was cancelled, so that the error tells nothing.
+            Cancelled: the query was cancelled, so the error is irrelevant.
         """
         self.check()
         if not isinstance(error, StoreError) or isinstance(error, StoreLost):
@@ -144,7 +144,7 @@ class Query:
         return StoreLost(text) if text else error
 
     def _place(self) -> Place:
-        """Return the place of the store, where one is or should be."""
+        """Return the place where the store is or should be."""
         try:
             path = store_place(self._option)
             if not self._is_expected and not has_store(self._option):
@@ -155,7 +155,7 @@ class Query:
         return path
 
     def _hold(self, store: Store) -> None:
-        """Remember a store that was just opened, so that `cancel` reaches it."""
+        """Register a store that was just opened, so that `cancel` reaches it."""
         with self._lock:
             self._stores.append(store)
             if self._is_cancelled:
@@ -163,12 +163,12 @@ class Query:
 
 
 class Queries:
-    """All questions of one viewer to one store."""
+    """All queries of one viewer to one store."""
 
     def __init__(self, option: str | None) -> None:
-        """Keep the store: a path, or None for the usual place."""
+        """Prepare queries to a store: a path, or None for the default."""
         self.option = option
-        """Path of the store; None for the usual place."""
+        """Path of the store; None for the default."""
         self._lock = Lock()
         self._running: set[Query] = set()
         self._was_there = False
@@ -179,7 +179,7 @@ class Queries:
         try:
             self._was_there = self._was_there or has_store(self.option)
         except (ArenaError, OSError):
-            # It cannot even be looked for; what is wrong is said by the query.
+            # Even looking for the store fails; the query will report why.
             self._was_there = True
         return Query(self.option, is_expected=self._was_there)
 
@@ -189,13 +189,13 @@ class Queries:
         source: Callable[[Query], Rows[_Content] | Empty],
         publish: Callable[[Answer[_Content]], None],
     ) -> None:
-        """Answer a question in this thread.
+        """Answer a query in this thread.
 
         Args:
-            query: from `new`; may be cancelled from other threads at any time.
-            source: reads the store; may `publish` parts of the answer on its way.
-            publish: called in this thread with each answer, never after the query was cancelled. It has to
-                check `query.is_cancelled` once more where it hands the answer to another thread.
+            query: made by `new`; may be cancelled from other threads at any time.
+            source: reads the store; may `publish` parts of the answer.
+            publish: called in this thread with each answer, never after the query was cancelled. If it passes
+                the answer to another thread, it must check `query.is_cancelled` again there.
         """
         with self._lock:
             self._running.add(query)
@@ -212,11 +212,11 @@ class Queries:
 
     @property
     def num_running(self) -> int:
-        """How many questions are being answered."""
+        """Number of queries being answered."""
         return len(self._running)
 
     def close(self) -> None:
-        """Cancel every question, later ones too: the viewer leaves."""
+        """Cancel all queries, later ones included, since the viewer ends."""
         with self._lock:
             self._is_over = True
             running = list(self._running)
@@ -227,7 +227,7 @@ class Queries:
 def answer_of(
     query: Query, source: Callable[[Query], Rows[_Content] | Empty]
 ) -> Rows[_Content] | Empty | Unavailable | None:
-    """Return the answer of a source; None where the query was cancelled."""
+    """Return the answer of a source; None if the query was cancelled."""
     try:
         query.check()
         return source(query)
@@ -240,7 +240,7 @@ def answer_of(
 
 
 def _lost(cause: BaseException | None, name: str) -> str:
-    """Return what a viewer says of an error of a store; empty where it will not pass by itself."""
+    """Return a viewer's message about an error of a store; empty if it will not go away by itself."""
     away = cause.__cause__ if isinstance(cause, MissingError) else cause
     if isinstance(away, AwayError):
         what = "is away"
@@ -258,6 +258,6 @@ def _lost(cause: BaseException | None, name: str) -> str:
 
 
 def _brief(error: AccessError) -> str:
-    """Return what the system said, without the path and without advice."""
+    """Return the message of the operating system, without the path and without advice."""
     cause = error.__cause__
     return getattr(cause, "strerror", None) or str(cause or error).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""What is said of the state of a run: the same words on every screen."""
+"""The state of a run in words, the same on every screen."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _STATES: Final = {
 }
 
 _STOPPED: Final = "stopped"
-"""Reason of a stop that is read from the store, which keeps no other."""
+"""Reason of a stop that was read from the store, which keeps no other."""
 
 
 class RunWords(NamedTuple):
-    """The state of a run in a word, and what is wrong with it."""
+    """The state of a run in a word, and a warning."""
 
     state: str
     """`LIVE`, `PAUSED`, `no coordinator`, ..."""
     warning: str
-    """A further warning; empty when all is well, and where `state` says it."""
+    """A further warning; empty if there is none or if `state` expresses it."""
 
     @property
     def is_live(self) -> bool:
@@ -39,13 +39,13 @@ class RunWords(NamedTuple):
 
 
 def run_words(model: Model, now: float) -> RunWords:
-    """Return the state of a run at `now`, UTC seconds."""
+    """Return the state of a run at `now`, in seconds since 1970 (UTC)."""
     progress = model.view.progress
     state, warning = _STATES[progress.state], model.health.warning(now)
     if _is_stopped(progress):
-        # The word of lists of tournaments: what has ended for good and what can be resumed look different.
+        # Lists of tournaments use the same word, so that finished and resumable tournaments look different.
         state = STATES["stopped"].upper()
-    # Nobody plays it, as far as is known: nothing of it is live, and nothing is known of its end.
+    # No process is known to run it, so it is not live; its end is unknown.
     return RunWords(warning, "") if warning and state == _STATES["running"] else RunWords(state, warning)
 
 
@@ -75,7 +75,7 @@ def awaited_words(model: Model, now: float) -> str:
 
 
 def _is_stopped(progress: ProgressView) -> bool:
-    """Return whether a run ended before its tournament did; the reason of one that is finished is empty."""
+    """Return whether a run ended before its tournament did; a finished one has no reason."""
     if progress.state != "ended" or not progress.reason or progress.reason.startswith("refused: "):
         return False
     return progress.reason == _STOPPED or progress.planned is None or progress.done < progress.planned

@@ -1,4 +1,4 @@
-"""How bots stand in an event beside their ratings: by place, new to a ladder, or out of it."""
+"""State of bots in a tournament beside their ratings: place, new to a ladder, or out of it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 def standings_in(
     store: Store, record: TournamentRecord, entrants: Sequence[Entrant], tables: Sequence[Table]
 ) -> dict[str, Standing]:
-    """Return who is new, has left or is disqualified, by label; all others simply play.
+    """Return which bots are new, have left or are disqualified, by label; others are omitted.
 
     Args:
-        store: where the event is.
-        record: the event.
+        store: the store with the tournament.
+        record: the tournament.
         entrants: its bots.
         tables: its standings.
     """
@@ -38,14 +38,14 @@ def standings_in(
 
 
 def with_standing(rows: Sequence[StandingRow], standings: Mapping[str, Standing]) -> tuple[StandingRow, ...]:
-    """Return the rows, each with how its bot stands."""
+    """Return the rows with the states of their bots."""
     return tuple(replace(row, standing=standings[row.name]) if row.name in standings else row for row in rows)
 
 
 def by_place(rows: Sequence[StandingRow], event: EventTables) -> tuple[StandingRow, ...]:
     """Return the rows in the order of the table by place, with its ranks and points.
 
-    Who is still in a knockout has no rank yet, and says so.
+    A bot that is still in a knockout has no rank yet and the state `in`.
     """
     known = {row.name: row for row in rows}
     found = [

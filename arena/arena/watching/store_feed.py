@@ -1,4 +1,4 @@
-"""The feed of the dashboard: one read-only connection of the store, asked whether anything has changed."""
+"""The feed of the dashboard: polls one read-only connection of the store for changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arena.home import damage_told, store_errors
 from arena.live.events import BODIES, Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
-from arena.watching.facts import Facts
+from arena.watching.dashboard_tables import DashboardTables
 from arena.watching.feed import NOBODY, Batch, Health
 from arena.watching.query import Query, StoreLost
 from arena.watching.stored import end_events, past_view
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 _FAST_S: Final = 0.12
 _SLOW_S: Final = 1.0
-"""Seconds between two looks while a match runs, and while none does."""
+"""Seconds between two polls while a match is running, and while none is."""
 _FACTS_S: Final = 2.0
-"""Seconds from one making of tables to the next, at least."""
+"""Minimum seconds between two computations of the tables."""
 _FACTS_SHARE: Final = 0.01
-"""Of a core, that making them may take: matches are being played beside it."""
+"""Maximum share of a core for computing tables, since matches are played at the same time."""
 _HEALTH_S: Final = 1.0
-"""Seconds between two looks at who runs a tournament."""
+"""Seconds between two checks of the process that runs the tournament."""
 _LIMIT: Final = 500
 _MOST_LOOKS: Final = 3
-"""Attempts to read the past and the present of one moment."""
+"""Attempts to read results and running matches of the same moment."""
 _UNKNOWN: Final = -1
-"""The version of a store that was not asked for it."""
+"""Stands for a data version that was not read."""
 _KINDS: Final = {*BODIES}
 _HELD: Final = frozenset({"preparing", "running"})
-"""States in which events say more than the row of a tournament."""
+"""States in which events are more current than the tournament's row."""
 
 
 class StoreFeed:
-    """Follows one tournament of a store; errors of it are raised, and the next `poll` reopens it."""
+    """Follows one tournament of a store; its errors are raised, and the next `poll` reopens the store."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class StoreFeed:
         rates_past: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take what to follow; nothing is opened yet.
+        """Prepare to follow a tournament; nothing is opened yet.
 
         Args:
-            option: path of the store; None for the usual place.
-            tournament: its id.
-            is_read_only: whether commands are refused.
-            rates_past: whether ratings over time that no run kept are computed, which looks at all matches.
-            clock: gives seconds; tells when tables may be made again.
+            option: path of the store; None for the default.
+            tournament: id of the tournament.
+            is_read_only: whether commands are rejected.
+            rates_past: whether missing ratings over time are computed, which reads all matches.
+            clock: returns seconds; decides when tables may be computed again.
         """
         self._option = option
         self._rates_past = rates_past
@@ -77,13 +77,13 @@ class StoreFeed:
         self._version = _UNKNOWN
         self._seq = 0
         self._running: dict[int, int] = {}
-        """Attempts of the matches whose ends were not heard, by number."""
+        """Attempts of the running matches whose ends have not arrived, by number."""
         self._heard_t: float | None = None
         self._health = Health()
         self._health_at = -_HEALTH_S
         self._has_events = False
         self._naming = Naming({}, {})
-        self._facts: Facts | None = None
+        self._facts: DashboardTables | None = None
         self._facts_key: tuple[object, ...] = ()
         self._facts_at = -_FACTS_S
         self._facts_pause = _FACTS_S
@@ -98,7 +98,7 @@ class StoreFeed:
         return _FAST_S if is_played or (self._facts_are_due and not self._facts_key) else _SLOW_S
 
     def poll(self) -> Batch | None:
-        """Give what is new; first where things stand, then the tables.
+        """Return what is new: first the current state, then the tables.
 
         Raises:
             Cancelled: `cancel` was called.
@@ -117,11 +117,11 @@ class StoreFeed:
         return batch
 
     def cancel(self) -> None:
-        """End the `poll` that goes on, and every later one; may be called from any thread."""
+        """Abort the current `poll` and all later ones; may be called from any thread."""
         self._query.cancel()
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._store = None
         self._version = _UNKNOWN
         self._stack.close()
@@ -131,7 +131,7 @@ class StoreFeed:
         if self._store is None:
             self._store = self._stack.enter_context(self._query.store())
             self._version = self._store.data_version()
-        # An open connection goes on reading a file that was moved or deleted.
+        # An open connection would continue to read a file that was moved or deleted.
         self._store.check_readable()
         with damage_told(self._store):
             return self._beginning(self._store) if is_opened else self._what_is_new(self._store)
@@ -154,7 +154,7 @@ class StoreFeed:
         return None
 
     def _beginning(self, store: Store) -> Batch:
-        """Give where things stand: the past, then what is being played, of one moment."""
+        """Return the current state: stored results and running matches of the same moment."""
         self._naming = naming_of(store, self._record(store))
         view, seq, events = self._moment(store)
         self._seq = seq
@@ -167,7 +167,7 @@ class StoreFeed:
         return Batch(view=view, ends=self._ends(store), health=self._look_at_health(store))
 
     def _moment(self, store: Store) -> tuple[LiveView, int, list[Event]]:
-        """Read past and present together: a match that ended in between would count twice, or not at all."""
+        """Read results and running matches of one moment, so that a match that ends counts exactly once."""
         for _ in range(_MOST_LOOKS - 1):
             found = self._look(store)
             if self._record(store).num_done == found[0].progress.done:
@@ -180,7 +180,8 @@ class StoreFeed:
         events = list(translated(snapshot.events))
         past = past_view(store, record, self._naming.seats)
         view = reduce_all(past, events)
-        # The row of the tournament is sealed and checked, events are not: they say only what is being played.
+        # The row of the tournament is sealed and checked, events are not; they are trusted only for running
+        # matches.
         known = past.progress
         progress = replace(
             view.progress,
@@ -198,7 +199,7 @@ class StoreFeed:
         if page.has_gap:
             return self._beginning(store)
         if len(page.events) == _LIMIT:
-            # There is more: look again at once.
+            # There are more events: poll again without waiting.
             self._version = _UNKNOWN
         self._seq = page.seq
         events = list(translated(page.events))
@@ -212,8 +213,8 @@ class StoreFeed:
         return None
 
     def _after_changes(self, store: Store, events: list[Event]) -> Batch:
-        """Read the past anew: matches became void in it, or count again, and it says what was decided."""
-        # Whoever prints events has a line for each.
+        """Read all results again, since matches became void or valid, and the decisions with them."""
+        # Viewers that print events have a line for each.
         return replace(self._beginning(store), events=events)
 
     def _tables(self, store: Store) -> Batch | None:
@@ -225,17 +226,17 @@ class StoreFeed:
             return None
         is_first, self._facts_key = self._facts_key == (), key
         if self._facts is None:
-            self._facts = Facts(store, record)
+            self._facts = DashboardTables(store, record)
         began_s = time.thread_time()
         tables = self._facts.make(store, record)
         is_renamed, self._naming = self._facts.naming != self._naming, self._facts.naming
         tables["trend_doing"] = "computing ratings over time ..." if self._lacks_beginning(record) else ""
         if self._lacks_beginning(record):
-            # The tables are shown first, and then its curves.
+            # Show the tables first, their curves in a later batch.
             self._facts_are_due, self._facts_at = True, -self._facts_pause
         elif not is_first:
             self._facts_pause = max(_FACTS_S, (time.thread_time() - began_s) / _FACTS_SHARE)
-        # Where nobody tells of matches, results alone show how far it is.
+        # Without events, progress can only be derived from stored results.
         if (is_first or self._has_events) and not is_renamed:
             found = Batch(facts=tables, goal=self._facts.goal)
         else:
@@ -245,18 +246,18 @@ class StoreFeed:
         return replace(found, ends=self._ends(store), health=self._look_at_health(store))
 
     def _ends(self, store: Store) -> list[Event]:
-        """Return how running matches ended whose results are stored; asked after all that counts them."""
+        """Return ends of running matches with stored results; called after everything that counts them."""
         found = [
             store.match_of(self._tournament, number, attempt) for number, attempt in self._running.items()
         ]
         return [event for match in found if match is not None for event in end_events(match)]
 
     def _lacks_beginning(self, record: TournamentRecord) -> bool:
-        """Return whether ratings over time are still to be computed, and wanted."""
+        """Return whether ratings over time are wanted and still missing."""
         return self._rates_past and self._facts is not None and self._facts.lacks_beginning(record)
 
     def _rate_beginning(self, store: Store, record: TournamentRecord) -> bool:
-        """Compute ratings over time of matches that were played before any were kept; tell whether it did."""
+        """Compute ratings over time for matches played before any were stored; return whether all exist."""
         if self._facts is None or not self._lacks_beginning(record):
             return False
         self._facts.rate_beginning(store, record, self._query.is_wanted)
@@ -267,7 +268,7 @@ class StoreFeed:
         from arena_db.records import MatchFilter
 
         newest = store.matches(MatchFilter(rated_only=False), limit=1)
-        # What was decided about any tournament may change its tables.
+        # Decisions about any tournament may change its tables.
         later = (store.last_change(), tuple(sorted(store.replay_marks().items())))
         return (newest[0].id if newest else 0, record.num_done, record.num_total, record.state, *later)
 
@@ -281,7 +282,7 @@ class StoreFeed:
         raise ArenaError(f"tournament {self._tournament} is no longer in {store.place}")
 
     def _hear(self, events: Iterable[Event]) -> None:
-        """Remember what runs, and when the coordinator was last heard of."""
+        """Update the running matches and the coordinator's last sign of life."""
         for event in events:
             self._heard_t = max(event.t, self._heard_t or 0.0)
             if event.match is not None and event.kind == "started":
@@ -293,11 +294,11 @@ class StoreFeed:
 
     @property
     def _is_expected(self) -> bool:
-        """Whether somebody should be running the tournament, by the last look."""
+        """Whether a process should be running the tournament, according to the last check."""
         return self._health.lease_until is not None
 
     def _look_at_health(self, store: Store) -> Health:
-        """See who runs the tournament; events tell as well that somebody does."""
+        """Check which process runs the tournament; events are signs of life, too."""
         self._health_at = self._clock()
         was_played = self._health.lease_until
         lease = store.lease(self._tournament)
@@ -315,13 +316,13 @@ class StoreFeed:
             is_read_only=self._is_read_only,
         )
         if was_played and not until:
-            # Its last tables were put off because matches were being played beside them; now none are.
+            # The last tables were postponed because matches were being played; now they are not.
             self._facts_pause = _FACTS_S
         return self._health
 
 
 def translated(events: Iterable[LiveEvent]) -> Iterable[Event]:
-    """Yield stored events as viewers read them; those of unknown kinds are left out."""
+    """Yield stored events in the form that viewers read; events of unknown kinds are skipped."""
     for event in events:
         if event.kind in _KINDS:
             yield Event(
@@ -337,7 +338,7 @@ def translated(events: Iterable[LiveEvent]) -> Iterable[Event]:
 
 
 def _payload(text: str) -> Mapping[str, object]:
-    """Read a payload; of a damaged one nothing, which the reducer takes note of."""
+    """Decode a payload; a damaged one becomes empty, and the reducer adds a notice."""
     try:
         return unpack(text)
     except ArenaError:

@@ -1,4 +1,4 @@
-"""Stored matches and tournaments as view-models: what a viewer sees of the past."""
+"""Stored matches and tournaments as view-models for viewers."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 NUM_BOARDS = 6
-"""Matches that are over and still stand on the wall when a viewer comes."""
+"""Number of finished matches whose boards a new viewer shows."""
 _MAX_TEXT = 200
 
 _WITH_GOAL = frozenset({"swiss", "knockout", "ladder"})
-"""Types of events that are held for more than that all their matches are played; so is a test."""
+"""Types of tournaments with a goal other than playing all matches; sequential tests have one, too."""
 
 _Outcome = Literal["first", "second", "draw", "void"]
 _STATES: Mapping[str, Literal["preparing", "running", "ended"]] = {
@@ -55,7 +55,7 @@ _STATES: Mapping[str, Literal["preparing", "running", "ended"]] = {
     "refused": "ended",
 }
 _REASONS: Mapping[str, str] = {"stopped": "stopped", "preparing": "its bots are checked"}
-"""Why matches are not being played, by state."""
+"""Why no match is being played, by state."""
 
 
 def recorded_of(
@@ -64,13 +64,13 @@ def recorded_of(
     pool: PoolRecord | None = None,
     remarks: Sequence[Remark | None] = (),
 ) -> Recorded:
-    """Give a stored match as what a replay is made of.
+    """Return a stored match as the input of a replay.
 
     Args:
         match: the match.
-        labels: short names, by the names in the tournament.
-        pool: of its tournament.
-        remarks: what the bots said beside values, per action; may be shorter.
+        labels: short labels by the names in the tournament.
+        pool: pool of its tournament.
+        remarks: reports of the bots beside values, per action; may be shorter.
     """
     clock_ms, inc_ms = _clocks(pool)
     return Recorded(
@@ -113,11 +113,11 @@ def _thoughts(value: float | None, remark: Remark | None) -> Thoughts | None:
 
 @lru_cache(maxsize=4096)
 def opening_text(game: str, actions: tuple[int, ...]) -> str:
-    """Return the moves of an opening, with blanks between them; empty where the game is not installed.
+    """Return the moves of an opening, separated by blanks; empty if the game is not installed.
 
     Args:
         game: canonical spec.
-        actions: from the initial position.
+        actions: actions from the initial position.
     """
     try:
         rules = find_game(game)
@@ -148,13 +148,13 @@ def row_of(match: StoredMatch) -> MatchRow:
 
 
 def with_mistakes(store: Store, rows: Sequence[MatchRow]) -> tuple[MatchRow, ...]:
-    """Return rows with the mistakes that were counted in their matches."""
+    """Return rows with the counted mistakes of their matches."""
     found = store.mistakes([row.stored for row in rows])
     return tuple(replace(row, mistakes=found[row.stored]) if row.stored in found else row for row in rows)
 
 
 def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
-    """Return a stored match as a line of the news; `labels` by the names in the tournament."""
+    """Return a stored match as a line of the news; `labels` are by names in the tournament."""
     names = (clean_text(match.first_label, MAX_NAME), clean_text(match.second_label, MAX_NAME))
     return FinishedMatch(
         number=match.number,
@@ -173,7 +173,7 @@ def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
 
 
 def end_events(match: StoredMatch) -> list[Event]:
-    """Return the moves and the end of a stored match as events, which are of no `seq`."""
+    """Return the moves and the end of a stored match as events, with `seq` 0."""
     t = match.started_at + match.duration_ms / 1000
     moves = [
         Move(action=action, elapsed_ms=time_ms, value=value)
@@ -202,12 +202,12 @@ def end_events(match: StoredMatch) -> list[Event]:
 
 
 def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str]) -> LiveView:
-    """Return what the store tells without any event: results, and the boards of the last matches.
+    """Return the view without any events: results, and the boards of the last matches.
 
     Args:
-        store: where it is.
+        store: the store with the tournament.
         record: the tournament.
-        labels: what its bots are called where there is little room, by their names in it.
+        labels: short labels of its bots, by their names in it.
     """
     from arena_db.records import MatchFilter
 
@@ -244,7 +244,7 @@ def _reason(record: TournamentRecord) -> str:
 
 
 def _refusals(record: TournamentRecord) -> list[Notice]:
-    """Return whom the event refused, a line each."""
+    """Return a notice for each bot that the tournament refused."""
     from arena.coordinator.config import refusals
 
     return [
@@ -254,10 +254,10 @@ def _refusals(record: TournamentRecord) -> list[Notice]:
 
 
 def goal_of(store: Store, record: TournamentRecord) -> str:
-    """Return how far an event is that is held for more than all its matches; else empty."""
+    """Return the progress of a tournament towards its goal; empty if it has none."""
     if record.type not in _WITH_GOAL and not is_test(record):
         return ""
-    # It loads schedules and configurations, which other events need not wait for.
+    # Imported late: it loads schedules and configurations, which other tournaments do not need.
     from arena.coordinator.goals import goal_line
 
     return clean_text(goal_line(store, record), _MAX_TEXT)
@@ -266,7 +266,7 @@ def goal_of(store: Store, record: TournamentRecord) -> str:
 def _boards(
     matches: Sequence[StoredMatch], labels: Mapping[str, str], pool: PoolRecord
 ) -> dict[int, MatchView]:
-    """Give the last position of each match by its number; of several attempts that of the newest."""
+    """Return the last position of each match by its number, from its newest attempt."""
     boards: dict[int, MatchView] = {}
     for match in matches:
         if match.number not in boards:
@@ -286,7 +286,7 @@ def _faults(store: Store, record: TournamentRecord) -> dict[str, dict[str, int]]
 
 
 def _clocks(pool: PoolRecord | None) -> tuple[tuple[int, int] | None, int]:
-    """Return both clocks at the start and the increment, ms; no clocks where each move has its own time."""
+    """Return the initial clocks and the increment in ms; no clocks if each move has its own time."""
     if pool is not None and pool.mode == "fischer":
         return (pool.base_ms, pool.base_ms), pool.inc_ms
     return None, 0

@@ -1,4 +1,4 @@
-"""Tables, brackets and judgements as the objects of JSON and CSV; their keys are an interface."""
+"""Tables, brackets and gradings as objects for JSON and CSV; their keys are an interface."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
-    """Return the rows as objects; `table` tells bots that no match connects apart.
+    """Return the rows as objects; `table` separates bots that are not connected by matches.
 
-    `num_bots` says how many the table has, of which not all may be shown.
+    `num_bots` is the number of bots in the table, of which not all may be shown.
     """
     return [
         {
@@ -37,13 +37,13 @@ def rating_objects(tables: Sequence[Table]) -> list[dict[str, object]]:
 
 
 def cell_objects(cross: Crosstable) -> list[dict[str, object]]:
-    """Return the cells of a crosstable as objects, those of a bot against itself left out."""
+    """Return the cells of a crosstable as objects, without the diagonal."""
     cells = (cell for line in cross.cells for cell in line if cell.bot != cell.opponent)
     return [{**msgspec.structs.asdict(cell), "score": cell.score} for cell in cells]
 
 
 def event_objects(tables: EventTables | None) -> list[tuple[str, dict[str, object]]]:
-    """Return the rows of the tables of an event, each as `place` or `bracket` and its values."""
+    """Return the rows of a tournament's tables, each as `place` or `bracket` and its values."""
     if tables is None:
         return []
     return [
@@ -54,7 +54,7 @@ def event_objects(tables: EventTables | None) -> list[tuple[str, dict[str, objec
 
 
 def analysis_object(analysis: Analysis | None) -> dict[str, object] | None:
-    """Return what a judge says about a match; None where nobody judged it."""
+    """Return the grading of a match; None if there is none."""
     if analysis is None:
         return None
     sides = [
@@ -70,7 +70,7 @@ def analysis_object(analysis: Analysis | None) -> dict[str, object] | None:
 
 
 def ply_object(ply: Ply) -> dict[str, object]:
-    """Return what a judge says of an action; a score is action, value and distance."""
+    """Return the grade of an action; a score is a list of action, value and distance."""
     scores = [[action, *score] for action, score in ply.scores.items()]
     return {
         **ply._asdict(),

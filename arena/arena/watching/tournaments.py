@@ -1,4 +1,4 @@
-"""Tournaments of the store as rows."""
+"""Tournaments of the store as rows of a list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MAX_ROWS: Final = 1000
-"""Tournaments that are listed, the newest."""
+"""Maximum tournaments in a list; the newest are listed."""
 _MAX_CAUSE: Final = 300
 
 
@@ -29,8 +29,8 @@ def read_tournaments(query: Query, *, archived: bool = False) -> Rows[list[Tourn
     """Return the tournaments, newest first.
 
     Args:
-        query: the question.
-        archived: those that are archived, too.
+        query: the query.
+        archived: whether archived ones are included.
 
     Raises:
         Cancelled: the query was cancelled.
@@ -44,7 +44,7 @@ def read_tournaments(query: Query, *, archived: bool = False) -> Rows[list[Tourn
 
 
 def read_tournament(option: str | None, name: str) -> TournamentRow:
-    """Return the tournament of a name as it is now.
+    """Return the current row of a tournament.
 
     Raises:
         ArenaError: the store cannot be read, or there is no such tournament.
@@ -79,7 +79,7 @@ def tournament_row(store: Store, record: TournamentRecord) -> TournamentRow:
 
 
 def _why_fixed(store: Store, record: TournamentRecord) -> str:
-    """Return why nobody may change who takes part in an event; empty where that can be done."""
+    """Return why the entrants of a tournament must not be changed; empty if they may be."""
     try:
         refuse_change(store, record)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""A tournament and a match as one object each, with all that is known of them; the keys are an interface."""
+"""A tournament and a match as one complete object each; the keys are an interface."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 
 class UnplayedMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A match that has no result yet; the fields are the keys of the JSON form."""
+    """A match without a result; the fields are the keys of the JSON form."""
 
     address: str
     tournament: str
     number: int
-    """In the plan."""
+    """Number in the plan."""
     game: str
     first: str
     second: str
     state: str
     """planned, running or stalled."""
     num_opening: int
-    """Actions that are given."""
+    """Number of actions in the opening."""
     actions: tuple[int, ...]
-    """Those that have been heard of, or as many as the address says."""
+    """The actions played so far, or as many as the address says."""
 
 
 def whole_tournament(store: Store, record: TournamentRecord) -> dict[str, object]:
@@ -57,7 +57,7 @@ def whole_tournament(store: Store, record: TournamentRecord) -> dict[str, object
 
 
 def whole_match(store: Store, match: StoredMatch) -> dict[str, object]:
-    """Return a stored match with what its bots and its judge said."""
+    """Return a stored match with the reports of its bots and its grading."""
     remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     said = [None if remark is None else dataclasses.asdict(remark) for remark in remarks]
     judged = analysis_object(analysis_of(store, match))
@@ -65,7 +65,7 @@ def whole_match(store: Store, match: StoredMatch) -> dict[str, object]:
 
 
 def unplayed_match(store: Store, address: Address) -> UnplayedMatch:
-    """Return a planned match: who plays, from which opening, and the moves that have been heard of.
+    """Return a planned match: bots, opening, and the moves played so far.
 
     Raises:
         NotFoundError: it is not planned, or has fewer plies than the address says.
@@ -93,7 +93,7 @@ def unplayed_match(store: Store, address: Address) -> UnplayedMatch:
 
 
 def is_played_again(store: Store, address: Address) -> bool:
-    """Return whether a match is being played whose last attempt came to nothing, and no attempt is named."""
+    """Return whether a match whose last attempt was void is being played again, and no attempt is named."""
     last = address.match
     if last is None or last.is_final or address.attempt is not None or address.number is None:
         return False
@@ -101,7 +101,7 @@ def is_played_again(store: Store, address: Address) -> bool:
 
 
 def _running(store: Store, record: TournamentRecord, number: int) -> MatchView | None:
-    """Return a match as viewers see it now; None where nobody plays it."""
+    """Return a running match as viewers see it; None if it is not being played."""
     lease = store.lease(record.id)
     if lease is None or not lease.is_alive:
         return None

@@ -158,7 +158,7 @@ def test_bots_that_cannot_be_entered_are_left_out(tmp_path: Path) -> None:
     no_bot, twice, name = (bot.why for bot in left_out)
     assert no_bot.startswith('no bot "mtcs"')
     assert f"{texts[2]} has the same files and options as {texts[0]}" in twice
-    assert name == "two bots are called Anna; give each another name="
+    assert name == "two bots are called Anna; give them different values of name="
     with pytest.raises(ConfigError, match="two bots are called Anna"):
         resolve([texts[0], texts[3]], margin_ms=0)
 

@@ -37,8 +37,8 @@ def test_labels_that_differ_at_the_end_stay_apart() -> None:
     ("text", "reason"),
     [
         ("x" * 4097, "--event has 4,097 characters; give at most 4,096"),
-        ("a\0b", "--event has a NUL character"),
-        ("a\udc80", r"--event is no valid UTF-8 \(character 2\)"),
+        ("a\0b", "--event contains a NUL character"),
+        ("a\udc80", r"--event is not valid UTF-8 \(character 2\)"),
     ],
 )
 def test_what_the_store_cannot_hold(text: str, reason: str) -> None:

@@ -1,1 +1,1 @@
-"""Worker machines: a Dask scheduler carries messages, the coordinator decides; needs the extra `cluster`."""
+"""Worker machines: the coordinator decides, a Dask scheduler carries messages. Needs the extra `cluster`."""

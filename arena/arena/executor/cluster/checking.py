@@ -1,4 +1,4 @@
-"""Whether a record from another machine can be the result of its job."""
+"""Checks whether a record from another machine can be the result of its job."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _BY_RULES = frozenset({Termination.RULES})
 
 
 def find_wrong(job: Job, record: MatchRecord) -> str:
-    """Return what of a record contradicts its job or the rules; empty if nothing does.
+    """Return how a record contradicts its job or the rules; empty if it does not.
 
-    This guards against faults of a machine, not against somebody who holds a key: bots, opening and seeds are
-    as planned, the actions are legal, the result follows from them, and the hash is that of the actions.
+    This protects against faulty machines, not against an attacker who holds a key. Bots, opening and seeds
+    must be as planned, the actions legal, and the result and the hash must follow from them.
 
     Args:
-        job: what was to be played.
-        record: what came back.
+        job: the planned match.
+        record: the record that was received.
     """
     planned = (
         ("tournament", job.tournament, record.tournament),
@@ -57,14 +57,14 @@ def _find_illegal(job: Job, record: MatchRecord) -> str:
     try:
         outcome, termination = Outcome(record.outcome), Termination(record.termination)
     except ValueError:
-        return f"match {job.number} ended {record.outcome} by {record.termination}, which there is not"
+        return f"match {job.number} ended {record.outcome} by {record.termination}, which is no valid result"
     if termination in _BY_RULES:
         if not state.is_terminal:
-            return f"match {job.number} ended by the rules, and they let it go on"
+            return f"match {job.number} ended by the rules, but its last position is not final"
         first = state.returns[0]
         by_rules = Outcome.DRAW if not first else Outcome.FIRST if first > 0 else Outcome.SECOND
         if outcome is not by_rules:
-            return f"match {job.number} ended {outcome.value}, and by the rules it is {by_rules.value}"
+            return f"match {job.number} ended {outcome.value}, but by the rules it is {by_rules.value}"
     try:
         right = match_hash(game, record.actions)
     except ArenaError as error:

@@ -1,4 +1,4 @@
-"""Sends contents of bots to machines: in pieces, from where the last attempt broke off, and verified."""
+"""Transfers contents of bots to worker machines: in pieces, resumable and verified."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from arena.content.store import Content
 
 INVENTORY: Final = -1
-"""In place of the number of a piece: the list of files."""
+"""Piece number that stands for the list of files."""
 QUOTA: Final = 20 << 30
 """Bytes of contents that a worker machine keeps."""
 _CHUNK: Final = 1 << 20
 _TRIES: Final = 2
-"""Times that a content is fetched; the second time around what the hub keeps of it."""
+"""Attempts to fetch a content; the second one bypasses the hub's cache."""
 
 
 class SpoiltError(ArenaError):
-    """A content came otherwise than it was sent."""
+    """A content differs from what was sent."""
 
 
 def read_piece(content: str, piece: int) -> bytes:
-    """Return a piece of a kept content: its inventory in JSON, or bytes of its files, one after the other.
+    """Return a piece of a kept content: its inventory as JSON, or bytes of its concatenated files.
 
     Raises:
-        ArenaError: it is not kept, or there is no such piece.
+        ArenaError: the content is not kept, or has no such piece.
     """
     found = find_content(content)
     if found is None:
-        raise ArenaError(f"content {content[:8]} is not kept by its coordinator any more")
+        raise ArenaError(f"the coordinator no longer keeps content {content[:8]}")
     if piece == INVENTORY:
         return msgspec.json.encode(found.inventory)
     start, data = piece * PIECE, bytearray()
@@ -61,16 +61,16 @@ def read_piece(content: str, piece: int) -> bytes:
 def fetch_content(
     content: str, ask: Callable[[int], bytes], *, spoilt: Callable[[], None], quota: int = QUOTA
 ) -> Content:
-    """Return a content, fetched if it is not kept here; of several processes one fetches and the others wait.
+    """Return a content; fetch it first if it is not kept here. Concurrent processes wait for one fetch.
 
     Args:
         content: its hash.
         ask: returns a piece, as `read_piece` does.
-        spoilt: called when what came is not what was sent, before it is asked for again.
+        spoilt: called before the second attempt if the first one received damaged data.
         quota: bytes of contents that are kept here.
 
     Raises:
-        ArenaError: it cannot be had, or not be kept; what has come stays for the next attempt.
+        ArenaError: it cannot be fetched or stored; received pieces are kept for the next attempt.
     """
     with _one_at_a_time(content):
         for attempt in range(_TRIES):
@@ -90,12 +90,14 @@ def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
     try:
         inventory = msgspec.json.decode(ask(INVENTORY), type=Inventory)
     except msgspec.MsgspecError as error:
-        raise SpoiltError(f"the list of files of content {content[:8]} was damaged on its way") from error
+        raise SpoiltError(f"the list of files of content {content[:8]} was damaged in transit") from error
     if inventory.tree_hash != content or not all(_is_inside(entry.path) for entry in inventory.files):
-        raise SpoiltError(f"the list of files of content {content[:8]} was damaged on its way")
+        raise SpoiltError(f"the list of files of content {content[:8]} was damaged in transit")
     size = inventory.num_bytes
     if size > min(MAX_BYTES, quota):
-        raise ArenaError(f"content {content[:8]} has {size >> 20} MiB, and {quota >> 20} MiB are kept here")
+        raise ArenaError(
+            f"content {content[:8]} has {size >> 20} MiB, but this machine keeps {quota >> 20} MiB"
+        )
     make_room(quota - size)
     part = content_folder() / f".part-{content}"
     _receive(part, size, ask)
@@ -109,12 +111,12 @@ def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
         collection.files = {entry.path: work / "files" / entry.path for entry in inventory.files}
         kept = keep_content(collection)
     if kept.hash != content:
-        raise SpoiltError(f"content {content[:8]} was damaged on its way")
+        raise SpoiltError(f"content {content[:8]} was damaged in transit")
     return kept
 
 
 def _receive(part: Path, size: int, ask: Callable[[int], bytes]) -> None:
-    """Write all pieces that a file does not have yet."""
+    """Append the pieces that a file lacks, in order."""
     done = part.stat().st_size // PIECE if part.exists() else 0
     with part.open("r+b" if done else "wb") as file:
         file.seek(done * PIECE)
@@ -128,7 +130,7 @@ def _receive(part: Path, size: int, ask: Callable[[int], bytes]) -> None:
 
 
 def _split(part: Path, inventory: Inventory, folder: Path) -> None:
-    """Write the files that lie in one, one after the other, and verify each."""
+    """Split concatenated files into single files, and verify each one's SHA-256."""
     with part.open("rb") as source:
         for entry in inventory.files:
             target = folder / entry.path
@@ -140,7 +142,7 @@ def _split(part: Path, inventory: Inventory, folder: Path) -> None:
                     file.write(data)
                     left -= len(data)
             if left or digest.hexdigest() != entry.sha256:
-                raise SpoiltError(f"{entry.path} was damaged on its way")
+                raise SpoiltError(f"{entry.path} was damaged in transit")
             target.chmod(0o755 if entry.is_executable else 0o644)
 
 
@@ -151,14 +153,14 @@ def _is_inside(path: str) -> bool:
 
 @contextmanager
 def _one_at_a_time(content: str) -> Generator[None]:
-    """Lock a content: one process of this machine fetches it at a time, and a kill frees the lock."""
+    """Lock a content while one process of this machine fetches it; a killed process frees the lock."""
     if sys.platform == "win32":
         yield
         return
     import fcntl
 
     content_folder().mkdir(mode=0o711, parents=True, exist_ok=True)
-    # It stays, since another process may wait for it; `prune` removes it.
+    # The file is not removed here, since another process may wait for its lock; `prune` removes it.
     descriptor = os.open(content_folder() / f".lock-{content}", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""What a worker machine is and has, and whether it can play the matches of a run."""
+"""What a worker machine offers, and whether it can play the matches of a run."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TOLERANCE = 0.10
-"""A machine is as quick as the others if its speed differs from their median by no more than this part."""
+"""Largest relative difference from the median speed with which a machine counts as equally fast."""
 
 
 class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a machine says of itself when a slot of it joins."""
+    """Properties of a machine, sent whenever one of its slots joins."""
 
     name: str
-    """What people call it: its host name."""
+    """Host name, shown to people."""
     slots: int
     """Matches that it plays at once."""
     cores: int
     memory: int
-    """Bytes."""
+    """Bytes of main memory; 0 if unknown."""
     cpu: str
     tiers: tuple[str, ...]
-    """The tiers of isolation that are granted there."""
+    """Isolation tiers that are granted on the machine."""
     arena: str
     """SHA-256 of the arena's own code."""
     version: str
     """Version of the arena."""
     games: dict[str, str]
-    """SHA-256 of the code of each game by its name."""
+    """SHA-256 of each game's code, by name."""
     runs: str
-    """What compiled code must be made for: interpreter, system, processor."""
+    """Target of compiled code: interpreter, system and processor."""
     speed: float
-    """How quick it is with all slots busy, in parts of `speed.REFERENCE`; 0 if it was not measured."""
+    """Speed with all slots busy, as a multiple of `speed.REFERENCE`; 0 if it was not measured."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run asks of machines."""
+    """Requirements of a run on machines."""
 
     tier: str
     game: str
@@ -67,16 +67,16 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     runs: str
     is_pinned: bool
-    """Whether machines must be about as quick as each other, since a limit is time."""
+    """Whether only machines of similar speed may play, since a time limit applies."""
 
 
 def wanted_of(tier: str, game: str, *, is_pinned: bool) -> Wanted:
-    """Return what a run asks of machines that is planned on this one.
+    """Return the requirements on machines of a run that is planned on this one.
 
     Args:
-        tier: in which its bots run.
+        tier: isolation tier of its bots.
         game: spec of the game.
-        is_pinned: whether only machines of about the same speed take part.
+        is_pinned: whether only machines of similar speed take part.
     """
     name = Spec.parse(game).name
     return Wanted(
@@ -91,20 +91,20 @@ def wanted_of(tier: str, game: str, *, is_pinned: bool) -> Wanted:
 
 
 class Lack(NamedTuple):
-    """What keeps a machine from taking part in a run."""
+    """The first requirement of a run that a machine does not meet."""
 
     step: int
-    """How many conditions it does meet before this one: the nearest machine has most."""
+    """Number of requirements met before this one; the machine with the most is closest to taking part."""
     why: str
 
 
 def find_lack(facts: WorkerFacts, wanted: Wanted, median: float) -> Lack | None:
-    """Return what keeps a machine from taking part in a run; None if nothing does.
+    """Return the first requirement that a machine does not meet; None if it can take part.
 
     Args:
-        facts: what the machine is.
-        wanted: what the run asks.
-        median: the speed that it is compared with; 0 compares nothing.
+        facts: properties of the machine.
+        wanted: requirements of the run.
+        median: speed to compare with; 0 skips the comparison.
     """
     for step, lack in enumerate((_arena_lack, _game_lack, _tier_lack, _code_lack)):
         why = lack(facts, wanted)
@@ -112,7 +112,7 @@ def find_lack(facts: WorkerFacts, wanted: Wanted, median: float) -> Lack | None:
             return Lack(step, why)
     if wanted.is_pinned and median and abs(facts.speed / median - 1) > TOLERANCE:
         part = abs(facts.speed / median - 1)
-        way = "slower" if facts.speed < median else "quicker"
+        way = "slower" if facts.speed < median else "faster"
         return Lack(
             4, f"{part:.0%} {way} than the median; --speed ignore admits it, and so does --nodes N alone"
         )
@@ -123,37 +123,37 @@ def _arena_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     if facts.arena == wanted.arena:
         return ""
     other = ", other code" if facts.version == wanted.version else f", not {wanted.version}"
-    return f"bot-arena {facts.version}{other}; install the same on all machines"
+    return f"bot-arena {facts.version}{other}; install the same version on all machines"
 
 
 def _game_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     if facts.games.get(wanted.game) == wanted.game_hash:
         return ""
     lacks = "other code of" if wanted.game in facts.games else "no"
-    return f"{lacks} game {wanted.game}; install its package there as here"
+    return f"{lacks} game {wanted.game}; install the same package there"
 
 
 def _tier_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     if wanted.tier == "T0" or wanted.tier in facts.tiers:
         return ""
-    return f"tier {wanted.tier} is not granted there; arena doctor on it says why"
+    return f"tier {wanted.tier} is not granted there; run arena doctor there to see why"
 
 
 def _code_lack(facts: WorkerFacts, wanted: Wanted) -> str:
-    return "" if facts.runs == wanted.runs else f"{facts.runs}, not {wanted.runs}, for which bots came"
+    return "" if facts.runs == wanted.runs else f"{facts.runs}, but the bots are built for {wanted.runs}"
 
 
 def median_speed(machines: Iterable[WorkerFacts], wanted: Wanted) -> float:
-    """Return the median speed of the machines that lack nothing else; 0 if there are none."""
+    """Return the median speed of the machines that meet all other requirements; 0 if there are none."""
     speeds = [facts.speed for facts in machines if find_lack(facts, wanted, 0) is None]
     return statistics.median_high(speeds) if speeds else 0.0
 
 
 def machine_id() -> str:
-    """Return the uuid of this machine, drawn at the first call and kept in the arena's home.
+    """Return the uuid of this machine, generated at the first call and kept in the arena's home.
 
     Raises:
-        ConfigError: it cannot be kept.
+        ConfigError: it cannot be written.
     """
     path = home() / "machine"
     try:
@@ -170,7 +170,7 @@ def machine_id() -> str:
 
 
 def find_facts(slots: int, speed: float) -> WorkerFacts:
-    """Return what this machine is; tiers that were never tried here are tried now, which takes a second."""
+    """Return the properties of this machine; tiers not yet tested here are tested, which takes a second."""
     return WorkerFacts(
         name=socket.gethostname(),
         slots=slots,
@@ -187,7 +187,7 @@ def find_facts(slots: int, speed: float) -> WorkerFacts:
 
 
 def runs_code() -> str:
-    """Return what compiled code of this machine is made for."""
+    """Return the target for which this machine compiles code."""
     return f"{sys.implementation.cache_tag} {sys.platform} {platform.machine()}"
 
 
@@ -203,7 +203,7 @@ def arena_hash() -> str:
 
 @cache
 def game_hashes() -> dict[str, str]:
-    """Return the SHA-256 of the code of each game, by name; the games of the arena belong to its own."""
+    """Return the SHA-256 of each game's code, by name; games of the arena count as the arena's code."""
     return {
         entry.name: _game_hash(entry.distribution, entry.value) for entry in offers(GAMES, tuple(host_path()))
     }

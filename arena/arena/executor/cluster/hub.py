@@ -1,6 +1,6 @@
-"""The hub in the scheduler's process: passes messages on and remembers what joiners must know.
+"""The hub in the scheduler's process: forwards messages and keeps the state that new members need.
 
-It decides nothing: which slot plays what, and what a loss means, is decided by each coordinator.
+It makes no decisions: each coordinator decides which slot plays what, and how to handle a loss.
 """
 
 from __future__ import annotations
@@ -49,40 +49,40 @@ if TYPE_CHECKING:
     from arena.executor.slots import Slot
 
 MAX_PENDING: Final = 64 << 20
-"""Bytes of results of one run that its coordinator has not taken; then slots wait."""
+"""Maximum bytes of results of one run that its coordinator has not yet taken; beyond it, slots wait."""
 _MAX_STREAMED: Final = 2000
-"""Messages for a coordinator that wait; beyond that no news of running matches are passed on."""
+"""Maximum messages queued for a coordinator; beyond it, the stream of running matches is dropped."""
 _MINUTE_S: Final = 60.0
 
 
 class _Guest:
-    """A slot that is connected."""
+    """A connected slot."""
 
     def __init__(self, slot: Slot, facts: WorkerFacts) -> None:
         self.slot = slot
         self.facts = facts
         self.bye: Bye | None = None
-        """What it said before it left."""
+        """Its farewell message; None if it sent none."""
         self.playing = 0
-        """Batches that it was sent and has not ended."""
+        """Number of batches that were sent to it and have not ended."""
 
 
 class _Machine:
-    """What is remembered of a machine, also when no slot of it is there."""
+    """What is known of a machine, even while none of its slots is connected."""
 
     def __init__(self, facts: WorkerFacts) -> None:
         self.facts = facts
         self.lost = 0
         self.played: deque[tuple[float, int]] = deque()
         self.remarks: dict[str, MachineRemark] = {}
-        """By client."""
+        """Remarks by client."""
 
     def note(self, num: int) -> None:
-        """Count matches that were played now."""
+        """Count matches that were played just now."""
         self.played.append((time.monotonic(), num))
 
     def per_min(self) -> float:
-        """Return the matches of the last minute."""
+        """Return the number of matches of the last minute."""
         while self.played and self.played[0][0] < time.monotonic() - _MINUTE_S:
             self.played.popleft()
         return float(sum(num for _, num in self.played))
@@ -94,36 +94,36 @@ class _Run:
     def __init__(self, client: str) -> None:
         self.client = client
         self.order = ""
-        """What it asks of all slots; empty while it asks nothing."""
+        """Its order to all slots; empty if there is none."""
         self.pending = 0
-        """Bytes of results that its coordinator has not taken."""
+        """Bytes of results that its coordinator has not yet taken."""
         self.waiting: deque[tuple[str, Ack]] = deque()
-        """Answers that slots wait for, with their addresses."""
+        """Acknowledgements withheld from slots, with the slots' addresses; this is the backpressure."""
 
 
 class ClusterHub(SchedulerPlugin):
-    """Passes messages between coordinators and slots."""
+    """Forwards messages between coordinators and slots."""
 
     name = "arena"
 
     def __init__(self, cache: PieceCache) -> None:
-        """Know nobody yet; pieces of contents are kept in `cache`."""
+        """Start without members; pieces of contents are kept in `cache`."""
         self._cache = cache
         self._guests: dict[str, _Guest] = {}
         self._addresses: dict[Slot, str] = {}
         self._machines: dict[str, _Machine] = {}
         self._runs: dict[str, _Run] = {}
         self._wanted: dict[tuple[str, int], set[str]] = {}
-        """Addresses of the slots that wait for a piece."""
+        """Addresses of the slots that wait for a piece, by content and piece."""
 
     async def start(self, scheduler: Scheduler) -> None:
-        """Register the handler of messages with a scheduler that starts."""
-        # Dask's methods have no types that say anything.
+        """Register the message handler with a scheduler that starts."""
+        # Dask's methods are untyped.
         self._scheduler: Any = scheduler
         self._scheduler.stream_handlers[OP] = self._hear
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:  # noqa: ANN401 - Dask's
-        """Report a slot that is gone to all coordinators."""
+        """Report a disconnected slot to all coordinators."""
         del scheduler
         guest = self._guests.pop(worker, None)
         for waiting in self._wanted.values():
@@ -131,13 +131,14 @@ class ClusterHub(SchedulerPlugin):
         if guest is None:
             return
         del self._addresses[guest.slot]
+        # A slot that sent a farewell ended on purpose.
         self._machines[guest.slot.machine].lost += guest.bye is None
         is_lost = guest.bye is None or guest.bye.is_playing
         for client in self._clients():
             self._tell_client(client, SlotLeft(guest.slot, is_lost))
 
     def remove_client(self, scheduler: Scheduler, client: str) -> None:
-        """End the runs of a coordinator that is gone."""
+        """End the runs of a disconnected coordinator."""
         del scheduler
         for name in [name for name, run in self._runs.items() if run.client == client]:
             run = self._runs.pop(name)
@@ -149,7 +150,7 @@ class ClusterHub(SchedulerPlugin):
             machine.remarks.pop(client, None)
 
     def _hear(self, data: bytes, worker: str = "", client: str = "") -> None:
-        """Handle a message; an unreadable one raises, which ends its connection."""
+        """Handle a message; an unreadable one raises, which closes its connection."""
         if len(data) > MAX_MESSAGE:
             raise ValueError(f"a message of {len(data)} bytes")
         if worker:
@@ -190,6 +191,8 @@ class ClusterHub(SchedulerPlugin):
             run.pending += len(data)
             if run.pending > MAX_PENDING:
                 run.waiting.append((address, ack))
+                # Until this acknowledgement is sent, the slot has unacknowledged bytes and finally stops
+                # playing.
                 return
         self._tell_slot(address, ack)
 
@@ -237,7 +240,8 @@ class ClusterHub(SchedulerPlugin):
     def _pass_down(self, client: str, message: ToSlot) -> None:
         address = self._addresses.get(message.slot)
         if address is None:
-            # It left while the message was on its way, and the coordinator may have joined after that.
+            # The slot left while the message was in transit, perhaps before the coordinator joined and could
+            # hear of it.
             self._tell_client(client, SlotLeft(message.slot, is_lost=True))
             return
         self._guests[address].playing += isinstance(messages.for_slot(message.data), messages.PlayBatch)

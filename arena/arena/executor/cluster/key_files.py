@@ -1,4 +1,4 @@
-"""Reads the key file of a machine, and tries an address with it; standard library only."""
+"""Reads the key file of a machine, and tests an address with it; uses only the standard library."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEADER = "# key of an arena cluster:"
-"""How a key file begins; the name of the machine and the end of its validity follow."""
+"""Start of a key file; the machine's name and the end of validity follow."""
 TRY_S = 4.0
-"""Seconds in which the scheduler must answer the first time."""
+"""Seconds within which the scheduler must answer the first time."""
 _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----\n.*?-----END \1-----\n", re.DOTALL)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
 
 class KeyFile(NamedTuple):
-    """What a machine needs to take part in a cluster, as PEM texts."""
+    """What a machine needs to join a cluster, as PEM texts."""
 
     name: str
     authority: str
-    """The certificate of the cluster's own authority."""
+    """Certificate of the cluster's own authority."""
     certificate: str
     key: str
     path: Path
 
 
 class SchedulerPlace(NamedTuple):
-    """Where a scheduler is, and how it is reached."""
+    """The address of a scheduler and the key for it."""
 
     address: str
-    """As Dask writes it: `tls://HOST:PORT`, or `tcp://127.0.0.1:PORT`."""
+    """In Dask's notation: `tls://HOST:PORT`, or `tcp://127.0.0.1:PORT`."""
     key: KeyFile | None
-    """None for plain TCP, which stays on this machine."""
+    """None for plain TCP, which is allowed only on this machine."""
 
 
 def read_key(path: Path) -> KeyFile:
-    """Read a key file that `arena cluster keys` made.
+    """Read a key file that `arena cluster keys` wrote.
 
     Raises:
-        ConfigError: it is missing, others may read it, it is no key, or it has expired.
+        ConfigError: it is missing, is readable by others, is not a key, or has expired.
     """
     try:
         status = path.stat()
@@ -58,15 +58,15 @@ def read_key(path: Path) -> KeyFile:
         raise ConfigError(f"cannot read {path}: {why}; arena cluster keys makes keys") from error
     if status.st_mode & _OTHERS:
         raise ConfigError(
-            f"others may read {path}, and whoever has it can run code on every machine of the cluster; "
-            f"chmod 600 {path}, and if somebody may have read it: arena cluster keys --renew"
+            f"other users may read {path}, and with it run code on every machine of the cluster; "
+            f"run chmod 600 {path}, and arena cluster keys --renew if somebody may have read it"
         )
     head = re.match(rf"{HEADER} (\S+), valid until (\S+)\n", text)
     blocks = [(found.group(1), found.group(0)) for found in _PEM.finditer(text)]
     keys = [block for kind, block in blocks if kind.endswith("PRIVATE KEY")]
     certificates = [block for kind, block in blocks if kind == "CERTIFICATE"]
     if head is None or len(keys) != 1 or len(certificates) != 2:  # noqa: PLR2004 - its own, its authority's
-        raise ConfigError(f"{path} is no key of a machine; arena cluster keys NAME makes one")
+        raise ConfigError(f"{path} is not the key of a machine; arena cluster keys NAME makes one")
     until = dt.datetime.fromisoformat(head.group(2))
     if until <= dt.datetime.now(dt.UTC):
         raise ConfigError(
@@ -76,20 +76,20 @@ def read_key(path: Path) -> KeyFile:
 
 
 def find_place(address: str, keys: Path | None) -> SchedulerPlace:
-    """Return where a scheduler is, from what was given on a command line.
+    """Return the place of a scheduler from the arguments of a command line.
 
     Raises:
-        ConfigError: the address cannot be read, or goes over a network without a key; or as `read_key`.
+        ConfigError: the address cannot be parsed, or leaves this machine without a key; or as `read_key`.
     """
     scheme, _, rest = address.partition("://")
     host, _, port = rest.rpartition(":")
     if scheme not in {"tls", "tcp"} or not host or not port.isdigit():
-        raise ConfigError(f"{address} is no address of a scheduler; write tls://HOST:PORT")
+        raise ConfigError(f"{address} is not the address of a scheduler; write tls://HOST:PORT")
     if scheme == "tcp":
         if not host.startswith(_LOOPBACK):
             raise ConfigError(
-                f"{address}: without encryption a scheduler is reached on this machine alone; write "
-                f"tls://{rest} and give --keys FILE (arena cluster keys makes it)"
+                f"{address}: without encryption, a scheduler can only be reached on this machine; write "
+                f"tls://{rest} and add --keys FILE (arena cluster keys makes it)"
             )
         return SchedulerPlace(address, None)
     if keys is None:
@@ -98,9 +98,10 @@ def find_place(address: str, keys: Path | None) -> SchedulerPlace:
 
 
 def client_context(key: KeyFile) -> ssl.SSLContext:
-    """Return how a client and a server prove who they are: TLS 1.3, and certificates of one authority."""
+    """Return a TLS 1.3 context in which both ends need a certificate of the cluster's authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
+    # Keys name machines, not hosts: only the authority that signed a certificate counts.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(cadata=key.authority)
@@ -109,10 +110,10 @@ def client_context(key: KeyFile) -> ssl.SSLContext:
 
 
 def try_place(place: SchedulerPlace) -> None:
-    """Return if a scheduler answers there and takes the key; it waits at most 4 s.
+    """Return if a scheduler answers and accepts the key; waits at most `TRY_S` seconds.
 
     Raises:
-        ConfigError: nothing answers, or one end refuses the other; says which.
+        ConfigError: nothing answers, or one end rejects the other; the message says which.
     """
     host, _, port = place.address.partition("://")[2].rpartition(":")
     where = place.address
@@ -127,12 +128,12 @@ def try_place(place: SchedulerPlace) -> None:
     except ssl.SSLCertVerificationError as error:
         raise ConfigError(
             f"the scheduler at {where} has a key of another cluster, or an expired one "
-            f"({error.verify_message}); take a key that was made with its"
+            f"({error.verify_message}); use a key that was made together with the scheduler's"
         ) from error
     except ssl.SSLError as error:
         name = str(place.key and place.key.path)
         raise ConfigError(
-            f"{where} refuses the key {name} ({error.reason}); take one that was made with the scheduler's "
+            f"{where} refuses the key {name} ({error.reason}); use one that was made with the scheduler's "
             "by arena cluster keys, on a port where arena cluster start listens"
         ) from error
     except OSError as error:
@@ -143,14 +144,14 @@ def try_place(place: SchedulerPlace) -> None:
 
 
 def _await_word(connection: socket.socket, where: str) -> None:
-    """Wait for the first bytes of a scheduler: in TLS 1.3 a refused certificate shows only then."""
+    """Wait for the first bytes of a scheduler; in TLS 1.3 a rejected certificate is only noticed then."""
     with suppress(TimeoutError):
         if not connection.recv(1):
             raise ConfigError(
-                f"{where} ends the connection at once; is that a scheduler of arena cluster start?"
+                f"{where} closes the connection at once; was it started by arena cluster start?"
             )
         return
     raise ConfigError(
-        f"no scheduler of Dask answers at {where}; arena cluster start starts one, and one that has keys is "
+        f"no Dask scheduler answers at {where}; arena cluster start starts one, and one with keys is "
         "reached by tls:// and --keys FILE"
     )

@@ -1,7 +1,7 @@
-"""Makes the keys of a cluster: an authority of its own and a certificate for each machine, in one file each.
+"""Creates the keys of a cluster: its own authority and one file with a certificate for each machine.
 
-The only module that imports cryptography. Whoever has one of these files can run code on every machine of the
-cluster: a slot runs the bots that a coordinator sends it.
+The only module that imports cryptography. Anybody who has one of these files can run code on every machine of
+the cluster, since a slot runs the bots that a coordinator sends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CA_FILE = "ca.key"
-"""The authority, which signs further keys; it need not leave the machine it was made on."""
+"""The authority, which signs further keys; it can stay on the machine on which it was made."""
 VALID = dt.timedelta(days=365)
 _AUTHORITY_VALID = dt.timedelta(days=3650)
 _PRIVATE = 0o600
@@ -37,33 +37,33 @@ class MadeKeys(NamedTuple):
 
     files: list[Path]
     until: dt.datetime
-    """When they expire."""
+    """End of their validity."""
     is_new: bool
-    """Whether the authority is new, too, so that keys of an older one are refused."""
+    """Whether the authority is new, too; then keys of the previous one are rejected."""
 
 
 def make_keys(folder: Path, names: Sequence[str], *, renew: bool = False) -> MadeKeys:
-    """Write a key file for each name, signed by the authority of the folder, which is made if there is none.
+    """Write a key file for each name, signed by the folder's authority, which is created if missing.
 
     Args:
-        folder: where the files go.
-        names: what machines are called.
-        renew: make a new authority in place of the one that is there, and replace the files of these names.
+        folder: folder of the files.
+        names: names of machines.
+        renew: replace the authority and the files of these names.
 
     Raises:
-        ConfigError: a name cannot be a file, a file is there already, or it cannot be written.
+        ConfigError: a name is not valid, a file exists already, or a file cannot be written.
     """
     for name in names:
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{name} cannot be the name of a machine; write letters, digits, . and -")
         if name == CA_FILE.removesuffix(".key"):
-            raise ConfigError(f"{name} is the authority's own name; call the machine otherwise")
+            raise ConfigError(f"{name} is the authority's own name; choose another name for the machine")
     ca_file = folder / CA_FILE
     files = [folder / f"{name}.key" for name in names]
     taken = [str(file) for file in files if file.exists()]
     if taken and not renew:
         raise ConfigError(
-            f"{taken[0]} is there already; --renew makes a new authority, and every machine needs a new key"
+            f"{taken[0]} exists already; --renew makes a new authority, and every machine needs a new key"
         )
     now = dt.datetime.now(dt.UTC)
     try:
@@ -85,7 +85,7 @@ _Authority = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 
 def _made_authority(now: dt.datetime) -> bytes:
     key = ec.generate_private_key(ec.SECP256R1())
-    # Two authorities must not have one name, or OpenSSL tries the wrong one.
+    # If two authorities had the same name, OpenSSL could try the wrong one.
     name = _name(f"arena cluster {secrets.token_hex(8)}")
     usage = x509.KeyUsage(
         digital_signature=False,
@@ -136,7 +136,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        # The clocks of two machines differ.
+        # The validity starts a day early, since the clocks of two machines differ.
         .not_valid_before(min(now, until) - dt.timedelta(days=1))
         .not_valid_after(until)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -159,14 +159,14 @@ def _read_authority(file: Path) -> _Authority:
         key = serialization.load_pem_private_key(data, None)
         certificate = x509.load_pem_x509_certificate(data)
     except ValueError as error:
-        raise ConfigError(f"{file} holds no authority; --renew makes a new one") from error
+        raise ConfigError(f"{file} contains no authority; --renew makes a new one") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ConfigError(f"{file} holds no authority of arena cluster keys; --renew makes a new one")
+        raise ConfigError(f"{file} contains no authority of arena cluster keys; --renew makes a new one")
     return certificate, key
 
 
 def _write(file: Path, data: bytes) -> None:
-    """Replace a file by one that its owner alone may read."""
+    """Replace a file with one that only its owner may read."""
     beside = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
     with os.fdopen(descriptor, "wb") as out:

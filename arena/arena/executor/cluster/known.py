@@ -1,4 +1,4 @@
-"""The cluster that was started on this machine last, so that its status can be asked without its address."""
+"""The cluster that was last started on this machine, so that its status needs no address."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from arena.home import home
 
 
 class KnownCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a scheduler listens, and where its key is; the key itself stays in its file."""
+    """The address of a scheduler and the path of its key file; the key itself is not copied."""
 
     address: str
     keys: Path | None
 
 
 def note_cluster(address: str, keys: Path | None) -> None:
-    """Keep the address of a scheduler that was started here; where that cannot be, nothing is kept."""
+    """Store the address of a scheduler started on this machine; errors of the file system are ignored."""
     known = KnownCluster(address=address, keys=None if keys is None else keys.absolute())
     with suppress(OSError):
         home().mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def note_cluster(address: str, keys: Path | None) -> None:
 
 
 def known_cluster() -> KnownCluster | None:
-    """Return what was kept last; None if there is nothing."""
+    """Return the cluster that was stored last; None if there is none."""
     with suppress(OSError, msgspec.MsgspecError):
         return msgspec.json.decode(
             _file().read_bytes(), type=KnownCluster, dec_hook=lambda _, text: Path(text)

@@ -1,4 +1,4 @@
-"""The connection of a coordinator: a Dask client in a thread of its own, made anew when it breaks."""
+"""The connection of a coordinator: a Dask client in its own thread, replaced when it breaks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FLUSH_S: Final = 0.05
 
 
 class _OnceClient(Client):
-    """A client that does not connect again by itself: a new scheduler knows nothing of us."""
+    """A client that does not reconnect by itself, since a new scheduler does not know this coordinator."""
 
     lost: asyncio.Event
 
@@ -37,7 +37,7 @@ class _OnceClient(Client):
 
 
 class CoordinatorLink:
-    """Sends messages to the hub, and calls back in its own thread."""
+    """Sends messages to the hub; callbacks run in the thread of the connection."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class CoordinatorLink:
         up: Callable[[], None],
         down: Callable[[], None],
     ) -> None:
-        """Connect soon, and again whenever the connection is lost.
+        """Connect in the background, and again whenever the connection is lost.
 
         Args:
             place: where the scheduler is.
-            hear: takes what the hub says.
-            up: called when there is a connection, before anything is heard over it.
+            hear: receives the messages of the hub.
+            up: called when a connection is made, before any message arrives over it.
             down: called when it is lost.
         """
         self._place = place
@@ -64,11 +64,11 @@ class CoordinatorLink:
         self._thread.start()
 
     def send(self, message: ClusterMessage) -> None:
-        """Send a message; it is lost when there is no connection."""
+        """Send a message; it is lost if there is no connection."""
         self._loop.call_soon_threadsafe(self._send, encode(message))
 
     def in_background(self, work: Callable[[], ClusterMessage]) -> None:
-        """Send what a function returns that may take long."""
+        """Call a slow function in a thread, and send the message that it returns."""
 
         def then(future: asyncio.Future[ClusterMessage]) -> None:
             self._send(encode(future.result()))
@@ -76,7 +76,7 @@ class CoordinatorLink:
         self._loop.call_soon(lambda: self._loop.run_in_executor(None, work).add_done_callback(then))
 
     def close(self) -> None:
-        """End the connection; messages that were sent before go first."""
+        """Close the connection after sending the messages of earlier calls."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join(_CLOSE_S)
@@ -112,10 +112,10 @@ class CoordinatorLink:
                     if lost.is_set():
                         self._down()
                     else:
-                        # What was sent may still be in a buffer of Dask's.
+                        # Sent messages may still be in one of Dask's buffers.
                         await asyncio.sleep(_FLUSH_S)
                 finally:
-                    # However it ended: the hub frees the slots of a run when this connection ends.
+                    # Abort in all cases: the hub frees the slots of a run when its connection ends.
                     if client.scheduler_comm is not None:
                         client.scheduler_comm.abort()
                     await client._close(fast=True)  # noqa: SLF001 - `close` does more than is needed
@@ -133,7 +133,7 @@ class CoordinatorLink:
 
 
 async def _first(*waits: Any) -> None:  # noqa: ANN401 - awaitables of any kind
-    """Wait until one of them is done; the others are given up."""
+    """Wait until one of the awaitables is done; cancel the others."""
     tasks = [asyncio.ensure_future(each) for each in waits]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:

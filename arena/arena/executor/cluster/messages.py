@@ -1,7 +1,7 @@
 """The messages between coordinator, hub and slots: tagged msgspec structs, never pickles.
 
-A coordinator and a slot never meet. Each has one connection to the hub, which it opened itself, and the hub
-passes messages on: `ToSlot` wraps what a coordinator sends to a slot, `FromSlot` what a slot sends back.
+Coordinator and slot have no direct connection. Each opens one to the hub, which forwards messages: `ToSlot`
+wraps a message from a coordinator to a slot, `FromSlot` one from a slot to a coordinator.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from arena.executor.slots import Slot
 from arena_db.records import MatchRecord
 
 OP = "arena"
-"""The name of our messages within those of Dask, in all four directions."""
+"""Name of our messages among those of Dask, in all four directions."""
 MAX_MESSAGE = 64 << 20
-"""Bytes of one message; a longer one ends its connection."""
+"""Maximum bytes of a message; a longer one closes its connection."""
 PIECE = 4 << 20
 """Bytes of a piece of a content."""
 
 
 class ClusterMessage(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """What all messages have in common."""
+    """Base class of all messages."""
 
 
-# A slot says:
+# Sent by a slot:
 
 
 class Hello(ClusterMessage, frozen=True):
-    """A slot has joined."""
+    """A slot joins."""
 
     slot: Slot
     facts: WorkerFacts
 
 
 class Begun(ClusterMessage, frozen=True):
-    """Matches of a batch began, in this order; all but the last are over."""
+    """Matches of a batch started, in this order; all but the last are over."""
 
     run: str
     batch: int
@@ -48,41 +48,41 @@ class ResultPart(ClusterMessage, frozen=True):
     run: str
     batch: int
     number: int
-    """Which part of the batch it is, from 0."""
+    """Index of the part within its batch, from 0."""
     num_records: int
     records: bytes
-    """A list of `MatchRecord`, encoded."""
+    """An encoded list of `MatchRecord`."""
 
 
 class Over(ClusterMessage, frozen=True):
-    """A batch has ended; its last results came before."""
+    """A batch has ended; its last results were sent before."""
 
     run: str
     batch: int
     lack: str = ""
-    """Why this machine cannot play it; empty if it could."""
+    """Why this machine cannot play the batch; empty if it could."""
 
 
 class Streamed(ClusterMessage, frozen=True):
-    """News of a running match, as a `Teller` writes them."""
+    """Events of a running match, encoded by a `MatchStreamer`."""
 
     run: str
     data: bytes
 
 
 class Want(ClusterMessage, frozen=True):
-    """A slot needs a piece of a content; sent on by the hub if it does not have it."""
+    """A slot needs a piece of a content; the hub forwards the request if it does not have the piece."""
 
     run: str
-    """Whose coordinator has it."""
+    """The run whose coordinator has the content."""
     content: str
     """Hash of the content."""
     piece: int
-    """-1 for its inventory, else which piece of `PIECE` bytes of its files, one after the other."""
+    """-1 for the inventory, else the index of a piece of `PIECE` bytes of the concatenated files."""
 
 
 class Spoilt(ClusterMessage, frozen=True):
-    """Pieces of a content were damaged on the way: the hub forgets those it has."""
+    """Pieces of a content were damaged in transit; the hub must drop its copies."""
 
     content: str
 
@@ -91,21 +91,21 @@ class Bye(ClusterMessage, frozen=True):
     """A slot ends because it was asked to."""
 
     is_playing: bool
-    """Whether it ends in a match, since its run was aborted."""
+    """Whether it ends during a match, because its run was aborted."""
 
 
-# The hub says to a slot:
+# Sent by the hub to a slot:
 
 
 class Welcome(ClusterMessage, frozen=True):
     """The answer to `Hello`."""
 
     now: float
-    """The clock of the hub, seconds since 1970."""
+    """The clock of the hub, in seconds since 1970."""
 
 
 class Ack(ClusterMessage, frozen=True):
-    """The hub has a part."""
+    """The hub has received a part."""
 
     run: str
     batch: int
@@ -113,7 +113,7 @@ class Ack(ClusterMessage, frozen=True):
 
 
 class JobRow(msgspec.Struct, frozen=True, array_like=True):
-    """What of a job differs from match to match."""
+    """The fields of a job that differ from match to match."""
 
     template: int
     number: int
@@ -126,31 +126,31 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PlayBatch(ClusterMessage, frozen=True):
-    """A batch. What its jobs have in common goes to a slot once."""
+    """A batch to play. Fields that its jobs share are sent to a slot only once."""
 
     run: str
     batch: int
     templates: dict[int, bytes]
-    """Jobs that `rows` refer to, encoded, as far as this slot does not have them yet."""
+    """Encoded jobs that `rows` refer to, by number, as far as this slot does not have them yet."""
     rows: tuple[JobRow, ...]
 
 
 class Withdraw(ClusterMessage, frozen=True):
-    """A batch is not wanted any more, unless it has begun."""
+    """A batch is withdrawn, unless it has started."""
 
     run: str
     batch: int
 
 
 class RunOrder(ClusterMessage, frozen=True):
-    """What a run asks of all slots: `stop` lets no match begin, `go` does, `abort` ends those that run."""
+    """An order to all slots of a run: `stop` starts no match, `go` resumes, `abort` ends running ones."""
 
     run: str
     order: str
 
 
 class ContentPiece(ClusterMessage, frozen=True):
-    """A piece of a content, or its inventory in JSON; `why` it cannot be had, if that is so."""
+    """A piece of a content, or its inventory as JSON; `why` is set if it is not available."""
 
     content: str
     piece: int
@@ -158,31 +158,31 @@ class ContentPiece(ClusterMessage, frozen=True):
     why: str = ""
 
 
-# A coordinator says:
+# Sent by a coordinator:
 
 
 class JoinRun(ClusterMessage, frozen=True):
-    """A coordinator begins a run; the hub tells it of all slots."""
+    """A coordinator starts a run; the hub answers with all slots."""
 
     run: str
 
 
 class ToSlot(ClusterMessage, frozen=True):
-    """A message for one slot."""
+    """A message for one slot, forwarded by the hub."""
 
     slot: Slot
     data: bytes
 
 
 class Taken(ClusterMessage, frozen=True):
-    """A coordinator has taken so many bytes of results."""
+    """A coordinator has taken this many bytes of results."""
 
     run: str
     size: int
 
 
 class MachineRemark(ClusterMessage, frozen=True):
-    """What a coordinator says of a machine, for `arena cluster status`; empty takes it back."""
+    """A coordinator's remark about a machine, shown by `arena cluster status`; an empty text removes it."""
 
     machine: str
     text: str
@@ -190,31 +190,31 @@ class MachineRemark(ClusterMessage, frozen=True):
 
 
 class AskStatus(ClusterMessage, frozen=True):
-    """Somebody asks for the state of the cluster."""
+    """A request for the state of the cluster."""
 
 
-# The hub says to a coordinator:
+# Sent by the hub to a coordinator:
 
 
 class SlotJoined(ClusterMessage, frozen=True):
-    """A slot is there."""
+    """A slot is connected."""
 
     slot: Slot
     facts: WorkerFacts
     now: float
-    """The clock of the hub."""
+    """The clock of the hub, in seconds since 1970."""
 
 
 class SlotLeft(ClusterMessage, frozen=True):
-    """A slot is gone."""
+    """A slot is disconnected."""
 
     slot: Slot
     is_lost: bool
-    """Whether it ended in a match, or may have; else it ended between two."""
+    """Whether it ended, or may have ended, during a match; if not, it ended between two."""
 
 
 class FromSlot(ClusterMessage, frozen=True):
-    """A message of one slot."""
+    """A message of one slot, forwarded by the hub."""
 
     slot: Slot
     data: bytes
@@ -229,14 +229,14 @@ class MachineState(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """playing, idle, aside, refused or gone."""
     slots: int
-    """Slots that are connected."""
+    """Number of connected slots."""
     tier: str
-    """The strongest tier that is granted there."""
+    """Strongest isolation tier that is granted there."""
     speed: float
-    """As a part of the reference's."""
+    """Multiple of the reference speed."""
     matches_per_min: float
     lost: int
-    """Slots that were lost since the scheduler started."""
+    """Number of slots lost since the scheduler started."""
     note: str
 
 
@@ -260,55 +260,55 @@ _records = msgspec.msgpack.Decoder(list[MatchRecord])
 
 
 def of_slot(data: bytes) -> SlotSays:
-    """Return what a slot says.
+    """Decode a message of a slot.
 
     Raises:
-        msgspec.MsgspecError: it is no such message.
+        msgspec.MsgspecError: it is not such a message.
     """
     return _of_slot.decode(data)
 
 
 def for_slot(data: bytes) -> HubTellsSlot:
-    """Return what the hub tells a slot.
+    """Decode a message of the hub to a slot.
 
     Raises:
-        msgspec.MsgspecError: it is no such message.
+        msgspec.MsgspecError: it is not such a message.
     """
     return _for_slot.decode(data)
 
 
 def of_coordinator(data: bytes) -> CoordinatorSays:
-    """Return what a coordinator says.
+    """Decode a message of a coordinator.
 
     Raises:
-        msgspec.MsgspecError: it is no such message.
+        msgspec.MsgspecError: it is not such a message.
     """
     return _of_coordinator.decode(data)
 
 
 def for_coordinator(data: bytes) -> HubTellsCoordinator:
-    """Return what the hub tells a coordinator.
+    """Decode a message of the hub to a coordinator.
 
     Raises:
-        msgspec.MsgspecError: it is no such message.
+        msgspec.MsgspecError: it is not such a message.
     """
     return _for_coordinator.decode(data)
 
 
 def decode_records(data: bytes) -> list[MatchRecord]:
-    """Return the results of a part.
+    """Decode the results of a part.
 
     Raises:
-        msgspec.MsgspecError: they are no results.
+        msgspec.MsgspecError: they are not results.
     """
     return _records.decode(data)
 
 
 def encode_records(records: list[MatchRecord]) -> bytes:
-    """Return results as a part has them."""
+    """Encode the results of a part."""
     return _encoder.encode(records)
 
 
 def encode(message: ClusterMessage) -> bytes:
-    """Return a message as it is sent."""
+    """Encode a message."""
     return _encoder.encode(message)

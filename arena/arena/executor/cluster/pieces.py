@@ -1,4 +1,4 @@
-"""Pieces of contents in the hub: files of a folder, the least recently used ones removed beyond a quota."""
+"""The hub's cache for pieces of contents: files in a folder, with LRU eviction beyond a quota."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUOTA: Final = 4 << 30
-"""Bytes of pieces that the hub keeps."""
+"""Maximum bytes of pieces that the hub keeps."""
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class PieceCache:
-    """Keeps what was asked for; a full disk keeps nothing, and then it is asked for again."""
+    """Keeps pieces that slots asked for. A full disk only causes misses, which are fetched again."""
 
     def __init__(self, folder: Path, quota: int = QUOTA) -> None:
-        """Begin with an empty folder."""
+        """Start with an empty folder."""
         self._folder = folder
         self._quota = quota
         self._sizes: dict[Path, int] = {}
-        """Of the pieces that are kept, the least recently used one first."""
+        """Bytes of each kept piece, the least recently used one first."""
 
     def read(self, content: str, piece: int) -> bytes | None:
         """Return a piece; None if it is not kept."""
@@ -31,14 +31,14 @@ class PieceCache:
             return None
         try:
             data = path.read_bytes()
-        except OSError:  # somebody cleared the folder away
+        except OSError:  # the folder was deleted
             del self._sizes[path]
             return None
         self._sizes[path] = self._sizes.pop(path)
         return data
 
     def write(self, content: str, piece: int, data: bytes) -> None:
-        """Keep a piece."""
+        """Keep a piece, if it fits into the quota."""
         path = self._path(content, piece)
         if path is None or len(data) > self._quota:
             return

@@ -1,4 +1,4 @@
-"""The pool of a run on worker machines: submits batches to slots it chose, and checks what comes back."""
+"""The pool of a run on worker machines: sends batches to chosen slots, and checks their results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from arena.executor.cluster.messages import (
 )
 from arena.executor.cluster.roster import Roster
 from arena.executor.slots import PoolLostError, WorkerLostError, WrongResultError
-from arena.executor.telling import decode_events
+from arena.executor.streaming import decode_events
 from arena.executor.worker import BATCH_S, Began
 from arena_db.records import MatchRecord
 
@@ -60,11 +60,11 @@ if TYPE_CHECKING:
 GONE_S: Final = 600.0
 """Seconds without a scheduler after which the run stops."""
 _CLOCK_S: Final = 0.05
-"""Clocks that differ by less are not corrected."""
+"""Seconds; smaller differences between clocks are not corrected."""
 
 
 class _Batch(Future[list[MatchRecord]]):
-    """A batch that a slot has; to cancel it asks the slot to return it unplayed, if it has not begun."""
+    """A batch at a slot; `cancel` asks the slot to return it unplayed, if it has not started."""
 
     def __init__(self, pool: ClusterPool, number: int, slot: Slot, jobs: Sequence[Job]) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class _Batch(Future[list[MatchRecord]]):
         self._is_withdrawn = False
 
     def cancel(self) -> bool:
-        """Ask for it back; return False, since it is not known yet whether it has begun."""
+        """Ask the slot to return the batch; return False, as it is not known yet whether it started."""
         if not self._is_withdrawn:
             self._is_withdrawn = True
             self._pool.withdraw(self)
@@ -82,7 +82,7 @@ class _Batch(Future[list[MatchRecord]]):
 
 
 class ClusterPool:
-    """Plays on worker machines; what they report is believed only as far as it fits their jobs."""
+    """Plays on worker machines; their results are only accepted if they are consistent with their jobs."""
 
     batch_s = BATCH_S
 
@@ -94,13 +94,13 @@ class ClusterPool:
         cluster: PrivateCluster | None = None,
         expected: int = 1,
     ) -> None:
-        """Connect, and get to know the slots meanwhile.
+        """Connect in the background.
 
         Args:
             place: where the scheduler is.
-            wanted: what machines must have.
-            cluster: the processes of this run alone, which end with this pool.
-            expected: how many slots there will be at least.
+            wanted: requirements of the run on machines.
+            cluster: processes that serve this run only and end with this pool.
+            expected: minimum number of slots that will join.
         """
         self._cluster = cluster
         self._expected = expected
@@ -124,7 +124,7 @@ class ClusterPool:
 
     @property
     def num_workers(self) -> int:
-        """Slots that can play now, or that are expected."""
+        """Number of slots that can play now, or are expected."""
         return max(self._expected, len(self._roster.eligible))
 
     def slots(self) -> list[Slot]:
@@ -135,18 +135,18 @@ class ClusterPool:
         """
         death = "" if self._cluster is None else self._cluster.find_death()
         if death:
-            raise ArenaError(f"{death}; arena resume goes on")
+            raise ArenaError(f"{death}; arena resume continues the run")
         gone = self._gone_since
         if gone is not None and time.monotonic() - gone > GONE_S:
             raise ArenaError(
                 f"the scheduler at {self._where} has been gone for {GONE_S / 60:.0f} min; start it again "
-                "with arena cluster start, then arena resume goes on"
+                "with arena cluster start, then continue with arena resume"
             )
         with self._lock:
             return list(self._roster.eligible)
 
     def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        """Send the batch to a slot; if that is gone by now, the future fails with `WorkerLostError`."""
+        """Send a batch to a slot; if that is gone, the future fails with `WorkerLostError`."""
         del tick
         with self._lock:
             self._roster.settle()
@@ -164,7 +164,7 @@ class ClusterPool:
         self._link.send(ToSlot(batch.slot, encode(Withdraw(self._run, batch.number))))
 
     def results(self) -> list[list[MatchRecord]]:
-        """Return the results of batches that go on; the hub hears that there is room for more."""
+        """Return the results of running batches, and report to the hub that there is room for more."""
         found: list[list[MatchRecord]] = []
         size = 0
         for records, taken in drain(self._parts):
@@ -175,43 +175,43 @@ class ClusterPool:
         return found
 
     def news(self) -> list[Began]:
-        """Return which matches began since the last call."""
+        """Return the matches that started since the last call."""
         return drain(self._news)
 
     def events(self) -> list[LiveEvent]:
-        """Return what came of running matches since the last call."""
+        """Return the events of running matches since the last call."""
         return drain(self._events)
 
     def notes(self) -> list[str]:
-        """Return what people should know of the machines, since the last call."""
+        """Return the notes on machines since the last call."""
         found = drain(self._notes)
         with self._lock:
             news = self._roster.news() if self._gone_since is None else ""
         return [*found, news] if news else found
 
     def stop(self) -> None:
-        """Stop: no further match of any batch begins."""
+        """Start no further match of any batch."""
         self._ask("stop")
 
     def go(self) -> None:
-        """Resume: matches begin again."""
+        """Start matches again."""
         self._ask("go")
 
     def abort(self) -> None:
-        """End all running matches; slots that cannot within a second end themselves."""
+        """End all running matches; slots that cannot do so within a second kill themselves."""
         self._ask("abort")
 
     def rebuild(self) -> None:
-        """Do nothing: each machine starts its own slots again."""
+        """Do nothing: each machine restarts its own slots."""
 
     def put_aside(self, machine: str, why: str) -> str:
-        """Have `arena cluster status` report that a machine is put aside; return what it is called."""
+        """Report to `arena cluster status` that a machine is put aside; return its display name."""
         self._link.send(MachineRemark(machine, why, is_aside=True))
         with self._lock:
             return self._roster.name_of(machine)
 
     def close(self) -> None:
-        """Leave; the slots go on with other runs, or end if there are none."""
+        """Disconnect; the slots serve other runs, or end if the cluster is private."""
         self._link.close()
         if self._cluster is not None:
             self._cluster.close()
@@ -244,17 +244,17 @@ class ClusterPool:
         return PlayBatch(self._run, batch.number, templates, tuple(rows))
 
     def _template(self, job: Job) -> tuple[int, Job, bytes]:
-        """Return what a job has in common with others of these two bots in this run."""
+        """Return the encoded fields that a job shares with others of these two bots in this run."""
         key = id(job.first), id(job.second), job.rated
         found = self._templates.get(key)
         if found is None:
-            # Where a content lies is each machine's own affair.
+            # The folder of a content differs by machine.
             first, second = (
                 msgspec.structs.replace(bot, place="", state="") for bot in (job.first, job.second)
             )
             common = msgspec.structs.replace(job, first=first, second=second, opening=())
             self._contents |= {bot.content for bot in (first, second)}
-            # The job is kept, so that no other bot gets the same id.
+            # Keeping the job alive ensures that no other bot gets the same id().
             found = len(self._templates), job, msgspec.msgpack.encode(common)
             self._templates[key] = found
         return found
@@ -268,11 +268,11 @@ class ClusterPool:
             self._link.send(RunOrder(self._run, self._order))
 
     def _down(self) -> None:
-        """Fail all batches: nobody is left who could bring their results."""
+        """Fail all batches, since their results can no longer arrive."""
         self._gone_since = time.monotonic()
         self._notes.put(
-            f"the scheduler at {self._where} is gone; the run waits for it for {GONE_S / 60:.0f} min, and "
-            "what its machines were playing is played again"
+            f"the scheduler at {self._where} is gone; the run waits {GONE_S / 60:.0f} min for it, and "
+            "matches in progress are played again"
         )
         with self._lock:
             self._roster.clear()
@@ -335,7 +335,7 @@ class ClusterPool:
                     self._events.put(event)
             case Begun() | ResultPart() | Over():
                 batch = self._batches.get(said.batch)
-                # Of a batch that is lost, or was wrong, nothing is taken any more.
+                # Messages about batches that were lost or rejected are ignored.
                 if batch is not None and batch.slot == message.slot and said.run == self._run:
                     self._hear_of(batch, said, len(message.data))
                 elif isinstance(said, ResultPart):
@@ -359,7 +359,7 @@ class ClusterPool:
                 batch.set_result([])
 
     def _take(self, batch: _Batch, part: ResultPart, size: int) -> None:
-        """Accept results if they are those of the next jobs of their batch."""
+        """Accept results if they belong to the next jobs of their batch."""
         jobs = batch.jobs[batch.num_played :]
         try:
             records = decode_records(part.records)

@@ -1,4 +1,4 @@
-"""`--cluster local:N`: a scheduler and a worker of one run, on this machine, with keys made for it."""
+"""`--cluster local:N`: a scheduler and a worker for one run, on this machine, with keys of their own."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _LINE: Final = 200
 
 
 class PrivateCluster:
-    """The two processes; they end with this one, however it ends."""
+    """The two processes; they end when this process ends, even if it is killed."""
 
     def __init__(self, slots: int, folder: Path) -> None:
         """Start both; slots join later.
 
         Args:
             slots: matches at once.
-            folder: for keys and output; only this user may look into it.
+            folder: folder for keys and output; it is readable by this user only.
 
         Raises:
             ArenaError: the scheduler does not start.
@@ -66,7 +66,7 @@ class PrivateCluster:
         return self._scheduler.pid, self._supervisor.pid
 
     def find_death(self) -> str:
-        """Return what ended one of the two before its time, with its last words; empty if both run."""
+        """Return which of the two has ended, with its last line of output; empty if both run."""
         for process, name in ((self._scheduler, "scheduler"), (self._supervisor, "supervisor")):
             if process.poll() is not None:
                 said = self._said(name)
@@ -76,8 +76,8 @@ class PrivateCluster:
         return ""
 
     def close(self) -> None:
-        """End both, after some seconds by force."""
-        # Its slots have nothing to play any more.
+        """Stop both; kill them after some seconds."""
+        # By now the slots have no match to finish.
         for process in (self._supervisor, self._scheduler):
             process.terminate()
         ends_at = time.monotonic() + _END_S
@@ -98,7 +98,7 @@ class PrivateCluster:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                # Ctrl-C is for the coordinator.
+                # Ctrl-C is handled by the coordinator.
                 start_new_session=True,
             )
         if process.stdin is not None:

@@ -1,4 +1,4 @@
-"""The slots that a run knows of, and which of them can play its matches."""
+"""The slots that a run knows, and which of them can play its matches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from arena.executor.slots import Slot
 
 _PATIENCE_S: Final = 3.0
-"""Seconds without a slot after which people are told what is waited for."""
+"""Seconds without a usable slot after which the user is told what the run waits for."""
 _LACKS_BOT: Final = 9
-"""The step of a machine that meets all conditions but for a bot."""
+"""The step of a machine that meets all requirements except for a bot."""
 
 
 class RefusedMachine(NamedTuple):
@@ -22,14 +22,14 @@ class RefusedMachine(NamedTuple):
 
     machine: str
     why: str
-    """Empty if it can again."""
+    """Empty if it can take part again."""
 
 
 class Roster:
-    """Keeps who is there; not for two threads at once."""
+    """Keeps the connected slots; not thread-safe."""
 
     def __init__(self, wanted: Wanted) -> None:
-        """Know of no slot yet."""
+        """Start without slots."""
         self._wanted = wanted
         self._slots: dict[Slot, WorkerFacts] = {}
         self._eligible: list[Slot] = []
@@ -47,43 +47,43 @@ class Roster:
         return self._eligible
 
     def __contains__(self, slot: object) -> bool:
-        """Return whether a slot is there."""
+        """Return whether a slot is connected."""
         return slot in self._slots
 
     def add(self, slot: Slot, facts: WorkerFacts) -> list[RefusedMachine]:
-        """Note a slot that is there; return what changed of machines that are refused."""
+        """Add a connected slot; return the machines whose refusal changed."""
         self._slots[slot] = facts
-        # What was missing may have been installed since.
+        # A missing package may have been installed since.
         self._bot_lacks.pop(slot.machine, None)
         return self._judge()
 
     def remove(self, slot: Slot) -> list[RefusedMachine]:
-        """Note that a slot is gone; return what changed of machines that are refused."""
+        """Remove a disconnected slot; return the machines whose refusal changed."""
         self._slots.pop(slot, None)
         return self._judge()
 
     def clear(self) -> None:
-        """Note that all are gone."""
+        """Remove all slots."""
         self._slots.clear()
         self._judge()
 
     def lacks_bot(self, machine: str, why: str) -> list[RefusedMachine]:
-        """Note that a machine cannot start a bot; return what changed of machines that are refused."""
+        """Note that a machine cannot start a bot; return the machines whose refusal changed."""
         from arena.executor.cluster.facts import Lack
 
         self._bot_lacks[machine] = Lack(_LACKS_BOT, why)
         return self._judge()
 
     def settle(self) -> None:
-        """Compare speeds with the present median from now on, since the first batch is played."""
+        """Freeze the median speed at its present value, since the first batch is played."""
         self._is_settled = True
 
     def name_of(self, machine: str) -> str:
-        """Return what people call a machine."""
+        """Return the display name of a machine."""
         return (self._machines().get(machine, None) and self._machines()[machine].name) or machine[:8]
 
     def news(self) -> str:
-        """Return a sentence when the run begins, or when it waits for a machine; else nothing."""
+        """Return a sentence when the run starts or waits for a machine; otherwise an empty string."""
         if self._eligible:
             self._missing_since = time.monotonic()
             self._waits_for = ""
@@ -130,8 +130,8 @@ class Roster:
 
     def _nearest(self) -> str:
         if not self._lacks:
-            return "no worker machine is there; arena worker on one brings its slots, and the run waits"
+            return "no worker machine is connected, so the run waits; start arena worker on one"
         machine, lack = max(self._lacks.items(), key=lambda each: each[1].step)
         return (
-            f"no machine can play this, and the run waits; the nearest is {self.name_of(machine)}: {lack.why}"
+            f"no machine can play this, so the run waits; the closest is {self.name_of(machine)}: {lack.why}"
         )

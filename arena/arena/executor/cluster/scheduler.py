@@ -1,4 +1,4 @@
-"""The process of the scheduler: Dask's, with our hub in it and without pages."""
+"""The scheduler process: Dask's scheduler with our hub in it and without web pages."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 
 class QuietScheduler(Scheduler):
-    """A scheduler without an HTTP server, whose port nobody would expect."""
+    """A scheduler without an HTTP server, which would open an unexpected port."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - Dask's
-        """Start none."""
+        """Start no server."""
 
 
 def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
     """Run a scheduler until SIGTERM or SIGINT.
 
     Args:
-        place: where it listens, and with which key; port 0 takes a free one.
-        tell: hears its address once it listens.
+        place: listening address and key; port 0 chooses a free port.
+        tell: called with the address once it listens.
 
     Raises:
         ConfigError: it cannot listen there.
@@ -71,7 +71,7 @@ def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
         try:
             asyncio.run(serve(folder))
         except RuntimeError as error:
-            # Dask says no more than that it failed, and hides why.
+            # Dask's own error only says that it failed; the reason is its cause.
             cause = error.__cause__
             if not isinstance(cause, OSError):
                 raise
@@ -81,7 +81,7 @@ def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
 
 
 def main() -> None:
-    """Run the scheduler that the first line of standard input describes; print its address."""
+    """Run the scheduler described by the first line of standard input; print its address."""
     setup = msgspec.json.decode(sys.stdin.readline(), type=SchedulerSetup)
     end_with_parent(setup.parent)
     place = find_place(setup.address, Path(setup.keys) if setup.keys else None)

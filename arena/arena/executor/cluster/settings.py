@@ -1,4 +1,4 @@
-"""How Dask is set: it carries messages and notices who is gone; all else is ours."""
+"""Dask's configuration: Dask carries messages and detects lost members; everything else is ours."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from arena.executor.cluster.key_files import KeyFile
 
 SILENT_S = 30
-"""Seconds without a sign of life after which a slot is lost."""
+"""Seconds without a heartbeat after which a slot counts as lost."""
 _SETTINGS: dict[str, object] = {
-    # 10 s or less fail an assertion of Dask. A connection without an answer ends after it.
+    # An unanswered connection ends after this time. Values up to 10 s fail an assertion in Dask.
     "distributed.comm.timeouts.tcp": "12s",
     "distributed.comm.timeouts.connect": "5s",
     "distributed.scheduler.worker-ttl": f"{SILENT_S}s",
@@ -22,7 +22,7 @@ _SETTINGS: dict[str, object] = {
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    # They watch the slot, not its bots.
+    # These monitor the memory of the slot process, not of its bots, which have limits of their own.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
@@ -37,12 +37,12 @@ _SETTINGS: dict[str, object] = {
 
 
 def set_dask() -> None:
-    """Set what Dask reads from its configuration, whatever the user's says."""
+    """Apply the settings, overriding the user's Dask configuration."""
     config.set(_SETTINGS)
 
 
 def security_of(key: KeyFile | None) -> Security:
-    """Return how connections are secured: TLS 1.3 with certificates on both ends, or not at all."""
+    """Return how connections are secured: TLS 1.3 with certificates on both ends, or plain TCP."""
     if key is None:
         return Security(require_encryption=False)
     roles = {

@@ -1,4 +1,4 @@
-"""What the processes of a cluster are told when they start, and what a slot says to its supervisor."""
+"""Parameters of the processes of a cluster, and the words that a slot reports to its supervisor."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from arena.executor.cluster.facts import WorkerFacts
 from arena.executor.slots import Slot
 
 CONNECTED = "connected"
-"""What a slot prints once it has joined."""
+"""Printed by a slot once it has joined."""
 PLAYED = "played"
-"""What a slot prints once it has played its first batch."""
+"""Printed by a slot once it has played its first batch."""
 LOST = 75
-"""Exit status of a slot that has no scheduler any more, or ends an aborted match."""
+"""Exit status of a slot that lost its scheduler or aborted a match; 75 is EX_TEMPFAIL of sysexits.h."""
 
 
 class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process of a scheduler is told when it starts."""
+    """Parameters of a scheduler process."""
 
     address: str
-    """`tls://HOST:PORT`; port 0 takes a free one."""
+    """`tls://HOST:PORT`; port 0 chooses a free port."""
     keys: str = ""
     """Path of the key file; empty for plain TCP."""
     parent: int
-    """The process id it ends with."""
+    """Id of the process with which it ends."""
 
 
 class SupervisorSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What a supervisor is told."""
+    """Parameters of a supervisor process."""
 
     address: str
     keys: str
     """Path of the key file; empty for plain TCP."""
     facts: WorkerFacts
-    """What this machine is; how many slots it has is in there."""
+    """Properties of this machine, among them its number of slots."""
     quota: int = QUOTA
     """Bytes of contents that this machine keeps."""
     parent: int = 0
-    """The process id it ends with; 0 for none."""
+    """Id of the process with which it ends; 0 for none."""
 
 
 class SlotSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process of a slot is told when it starts."""
+    """Parameters of a slot process."""
 
     address: str
     keys: str
@@ -50,9 +50,9 @@ class SlotSetup(msgspec.Struct, frozen=True, kw_only=True):
     slot: Slot
     facts: WorkerFacts
     folder: str
-    """For temporary files; the supervisor removes it."""
+    """Folder for temporary files; the supervisor removes it."""
     parent: int
-    """The process id of the supervisor."""
+    """Process id of the supervisor."""
     programs_roam: bool
     """See `Core`."""
     quota: int = QUOTA

@@ -26,7 +26,7 @@ from arena.executor.cores import Core
 from arena.executor.job import Job
 from arena.executor.parent import end_with_parent
 from arena.executor.record import note_machine
-from arena.executor.worker import Ways, make_control, play_batch
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena_plugins.program import is_file
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ _decode_job = msgspec.msgpack.Decoder(Job).decode
 
 
 class BotLackError(ArenaError):
-    """This machine cannot play a bot, through no fault of the bot."""
+    """This machine cannot play a bot, for a reason that is not the bot's fault."""
 
 
 class Jobs:
-    """The jobs of batches, put together from what was sent; their bots start from files of this machine."""
+    """Builds the jobs of batches from messages; their bots start from files of this machine."""
 
     def __init__(self, link: SlotLink, quota: int) -> None:
-        """Know no templates yet."""
+        """Start without templates."""
         self._link = link
         self._quota = quota
         self._templates: dict[tuple[str, int], Job] = {}
@@ -58,7 +58,7 @@ class Jobs:
         """Return the jobs of a batch.
 
         Raises:
-            ArenaError: this machine cannot play them; says what it lacks.
+            ArenaError: this machine cannot play them; the message says what it lacks.
         """
         for number, data in play.templates.items():
             self._templates[play.run, number] = _decode_job(data)
@@ -88,10 +88,10 @@ class Jobs:
         return self._bots[key]
 
     def _installed(self, bot: Competitor) -> Competitor:
-        """Return a bot that runs in this process from where it is installed, if it is the same one here."""
+        """Return an installed bot that runs in this process (T0), if it is identical to the planned one."""
         (found,) = resolve([bot.spec], margin_ms=0, in_place=True)
         if found.record.identity != bot.record.identity:
-            raise BotLackError(f"{bot.label} is another one here; install the same version on all machines")
+            raise BotLackError(f"{bot.label} is another bot here; install the same version on all machines")
         return msgspec.structs.replace(bot, spec=found.spec, entry=found.entry)
 
     def _received(self, bot: Competitor) -> Competitor:
@@ -103,16 +103,16 @@ class Jobs:
             quota=self._quota,
         )
         if bot.runtime and not is_file(bot.runtime):
-            raise BotLackError(f"there is no {bot.runtime}, which runs {bot.label}; install it there")
+            raise BotLackError(f"{bot.label} needs {bot.runtime}, which is not installed there")
         _check_needs(bot, content)
         return msgspec.structs.replace(bot, place=content.folder, state=content.state)
 
 
 def _check_needs(bot: Competitor, content: Content) -> None:
-    """See that what a bot uses beside its content is installed here as where it was entered.
+    """Check that the packages used by a bot have the same versions here as where it was entered.
 
     Raises:
-        BotLackError: it is not.
+        BotLackError: a version differs or is missing.
     """
     if bot.folder or bot.runtime:
         return
@@ -122,23 +122,23 @@ def _check_needs(bot: Competitor, content: Content) -> None:
         except importlib.metadata.PackageNotFoundError:
             found = ""
         if found != version and bot.record.distribution != name:
-            has = f"{name} {found} is there" if found else f"{name} is not"
+            has = f"{name} {found} is installed" if found else f"{name} is not installed"
             raise BotLackError(f"{bot.label} uses {name} {version}, and {has}; install that version")
 
 
 class SlotPlayer:
-    """Plays what is sent to a slot."""
+    """Plays the batches that are sent to a slot."""
 
     def __init__(self, setup: SlotSetup) -> None:
         """Prepare to connect.
 
         Raises:
-            ConfigError: its key cannot be used.
+            ConfigError: the key cannot be used.
         """
         place = find_place(setup.address, Path(setup.keys) if setup.keys else None)
         self.link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))
         self._jobs = Jobs(self.link, setup.quota)
-        ways = Ways(
+        callbacks = SlotCallbacks(
             setup.slot,
             tell=self._tell_began,
             must_stop=self.link.must_stop,
@@ -147,11 +147,11 @@ class SlotPlayer:
             publish=self.link.publish,
         )
         self._core = Core(programs_roam=setup.programs_roam)
-        self._ways = ways
+        self._callbacks = callbacks
 
     def run(self) -> None:
         """Play batches until the slot is to end."""
-        control, has_played = make_control(self._ways, self._core), False
+        control, has_played = make_control(self._callbacks, self._core), False
         try:
             while (play := self.link.next_batch()) is not None:
                 lack = ""
@@ -164,7 +164,7 @@ class SlotPlayer:
                     if not has_played:
                         has_played = True
                         tell(PLAYED)
-                # A stop is no lack.
+                # An error during a stop says nothing about this machine.
                 self.link.finish("" if self.link.must_stop() else lack)
         finally:
             control.close()
@@ -174,7 +174,7 @@ class SlotPlayer:
         self.link.tell_began(began.number)
 
     def _deliver(self, records: list[MatchRecord]) -> None:
-        """Send results, by the clock of the hub."""
+        """Send results, with times converted to the clock of the hub."""
         ahead = self.link.clock_offset
         self.link.deliver(
             [dataclasses.replace(record, started_at=record.started_at + ahead) for record in records]
@@ -182,12 +182,12 @@ class SlotPlayer:
 
 
 def tell(word: str) -> None:
-    """Report to the supervisor how far this slot is."""
+    """Report progress to the supervisor."""
     print(word, flush=True)  # noqa: T201 - read by the supervisor
 
 
 def main() -> None:
-    """Be the slot that the first line of standard input describes."""
+    """Run the slot described by the first line of standard input."""
     setup = msgspec.json.decode(sys.stdin.readline(), type=SlotSetup)
     end_with_parent(setup.parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -214,7 +214,7 @@ def main() -> None:
     player.link.start()
     tell(CONNECTED)
     player.run()
-    # The thread of the connection would go on.
+    # A normal exit would wait for the thread of the connection.
     os._exit(0)
 
 

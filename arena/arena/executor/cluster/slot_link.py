@@ -1,4 +1,4 @@
-"""The connection of a slot: a Dask worker in a thread of its own, which takes messages and sends them."""
+"""The connection of a slot: a Dask worker in its own thread, which receives and sends messages."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 _ABORT_S: Final = 1.0
 """Seconds that an aborted match has to end by itself."""
 _MAX_UNACKED: Final = 8 << 20
-"""Bytes of results that the hub has not acknowledged; then the slot waits."""
+"""Maximum bytes of results that the hub has not acknowledged; beyond it, the slot waits."""
 _MAX_STREAMED: Final = 200
-"""Messages that wait to be sent; beyond that running matches are told later."""
+"""Maximum messages in Dask's send buffer; beyond it, events of running matches are sent later."""
 _BEGUN_S: Final = 0.005
-"""Matches that begin within this time are told in one message."""
+"""Seconds; matches that start within this time are reported in one message."""
 _PIECE_S: Final = 60.0
 """Seconds to wait for a piece of a content."""
 _GOODBYE_S: Final = 0.3
@@ -63,14 +63,15 @@ class QuietWorker(Worker):
     """A worker without an HTTP server."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - Dask's
-        """Start none."""
+        """Start no server."""
 
 
 def contact_address(scheme: str, slot: Slot) -> str:
-    """Return what the scheduler knows a slot by: it looks like an address, and must be one of its own.
+    """Return the address by which the scheduler identifies a slot; it must be unique.
 
-    Nothing ever connects to it: it is in 100::/64, to which no router sends anything (RFC 6666). A successor
-    has another one, so it can join before the scheduler has noticed the end of this slot.
+    Nothing ever connects to it: it lies in the discard prefix 100::/64, to which no router forwards packets
+    (RFC 6666). A successor gets another address, so it can join before the scheduler notices the end of this
+    slot.
     """
     digest = hashlib.sha256(f"{slot.machine}/{slot.number}/{slot.start}".encode()).hexdigest()
     groups = ":".join(digest[at : at + 4] for at in range(0, 16, 4))
@@ -78,22 +79,22 @@ def contact_address(scheme: str, slot: Slot) -> str:
 
 
 class SlotLink:
-    """Takes what is sent to a slot, and sends what it says."""
+    """Receives the messages for a slot, and sends its own."""
 
     def __init__(self, slot: Slot, place: SchedulerPlace, facts: WorkerFacts, folder: Path) -> None:
         """Prepare to connect.
 
         Args:
-            slot: which slot this process is.
+            slot: identity of this process.
             place: where the scheduler is.
-            facts: what this machine is.
-            folder: for files of Dask.
+            facts: properties of this machine.
+            folder: folder for files of Dask.
         """
         self.slot = slot
         self.clock_offset = 0.0
         """Seconds by which the clock of the hub is ahead of ours."""
         self.is_ending = False
-        """Whether this slot ends after the match that it plays."""
+        """Whether this slot ends after its current match."""
         self._place, self._facts, self._folder = place, facts, folder
         self._plays: SimpleQueue[PlayBatch | None] = SimpleQueue()
         self._pieces: SimpleQueue[ContentPiece] = SimpleQueue()
@@ -108,13 +109,13 @@ class SlotLink:
         self._joined = threading.Event()
 
     def start(self) -> None:
-        """Connect, however long it takes; return once the hub has answered, or the slot is to end."""
+        """Connect, without a timeout; return once the hub has answered or the slot is to end."""
         threading.Thread(target=lambda: asyncio.run(self._serve()), name="link", daemon=True).start()
         while not self._joined.wait(_LOOK_S) and not self.is_ending:
             pass
 
     def next_batch(self) -> PlayBatch | None:
-        """Wait for a batch; None when the slot is to end."""
+        """Wait for a batch; return None when the slot is to end."""
         while not self.is_ending:
             play = self._plays.get()
             if play is None:
@@ -127,28 +128,28 @@ class SlotLink:
         return None
 
     def end_soon(self) -> None:
-        """Begin no match any more, and let `next_batch` return None; may be called by a signal."""
+        """Start no further match and let `next_batch` return None; may be called by a signal handler."""
         self.is_ending = True
         self._plays.put(None)
 
     def must_stop(self) -> bool:
-        """Return whether no further match of the current batch begins."""
+        """Return whether no further match of the current batch may start."""
         current = self._current
         return self.is_ending or current is None or current[0] in self._orders or current in self._withdrawn
 
     def must_abort(self) -> bool:
-        """Return whether the running match ends now."""
+        """Return whether the running match must end now."""
         current = self._current
         return current is not None and self._orders.get(current[0]) == "abort"
 
     def tell_began(self, number: int) -> None:
-        """Say that a match of the current batch begins."""
+        """Report that a match of the current batch starts."""
         if self._current is not None:
             self._begun.append((self._current, number))
         self._loop.call_soon_threadsafe(self._flush_soon)
 
     def deliver(self, records: list[MatchRecord]) -> None:
-        """Send results of the current batch; wait while the hub has too many that it could not pass on."""
+        """Send results of the current batch; block while too many are unacknowledged (backpressure)."""
         if self._current is None or not records:
             return
         (run, batch), number = self._current, self._num_parts
@@ -161,7 +162,7 @@ class SlotLink:
                 self._acked.wait(_BEGUN_S * 10)
 
     def publish(self, data: bytes) -> bool:
-        """Send news of the running match, unless too much waits to be sent."""
+        """Send events of the running match; return False if too many messages are queued."""
         current = self._current
         if current is None or len(self._worker.batched_stream.buffer) > _MAX_STREAMED:
             return False
@@ -169,7 +170,7 @@ class SlotLink:
         return True
 
     def finish(self, lack: str = "") -> None:
-        """Say that the current batch is over."""
+        """Report the end of the current batch."""
         if self._current is None:
             return
         current, self._current = self._current, None
@@ -180,7 +181,7 @@ class SlotLink:
         """Return a piece of a content.
 
         Raises:
-            ArenaError: it cannot be had, or the run is aborted meanwhile.
+            ArenaError: it is not available, or the run was aborted meanwhile.
         """
         run = self._current[0] if self._current else ""
         self._say(Want(run, content, piece))
@@ -201,7 +202,7 @@ class SlotLink:
         self._say(message)
 
     def leave(self) -> None:
-        """Say goodbye, if anybody was there."""
+        """Send a farewell, if the hub had answered."""
         if self._joined.is_set():
             self._say(Bye(is_playing=False))
             time.sleep(_GOODBYE_S)
@@ -210,7 +211,7 @@ class SlotLink:
         self._loop.call_soon_threadsafe(self._send, encode(message))
 
     def _send(self, data: bytes) -> None:
-        # What began comes before its result.
+        # The report that a match started must precede its result.
         self._flush()
         self._worker.batched_send({"op": OP, "data": data})
 
@@ -242,7 +243,7 @@ class SlotLink:
             self._place.address,
             nthreads=1,
             name="-".join(map(str, self.slot)),
-            # Nobody needs to connect to a slot, and nobody but this machine can.
+            # No one connects to a slot; the loopback address allows it only from this machine.
             host="127.0.0.1",
             protocol=scheme,
             contact_address=contact_address(scheme, self.slot),
@@ -275,6 +276,7 @@ class SlotLink:
                 self._pieces.put(message)
             case Welcome():
                 now = time.time()
+                # Cristian's algorithm: assumes that the messages took equally long in both directions.
                 self.clock_offset = message.now - (now + self._said_hello) / 2
                 self._joined.set()
 

@@ -1,4 +1,4 @@
-"""How quick a machine is: random matches a second, with all its slots busy at once."""
+"""Measures the speed of a machine: random matches per second with all slots busy."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import time
 from arena.own import own_python
 
 REFERENCE = 1_800_000.0
-"""Random matches of Connect Four a second that are speed 1; one core of an AMD EPYC of 2023."""
+"""Random matches of Connect Four per second at speed 1: one core of an AMD EPYC of 2023."""
 _MEASURE_S = 2.0
 _CHUNK = 20_000
 _PATIENCE_S = 120.0
-"""Seconds for it all: the first time its code is compiled."""
+"""Seconds for the whole measurement; at the first time the code is compiled."""
 
 
 def measure_speed(seconds: float = _MEASURE_S) -> float:
-    """Return the speed of this process, in parts of `REFERENCE`."""
+    """Return the speed of this process as a multiple of `REFERENCE`."""
     from arena.games.kernels.bulk import random_matches
     from arena_plugins import load_game
 
     game = load_game("connect-four")
-    random_matches(game, 1, 1)  # compiles it, or reads what was compiled before
+    random_matches(game, 1, 1)  # compiles the code, or loads it from the cache
     num, began = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - began) < seconds:
         random_matches(game, _CHUNK, num)
@@ -31,7 +31,7 @@ def measure_speed(seconds: float = _MEASURE_S) -> float:
 
 
 def measure_slots(slots: int) -> float:
-    """Return the median speed of so many processes at once; 0 if it cannot be measured."""
+    """Return the median speed of `slots` processes at once; 0 if it cannot be measured."""
     command = own_python("-m", __name__)
     started = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603

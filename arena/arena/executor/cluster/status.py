@@ -1,4 +1,4 @@
-"""Asks the hub which machines there are."""
+"""Asks the hub for the machines of a cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANSWER_S: Final = 5.0
 
 
 def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
-    """Return the machines of a cluster, by name; it waits at most 5 s.
+    """Return the machines of a cluster, sorted by name; waits at most `_ANSWER_S` seconds.
 
     Raises:
         ArenaError: the scheduler does not answer.
@@ -38,7 +38,7 @@ def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
         has_come.wait(_ANSWER_S)
     if not found:
         raise ArenaError(
-            f"the scheduler at {place.address} does not answer; is it one of arena cluster start?"
+            f"the scheduler at {place.address} does not answer; was it started by arena cluster start?"
         )
     return found[0].machines
 

@@ -1,4 +1,4 @@
-"""`arena worker`: one process per slot, started again when it dies."""
+"""`arena worker`: runs one process per slot, and restarts it when it dies."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 MAX_BACKOFF_S: Final = 60.0
 MAX_EARLY: Final = 5
-"""Deaths before the first match after which the supervisor gives up."""
+"""Number of deaths in a row before the first match after which the supervisor gives up."""
 _NUM_LINES: Final = 20
 _LOOK_S: Final = 0.1
 _LASTED_S: Final = 60.0
-"""Seconds of life after which a slot is started again at once."""
+"""Seconds of life after which a slot is restarted without delay."""
 
 
 class _SlotProcess:
-    """The process of one slot, and the one after it."""
+    """The process of one slot, and its successors."""
 
     def __init__(self, number: int, folder: Path) -> None:
         self.number = number
@@ -51,12 +51,12 @@ class _SlotProcess:
         self.lines: deque[str] = deque(maxlen=_NUM_LINES)
         self.starts_at = 0.0
         self.num_deaths = 0
-        """In a row, each soon after its start."""
+        """Deaths in a row, each soon after its start."""
         self.began = 0.0
         self._num_starts = 0
 
     def start(self, setup: SupervisorSetup, machine: str) -> None:
-        """Start the process; it ends when the thread that calls this does."""
+        """Start the process; it ends when the thread that calls this ends."""
         self._num_starts += 1
         place = self.folder / f"{self.number}-{self._num_starts}"
         place.mkdir(mode=0o711)
@@ -80,7 +80,7 @@ class _SlotProcess:
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                # Ctrl-C is for the supervisor.
+                # Ctrl-C is handled by the supervisor.
                 start_new_session=True,
             )
         assert self.process.stdin is not None  # noqa: S101 - for the type checker
@@ -89,7 +89,7 @@ class _SlotProcess:
         threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
 
     def _read(self, process: subprocess.Popen[str]) -> None:
-        """Read what the process prints, so that it never blocks."""
+        """Read what the process prints, so that it never blocks on a full pipe."""
         assert process.stdout is not None  # noqa: S101 - for the type checker
         for line in process.stdout:
             match line.strip():
@@ -101,7 +101,7 @@ class _SlotProcess:
                     self.lines.append(said)
 
     def has_ended(self) -> bool:
-        """Return whether the process has ended; then its temporary files are removed and it is counted."""
+        """Return whether the process has ended; if so, remove its temporary files and count a death."""
         if self.process is None or self.process.poll() is None:
             return False
         is_death = self.process.returncode not in (0, LOST)
@@ -116,14 +116,14 @@ class _SlotProcess:
 
 
 class Supervisor:
-    """The slots of this machine."""
+    """Keeps the slots of this machine running."""
 
     def __init__(self, setup: SupervisorSetup, tell: Callable[[str], None]) -> None:
-        """Start nothing yet.
+        """Prepare to run.
 
         Args:
-            setup: where the scheduler is, and what this machine is.
-            tell: takes sentences for people.
+            setup: where the scheduler is, and properties of this machine.
+            tell: receives sentences for the user.
         """
         self._setup = setup
         self._tell = tell
@@ -131,10 +131,10 @@ class Supervisor:
         self._machine = machine_id()
 
     def run(self) -> None:
-        """Keep the slots running until two signals: SIGTERM or SIGINT lets matches end, the next ends them.
+        """Keep the slots running; the first SIGTERM or SIGINT lets matches end, the second kills them.
 
         Raises:
-            ArenaError: a slot dies again and again before it plays a match; names its last lines.
+            ArenaError: a slot dies repeatedly before it plays a match; the message has its last lines.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._count_signal)
@@ -173,10 +173,10 @@ class Supervisor:
         if slot.num_deaths >= MAX_EARLY and not slot.has_played:
             lines = "\n".join(slot.lines) or "nothing"
             raise ArenaError(
-                f"slot {slot.number} died {MAX_EARLY} times before it played a match; it said:\n{lines}"
+                f"slot {slot.number} died {MAX_EARLY} times before it played a match; its output:\n{lines}"
             )
         wait_s = max(0.0, slot.starts_at - time.monotonic())
-        self._tell(f"slot {slot.number} died; it is started again in {wait_s:.0f} s")
+        self._tell(f"slot {slot.number} died; it restarts in {wait_s:.0f} s")
 
     def _end(self, slots: list[_SlotProcess]) -> None:
         is_first = self._num_signals == 1
@@ -191,7 +191,7 @@ class Supervisor:
 
 
 def describe(facts: WorkerFacts) -> str:
-    """Return what a machine is, in one line."""
+    """Return the properties of a machine in one line."""
     tiers = " ".join(facts.tiers) or "none"
     speed = f", speed {facts.speed:.2f}" if facts.speed else ""
     slots = f"{facts.slots} slot{'s' * (facts.slots != 1)}"
@@ -199,7 +199,7 @@ def describe(facts: WorkerFacts) -> str:
 
 
 def main() -> None:
-    """Supervise what the first line of standard input describes."""
+    """Supervise the slots described by the first line of standard input."""
     setup = msgspec.json.decode(sys.stdin.readline(), type=SupervisorSetup)
     end_with_parent(setup.parent)
     try:

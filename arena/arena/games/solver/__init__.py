@@ -1,1 +1,1 @@
-"""Exact solvers: who wins with best play, and in how many plies."""
+"""Exact solvers: the outcome under perfect play, and the number of plies to it."""

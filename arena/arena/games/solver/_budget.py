@@ -1,4 +1,4 @@
-"""How long a solver may search, and when it comes up for air."""
+"""Search budgets: runs kernels in turns, so that callers keep control."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FIRST = 1_000_000
-"""Nodes until the clock is looked at; a twentieth of a second."""
+"""Nodes of the first turn, about a twentieth of a second."""
 _GROWTH = 1.25
-"""What a search did before it was interrupted stands in its tables; longer turns make sure it ends."""
+"""Growth of turns. An interrupted search continues from its table; longer turns guarantee that it ends."""
 _PACE = 200_000
-"""Nodes a second that every machine does; the first turn under a deadline shows how many this one does."""
+"""Nodes per second that any machine reaches; with a deadline, the first turn measures the real speed."""
 _SHARE = 0.5
-"""Part of the time left that a turn may take, so that a machine that slows down is still in time."""
+"""Maximum share of the remaining time for one turn, so that a machine that slows down is still in time."""
+# Seconds; avoids a division by zero when a turn is shorter than the resolution of the clock.
 _TICK = 1e-6
 LEAST = 1_000
-"""Nodes of a turn, however little time is left."""
+"""Minimum nodes of a turn, however little time remains."""
 
 
 class Meter:
-    """Lets kernels search in turns, until nodes or seconds are used up."""
+    """Runs kernels in turns until a budget of nodes or seconds is used up."""
 
     def __init__(self, memory: NDArray[np.int64], nodes: float, seconds: float) -> None:
         self._memory = memory
@@ -46,12 +47,12 @@ class Meter:
     def run(
         self, kernel: Callable[[], bool], on_turn: Callable[[], None] | None, *, until: float = math.inf
     ) -> bool:
-        """Call `kernel` until it says that it is done; False if the budget ends before.
+        """Call `kernel` until it returns True; return False if the budget ends before that.
 
         Args:
-            kernel: searches until `BUDGET` at most; called again, it goes on.
+            kernel: searches up to the node count in `BUDGET`; another call continues the search.
             on_turn: called between two calls.
-            until: the budget of this call ends where `nodes` reaches so many.
+            until: this call also ends when `nodes` reaches this number.
         """
         limit = min(self._nodes, until)
         while True:

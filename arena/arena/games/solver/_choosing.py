@@ -1,4 +1,4 @@
-"""Finds a best action of a position, and those that are as good, without what the others are worth."""
+"""Finds the best actions of a position without determining the values of the others."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 
 class BestQuestion(NamedTuple):
-    """A position whose best actions are asked for; scores are for who moves there."""
+    """A position whose best actions are wanted; scores are for the side to move in it."""
 
     here: Bounds
-    """Least and greatest score of the position; they change."""
+    """Smallest and largest possible score of the position; updated in place."""
     children: Mapping[int, Bounds]
-    """The same of the position after each action, for who moves then; they change."""
+    """The same for the position after each action, for the side to move there; updated in place."""
     order: Sequence[int]
-    """The actions, those that are likely to be good first."""
+    """The actions, likely good ones first."""
     guess: int
-    """What the score is expected to be: the first window asks whether it is above."""
+    """Expected score; the first window asks whether the score is above it."""
 
 
 def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> bool:
-    """Narrow bounds down to the score and find an action that has it; False if the search was stopped.
+    """Narrow the bounds to the score, and find an action with that score; return False if aborted.
 
-    It asks in null windows around the last answer, the first one above the guess, as MTD(f) does (Plaat et
-    al., Best-first fixed-depth minimax, 1996), but keeps what each action was found to be worth. With a score
-    that is known beforehand, from a book, all that is left is to find an action that has it.
+    It uses null windows around the last answer, starting above the guess, as in MTD(f) (Plaat et al.,
+    Best-first fixed-depth minimax algorithms, 1996), but keeps the bounds found for each action. If the score
+    is known beforehand from a book, it only has to find an action with this score.
 
     Args:
-        question: what is asked.
-        narrow: narrows bounds of the position after an action; False if the budget ended before.
+        question: the position; its bounds are updated.
+        narrow: narrows the bounds of the position after an action; returns False if the budget is used up.
     """
     here, children, order, guess = question
     actions = list(order)
@@ -49,7 +49,7 @@ def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> 
             here[1] = guess = max(-int(children[other][0]) for other in actions)
         else:
             here[0] = guess = min(int(here[1]), -int(children[action][1]))
-            # It is tried first in the next window.
+            # Try the refuting action first in the next window, as it often refutes that one, too.
             actions.remove(action)
             actions.insert(0, action)
     score = int(here[0])
@@ -59,11 +59,11 @@ def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> 
 
 
 def find_equal(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> None:
-    """Find the actions that are as good as the best one, which is known, as far as that can be told.
+    """Find the actions that are as good as the best one, whose score is known, until `narrow` gives up.
 
     Args:
-        question: what is asked.
-        narrow: as for `find_best`; nothing more is asked of it once it has given up.
+        question: the position; its bounds are updated.
+        narrow: as for `find_best`; not called again after it returned False.
     """
     below = int(question.here[0]) - 1
     for action in question.order:
@@ -78,16 +78,16 @@ def _find_equal_to(
     children: Mapping[int, Bounds],
     narrow: Callable[[int, Bounds], bool],
 ) -> bool:
-    """Find an action that has the score of the position; return False if the search was stopped.
+    """Find an action with the score of the position; return False if aborted.
 
-    Some action has it, so the last one that is left is not searched. Where a move takes longest there is only
-    one, and the others are often refuted in less time than it takes to prove it.
+    One exists, so the last remaining candidate needs no search. The most expensive positions have a single
+    best action, and refuting the others often takes less time than proving that one.
     """
     while True:
         if any(_is_above(children[action], score - 1) for action in actions):
             return True
         left = [action for action in actions if _is_above(children[action], score - 1) is None]
-        # Actions that a symmetry maps onto each other share their bounds.
+        # Actions that are equivalent under a symmetry share one bounds array.
         if all(children[action] is children[left[0]] for action in left):
             children[left[0]][1] = -score
         elif not _ask(left[0], children, score - 1, narrow):
@@ -100,8 +100,8 @@ def _first_above(
     alpha: int,
     narrow: Callable[[int, Bounds], bool],
 ) -> int | None:
-    """Return the first action worth more than `alpha`, -1 where there is none; None if it was stopped."""
-    # What is known costs nothing.
+    """Return the first action worth more than `alpha`, or -1 if there is none; None if aborted."""
+    # Known answers cost nothing, so look for them before searching.
     for action in actions:
         if _is_above(children[action], alpha):
             return action
@@ -114,7 +114,7 @@ def _first_above(
 
 
 def _is_above(bounds: Bounds, alpha: int) -> bool | None:
-    """Return whether an action is worth more than `alpha`; None where its bounds do not tell."""
+    """Return whether an action is worth more than `alpha`; None if its bounds do not tell."""
     if -int(bounds[1]) > alpha:
         return True
     return False if -int(bounds[0]) <= alpha else None
@@ -123,7 +123,7 @@ def _is_above(bounds: Bounds, alpha: int) -> bool | None:
 def _ask(
     action: int, children: Mapping[int, Bounds], alpha: int, narrow: Callable[[int, Bounds], bool]
 ) -> bool:
-    """Find out whether an action is worth more than `alpha`; False if it was stopped before."""
+    """Determine whether an action is worth more than `alpha`; return False if aborted."""
     bounds = children[action]
     window = np.array([-alpha - 1, -alpha], np.int64)
     if not narrow(action, window):

@@ -1,7 +1,8 @@
-"""Alpha-beta for Connect Four: kernels that narrow the score of a position down.
+"""Alpha-beta kernels for Connect Four that narrow the bounds of a position's score.
 
-A score is that of the side to move: 0 for a draw, `n` for a win with the n-th last of the winner's stones,
-`-n` for a loss to one. It stands for a number of plies to the end: see `arena.games.solver.connect_four`.
+A score is for the side to move: 0 for a draw, `n` for a win with the n-th last of the winner's stones, `-n`
+for a loss to such a stone. It determines the number of plies to the end: see `distance_of` in
+`arena.games.solver.connect_four`.
 """
 
 from __future__ import annotations
@@ -29,26 +30,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COLUMNS = tuple(63 << 7 * column for column in (3, 2, 4, 1, 5, 0, 6))
-"""The cells of each column, those in the middle first."""
+"""Cells of each column, central columns first, since stones there take part in more fours."""
 _LAST_LOOK = 34
-"""From this ply on the table is not asked for the positions after each move: they are found as quickly."""
+"""From this ply on, the table is not probed for the positions after each move: searching them is as fast."""
 _STONE = (1 << 49) - 1
 _LIFT = 512
-"""Makes every worth positive."""
+"""Added to a promise to make it positive; larger than the magnitude of any negative promise."""
 _NONE = -99
 _DECIDED = 0
-"""Instead of the length of a list of moves: one of them leaves the opponent no safe reply."""
+"""Returned in place of a list length: one of the moves leaves the opponent no safe reply."""
 
 
 @inline_kernel
 def worst(ply: int) -> int:
-    """Give the score of a loss by the opponent's next stone."""
+    """Return the score of a loss to the opponent's next stone."""
     return -((NUM_CELLS - ply) >> 1)
 
 
 @inline_kernel
 def best(ply: int) -> int:
-    """Give the score of a win by the next stone."""
+    """Return the score of a win with the next stone."""
     return (NUM_CELLS + 1 - ply) >> 1
 
 
@@ -56,16 +57,16 @@ def best(ply: int) -> int:
 def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call each other in a circle
     memory: NDArray[np.int64], own: int, mask: int, ply: int, alpha: int
 ) -> int:
-    """Tell whether a score is above `alpha`: give a bound of it, a lower one if it is, else an upper one.
+    """Return a bound that shows whether the score is above `alpha`: a lower one if it is, else an upper one.
 
     The side to move must have no stone that wins at once.
 
     Args:
-        memory: of the search; its counters and tables change.
+        memory: memory of the search; its counters and tables are updated.
         own: stones of the side to move.
         mask: all stones.
-        ply: their number.
-        alpha: the score in question.
+        ply: number of stones.
+        alpha: the score to compare with.
     """
     nodes = memory[NODES]
     memory[NODES] = nodes + 1
@@ -100,7 +101,7 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
     if found > alpha:
         return found
     length = _rank(memory, own, mask, ply, moves, dangers)
-    # Where no move decides, the earliest win is two stones later.
+    # Without such a move, the earliest win is two stones later.
     if length == _DECIDED or best(ply + 4) <= alpha:
         return best(ply + 2) if length == _DECIDED else best(ply + 4)
     for move in range(_place(ply), _place(ply) + length):
@@ -117,7 +118,8 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
 
 @inline_kernel
 def safe_moves(mask: int, dangers: int) -> int:
-    """Give the stones after which the opponent cannot win at once; `dangers` are the opponent's threats."""
+    """Return the stones after which the opponent cannot win at once; `dangers` are the opponent's threats."""
+    # Two immediate threats cannot both be blocked, and a stone below a threat allows it.
     moves = landings(mask)
     forced = moves & dangers
     if forced:
@@ -127,7 +129,7 @@ def safe_moves(mask: int, dangers: int) -> int:
 
 @inline_kernel
 def _is_drawish(own: int, mask: int, ply: int, alpha: int) -> bool:
-    """Tell whether it is plain that 0 is a bound that answers whether the score is above `alpha`."""
+    """Return whether a simple rule shows that 0 is a bound that decides the comparison with `alpha`."""
     if alpha < 0:
         return cannot_win(own ^ mask, mask)
     return cannot_win(own, mask) or is_held(own, mask, ply)
@@ -135,7 +137,7 @@ def _is_drawish(own: int, mask: int, ply: int, alpha: int) -> bool:
 
 @inline_kernel
 def _place(ply: int) -> int:
-    """Return where the list of moves of a ply begins in memory."""
+    """Return the start of a ply's move list in memory."""
     return MOVES + NUM_ACTIONS * ply
 
 
@@ -143,9 +145,9 @@ def _place(ply: int) -> int:
 def _refuted(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     memory: NDArray[np.int64], opp: int, mask: int, ply: int, moves: int, alpha: int
 ) -> int:
-    """Give a lower bound above `alpha` that the table has for one of `moves`, or `_NONE`.
+    """Return a lower bound above `alpha` that the table has for one of `moves`, or `_NONE`.
 
-    Looking at all of them first also brings their entries near, which the search is about to ask for.
+    Probing all of them first also prefetches the entries that the search needs next.
     """
     while moves and ply < _LAST_LOOK:
         stone = moves & -moves
@@ -160,13 +162,14 @@ def _refuted(  # noqa: PLR0913, PLR0917 # kernels take no keywords
 def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     memory: NDArray[np.int64], own: int, mask: int, ply: int, moves: int, dangers: int
 ) -> int:
-    """List the single stones of `moves` in memory, the most promising first, and return their number.
+    """Write the single stones of `moves` to memory, best first; return their number.
 
-    It stops with `_DECIDED` at a stone after which every reply loses at once. The order needs the threats of
-    each stone anyway, so the test is almost free. It spares the search the last two plies before its horizon,
-    on random positions at plies 9 and 10 a fifth of all nodes.
+    Returns `_DECIDED` at a stone after which every reply loses at once. Ordering computes the threats of each
+    stone anyway, so this test is almost free. It saves the last two plies before the horizon: a fifth of all
+    nodes on random positions at plies 9 and 10.
 
-    An item is the stone, and above it the worth by which it was sorted, then how central its column is.
+    An item has the stone in its lower 49 bits, above it the centrality of its column (3 bits), above that the
+    sort key.
     """
     place = _place(ply)
     length = 0
@@ -179,6 +182,7 @@ def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
             worth = _LIFT + promise(own, mask, stone, dangers)
             item = worth << 52 | (NUM_ACTIONS - 1 - number) << 49 | stone
             at = place + length
+            # Insertion sort: lists have at most seven items.
             while at > place and memory[at - 1] < item:
                 memory[at] = memory[at - 1]
                 at -= 1
@@ -195,17 +199,18 @@ def narrow(
     mask: int,
     exact: bool,  # noqa: FBT001 # kernels take no keywords
 ) -> bool:
-    """Narrow `bounds` down to the score of a position that is not over; False if the budget ended before.
+    """Narrow `bounds` to the score of a position that is not over; return False if the budget is used up.
 
-    Unless `exact`, it is done when win, draw or loss is certain. It asks in null windows around the last
-    answer, the first one between draw and win: MTD(f), Plaat et al., Best-first fixed-depth minimax (1996).
+    Unless `exact`, it stops when win, draw or loss is certain. It uses null windows around the last answer,
+    starting between draw and win, as in MTD(f) (Plaat et al., Best-first fixed-depth minimax algorithms,
+    1996).
 
     Args:
-        memory: of the search.
-        bounds: least and greatest score that are possible; they change; `[2]`.
+        memory: memory of the search.
+        bounds: smallest and largest possible score; updated in place; `[2]`.
         own: stones of the side to move.
         mask: all stones.
-        exact: whether the distance is asked for.
+        exact: whether the distance is wanted.
     """
     ply = count(mask)
     if threats(own, mask) & landings(mask):
@@ -237,14 +242,14 @@ def decide(
     nodes: int,
     bounds: NDArray[np.int64],
 ) -> None:
-    """Narrow down the scores of many positions, none of them over, until it is certain who wins.
+    """Narrow the scores of many positions, none of them over, until their outcomes are certain.
 
     Args:
-        memory: of the search.
+        memory: memory of the search.
         own: stones of the side to move; `[positions]`.
         mask: all stones; `[positions]`.
         nodes: budget of each position.
-        bounds: where the least and greatest scores go; `[positions, 2]`.
+        bounds: receives the smallest and largest scores; `[positions, 2]`.
     """
     for position in range(len(own)):
         memory[BUDGET] = memory[NODES] + nodes
@@ -262,15 +267,16 @@ def narrow_actions(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     exact: bool,  # noqa: FBT001 # kernels take no keywords
     bounds: NDArray[np.int64],
 ) -> None:
-    """Narrow down the scores of all actions in many positions, for who plays them.
+    """Narrow the scores of all actions in many positions, for the side that plays them.
 
     Args:
-        memory: of the search.
+        memory: memory of the search.
         own: stones of the side to move; `[positions]`.
         mask: all stones; `[positions]`.
         nodes: budget of each position.
-        exact: whether distances are asked for.
-        bounds: where the least and greatest scores go, of illegal actions nothing; `[positions, 7, 2]`.
+        exact: whether distances are wanted.
+        bounds: receives the smallest and largest scores; illegal actions are not written; `[positions, 7,
+            2]`.
     """
     for position in range(len(own)):
         here, occupied = own[position], mask[position]

@@ -1,4 +1,4 @@
-"""The positions of Connect Four ply by ply, mirror images counted once, as arrays in a fixed order."""
+"""The positions of Connect Four by ply, without mirror images, as arrays in a fixed order."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Layer(NamedTuple):
-    """All positions after so many plies that are not over, by key; of two mirror images the lesser."""
+    """All unfinished positions of a ply by key; of two mirror images, the one with the smaller key."""
 
     keys: NDArray[np.int64]
-    """What `canonical_key` says; `[positions]`, ascending."""
+    """Values of `canonical_key`; `[positions]`, ascending."""
     own: NDArray[np.int64]
     """Stones of the side to move; `[positions]`."""
     mask: NDArray[np.int64]
@@ -26,7 +26,7 @@ class Layer(NamedTuple):
 
 
 def make_layers(plies: int) -> list[Layer]:
-    """Give the layers 0 to `plies`; eight take a tenth of a second."""
+    """Return the layers 0 to `plies`; eight of them take a tenth of a second."""
     start = np.zeros(1, np.int64)
     layers = [Layer(start, start, start)]
     while len(layers) <= plies:
@@ -41,7 +41,7 @@ def make_layers(plies: int) -> list[Layer]:
 
 @kernel
 def canonical_key(own: int, mask: int) -> int:
-    """Give the number of a position that its mirror image has, too."""
+    """Return a key that a position shares with its mirror image only."""
     key = own + mask
     return min(key, mirrored(key))
 
@@ -53,7 +53,7 @@ def _expand(
     child_own: NDArray[np.int64],
     child_mask: NDArray[np.int64],
 ) -> int:
-    """Write the canonical children that are not over, and give their number."""
+    """Write the canonical children that are not over; return their number."""
     number = 0
     for parent in range(len(own)):
         moves = landings(mask[parent])

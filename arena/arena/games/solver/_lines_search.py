@@ -1,7 +1,7 @@
-"""Alpha-beta for any k in a row that fits a word: slower than Connect Four's own search, and plainer.
+"""Alpha-beta kernels for k-in-a-row games that fit 64-bit words; simpler and slower than Connect Four's.
 
-A score is that of the side to move: with C cells and a match that ends after t plies it is C + 1 - t for a
-win and the negative of that for a loss; 0 for a draw.
+A score is for the side to move. With C cells and a match that ends after t plies, it is C + 1 - t for a win,
+the negative of that for a loss, and 0 for a draw.
 """
 
 from __future__ import annotations
@@ -21,31 +21,35 @@ if TYPE_CHECKING:
     from arena.games.kernels.layout import Layout
 
 _BITS = 2
-"""Index of the logarithm of the size of the table."""
+"""Index of the logarithm (base 2) of the table size."""
 MOVES = 8
-"""Index of the lists of moves: 64 for each ply."""
+"""Index of the move lists: 64 items per ply."""
 _TABLE = MOVES + 64 * 64
-"""Index of the table: a position takes three words, its stones by owner and its bounds."""
+"""Index of the table. An entry has three words: the stones of both sides, and the bounds."""
+# Two bounds of 8 bits each, shifted by 64 to be positive, are packed into one word.
 _SCALE = 256
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+# Fibonacci hashing (Knuth, TAOCP vol. 3, section 6.4): 2^64 divided by the golden ratio. The second
+# multiplier is the prime PRIME64_2 of xxHash.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MIX_MORE = np.uint64(0xC2B2AE3D27D4EB4F)
 _SYMMETRIC = 6
-"""With fewer empty cells symmetric positions are not recognised."""
+"""With fewer empty cells, symmetric positions are not merged: computing the images takes longer than the
+search."""
 _LINE = 16
-"""What a threat counts in the order of moves, beside the lines that run through a cell."""
+"""Weight of a threat in the move order, relative to the number of lines through a cell."""
 
 
 def new_memory(bits: int) -> NDArray[np.int64]:
-    """Make the memory of a search, its table with `2 ** bits` entries of 24 bytes."""
+    """Return the memory of a search whose table has `2 ** bits` entries of 24 bytes."""
     memory = np.zeros(_TABLE + (3 << bits), np.int64)
     memory[_BITS] = bits
     return memory
 
 
 def forget(memory: NDArray[np.int64]) -> None:
-    """Empty the table."""
+    """Clear the table."""
     memory[_TABLE:] = 0
 
 
@@ -59,16 +63,16 @@ def search(  # noqa: C901, PLR0911, PLR0913, PLR0917 # kernels take no keywords 
     opp: np.uint64,
     alpha: int,
 ) -> int:
-    """Tell whether a score is above `alpha`: give a bound of it, a lower one if it is, else an upper one.
+    """Return a bound that shows whether the score is above `alpha`: a lower one if it is, else an upper one.
 
     Args:
-        memory: of the search; its counter and its table change.
-        layout: of the game.
-        maps: where symmetries take each bit; `[symmetries, 64]`.
+        memory: memory of the search; its counter and its table are updated.
+        layout: layout of the board.
+        maps: image of each bit under each symmetry; `[symmetries, 64]`.
         lines: number of lines through the cell of each bit; `[64]`.
         own: stones of the side to move.
         opp: stones of the other side.
-        alpha: the score in question.
+        alpha: the score to compare with.
     """
     nodes = memory[NODES]
     memory[NODES] = nodes + 1
@@ -113,8 +117,8 @@ def search(  # noqa: C901, PLR0911, PLR0913, PLR0917 # kernels take no keywords 
 
 @inline_kernel
 def _is_dead(stones: np.uint64, occupied: np.uint64, layout: Layout) -> bool:
-    """Tell whether the owner of `stones` cannot win any more, all empty cells added."""
-    # Of exactly k in a row nothing follows from more stones.
+    """Return whether the owner of `stones` could not win even with all empty cells."""
+    # With exactly k in a row, additional stones may destroy a line, so nothing follows from them.
     return not layout.exact and not has_line(stones | layout.full & ~occupied, layout)
 
 
@@ -122,7 +126,7 @@ def _is_dead(stones: np.uint64, occupied: np.uint64, layout: Layout) -> bool:
 def _canonical(
     own: np.uint64, opp: np.uint64, maps: NDArray[np.int64], left: int
 ) -> tuple[np.uint64, np.uint64]:
-    """Give the least of a position's images; near the end the position as it is, for that is quicker."""
+    """Return the smallest image of a position; near the end the position itself, which is faster."""
     first, second = own, opp
     if left >= _SYMMETRIC:
         for symmetry in range(1, len(maps)):
@@ -149,7 +153,7 @@ def _slot(memory: NDArray[np.int64], first: np.uint64, second: np.uint64) -> int
 
 @inline_kernel
 def _find(memory: NDArray[np.int64], slot: int, first: np.uint64, second: np.uint64) -> int:
-    """Give the bounds of a position as one number, 0 where none are known."""
+    """Return the packed bounds of a position, 0 if there are none."""
     if memory[slot] == np.int64(first) and memory[slot + 1] == np.int64(second):
         return int(memory[slot + 2])
     return 0
@@ -169,9 +173,9 @@ def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     opp: np.uint64,
     moves: np.uint64,
 ) -> int:
-    """List the bit numbers of `moves` in memory, the most promising first, and give how many they are.
+    """Write the bit numbers of `moves` to memory, best first; return their number.
 
-    An item is the number in its lowest six bits, and above it the worth by which it was sorted.
+    An item has the bit number in its lower six bits and the sort key above.
     """
     place = MOVES + 64 * int(num_bits(own | opp))
     length = 0
@@ -181,6 +185,7 @@ def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
         moves ^= stone
         worth = lines[bit] + _LINE * num_bits(completing(own | stone, layout) & ~opp)
         item = worth << 6 | bit
+        # Insertion sort is fast on such short lists.
         at = place + length
         while at > place and memory[at - 1] < item:
             memory[at] = memory[at - 1]
@@ -201,9 +206,9 @@ def narrow(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     opp: np.uint64,
     exact: bool,  # noqa: FBT001 # kernels take no keywords
 ) -> bool:
-    """Narrow `bounds` down to the score of a position that is not over; False if the budget ended before.
+    """Narrow `bounds` to the score of a position that is not over; return False if the budget is used up.
 
-    Unless `exact`, it is done when win, draw or loss is certain. Else see `search`.
+    Unless `exact`, it stops when win, draw or loss is certain. The arguments are those of `search`.
     """
     left = layout.max_length - int(num_bits(own | opp))
     bounds[0] = max(bounds[0], -left)

@@ -1,7 +1,7 @@
-"""Where stones of Connect Four threaten, as kernels on boards of 6 rows and 7 columns.
+"""Threats and fours in Connect Four, as kernels on boards of 6 rows and 7 columns.
 
-A board is a signed word, its bits as in `arena.games.bitboard`: cell `h` of column `c` is bit `7 * c + h`.
-The 49 bits leave the sign alone, so plain ints mix with them.
+A board is a signed word whose bits are as in `arena.games.bitboard`: cell `h` of column `c` is bit `7 * c +
+h`. The 49 bits never reach the sign, so plain ints can be mixed with them.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ BOARD = 63 * BOTTOM
 _ODD_ROWS = 0b010101 * BOTTOM
 """The first, third and fifth row."""
 _ODD_HEIGHTS = 0b101010 * BOTTOM
-"""Where the next stone of a column with an odd number of stones goes."""
+"""Cells on which the next stone lands in columns with an odd number of stones."""
 
 
 @inline_kernel
 def landings(mask: int) -> int:
-    """Give the lowest empty cell of each column that is not full."""
+    """Return the lowest empty cell of each column that is not full."""
     return (mask + BOTTOM) & BOARD
 
 
 @inline_kernel
 def count(cells: int) -> int:
-    """Give the number of cells."""
+    """Return the number of cells."""
     return int(num_bits(np.uint64(cells)))
 
 
 @inline_kernel
 def threats(stones: int, mask: int) -> int:
-    """Give the empty cells that complete four of `stones`, in reach or not."""
+    """Return the empty cells that complete four of `stones`, reachable or not."""
     found = (stones << 1) & (stones << 2) & (stones << 3)
     found |= _along(stones, 7) | _along(stones, 6) | _along(stones, 8)
     return found & (BOARD ^ mask)
@@ -43,7 +43,7 @@ def threats(stones: int, mask: int) -> int:
 
 @inline_kernel
 def _along(stones: int, step: int) -> int:
-    """Give the cells that have three of `stones` in a row with them along one direction."""
+    """Return the cells that form a line of four with three of `stones` in one direction."""
     two = (stones << step) & (stones << 2 * step)
     found = two & (stones << 3 * step) | two & (stones >> step)
     two = (stones >> step) & (stones >> 2 * step)
@@ -52,7 +52,8 @@ def _along(stones: int, step: int) -> int:
 
 @inline_kernel
 def has_four(cells: int) -> bool:
-    """Tell whether there are four in a row among `cells`."""
+    """Return whether `cells` contain four in a row."""
+    # Shifts by 1, 6, 7 and 8 are the vertical, one diagonal, the horizontal and the other diagonal direction.
     two = cells & (cells >> 1)
     found = two & (two >> 2)
     two = cells & (cells >> 6)
@@ -65,15 +66,15 @@ def has_four(cells: int) -> bool:
 
 @inline_kernel
 def cannot_win(stones: int, mask: int) -> bool:
-    """Tell whether no four is left for `stones`, all empty cells added."""
+    """Return whether `stones` could not form a four even with all empty cells."""
     return not has_four(stones | BOARD ^ mask)
 
 
 @inline_kernel
 def is_held(own: int, mask: int, ply: int) -> bool:
-    """Tell whether the second player, who is not to move, can follow up to the end without a loss.
+    """Return whether the second player, who is not to move, can avoid a loss by following up to the end.
 
-    All columns hold an even number of stones. Replying in the column of each move leaves the first player the
+    All columns have an even number of stones. Replying in the column of each move leaves the first player the
     odd rows; if these complete no four, that player cannot win. Source: claimeven in Allis, A Knowledge-based
     Approach of Connect-Four (1988), section 3.3.
     """
@@ -84,11 +85,12 @@ def is_held(own: int, mask: int, ply: int) -> bool:
 
 @inline_kernel
 def promise(own: int, mask: int, stone: int, dangers: int) -> int:
-    """Tell how good it looks to place `stone`: 8 for each threat then, more or less for where it lies.
+    """Return a heuristic value of placing `stone`, used to order moves.
 
-    8 more if the cell above it is a threat, too; 6 if the cell below it is in reach, where the other can go
-    no more; 4 if it is in reach itself; 4 less above a cell of `dangers`, threats of the opponent. Of all
-    weights tried these took the fewest nodes on 40 positions at ply 8: two thirds of those by threats alone.
+    Each threat after the stone counts 8, and 8 more if the cell above it is a threat, too; 6 if the cell
+    below it is reachable, where the opponent then cannot play; 4 if it is reachable itself; 4 less above a
+    cell of `dangers`, the opponent's threats. Of all weights tried, these needed the fewest nodes on 40
+    positions at ply 8: two thirds of those with threats alone.
     """
     after = mask | stone
     found = threats(own | stone, after)

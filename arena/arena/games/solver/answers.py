@@ -1,7 +1,7 @@
-"""Answers to positions behind the opening book of Connect Four whose search takes long.
+"""Stored answers for positions of Connect Four beyond the opening book whose search takes long.
 
-The table is sparse: it holds the positions that a search from empty tables needs many nodes for, and one of
-two mirror images. `make book-answers` finds them.
+The table is sparse: it contains the positions that a search from empty tables needs many nodes for, and only
+one of two mirror images. `make book-answers` creates it.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHIPPED = Path(__file__).parent / "data" / "connect-four.answers"
-"""Made by `make book-answers`; how far it got is recorded in the provenance file beside it."""
+"""Created by `make book-answers`; its progress is recorded in the provenance file beside it."""
+# A key of 8 bytes, a score and an action.
 _BYTES_PER_ANSWER = 10
 
 
 class KnownMove(NamedTuple):
-    """A position's score and one action that has it."""
+    """The score of a position, and one action that achieves it."""
 
     score: int
-    """For the side to move."""
+    """Score for the side to move."""
     action: int
 
 
 class Answers:
-    """A table from positions to their answers."""
+    """A table of answers by position."""
 
     def __init__(self, keys: NDArray[np.int64], scores: NDArray[np.int8], actions: NDArray[np.int8]) -> None:
-        """Keep arrays of one length: ascending canonical keys, scores, actions on the board of that key."""
+        """Store arrays of equal length: ascending canonical keys, scores, and actions for these keys."""
         self.keys = keys
         self._scores = scores
         self._actions = actions
@@ -49,7 +50,7 @@ class Answers:
 
     @classmethod
     def of(cls, found: Sequence[tuple[int, int, int]]) -> Answers:
-        """Build the table from triples of canonical key, score and action; the keys differ."""
+        """Return a table built from triples of canonical key, score and action, with distinct keys."""
         rows = np.array(sorted(found), np.int64).reshape(-1, 3)
         return cls(rows[:, 0].copy(), rows[:, 1].astype(np.int8), rows[:, 2].astype(np.int8))
 
@@ -63,11 +64,14 @@ class Answers:
         try:
             content = zlib.decompress(path.read_bytes())
         except (OSError, zlib.error) as error:
-            raise ArenaError(f"{path} is no table of answers: {error}; install the package again") from error
+            raise ArenaError(
+                f"{path} is not a table of answers: {error}; install the package again"
+            ) from error
         number, rest = divmod(len(content), _BYTES_PER_ANSWER)
         if rest:
-            raise ArenaError(f"{path} is no table of answers: it is cut short; install the package again")
-        # Differences of ascending keys have few digits, and each byte of them is like its neighbours.
+            raise ArenaError(f"{path} is not a table of answers: it is cut short; install the package again")
+        # The file stores differences of ascending keys, byte plane by byte plane: they are small, so deflate
+        # works well.
         steps = np.frombuffer(content, np.uint8, 8 * number).reshape(8, number).T.copy().view("<i8")
         scores, actions = np.frombuffer(content, np.int8, 2 * number, 8 * number).reshape(2, number)
         return cls(np.cumsum(steps.reshape(-1)), scores, actions)
@@ -78,13 +82,13 @@ class Answers:
         return dict(zip(self.keys.tolist(), rows, strict=True))
 
     def write(self, path: Path) -> None:
-        """Write the table in place of what is there."""
+        """Write the table to a file, replacing it."""
         steps = np.diff(self.keys, prepend=0).astype("<i8").view(np.uint8).reshape(-1, 8).T
         content = steps.tobytes() + self._scores.tobytes() + self._actions.tobytes()
         path.write_bytes(zlib.compress(content, 9))
 
     def find(self, own: int, mask: int) -> KnownMove | None:
-        """Return the answer to a position, None where the table does not have it.
+        """Return the answer for a position; None if the table does not contain it.
 
         Args:
             own: stones of the side to move.
@@ -101,7 +105,7 @@ class Answers:
 
 @cache
 def shipped_answers() -> Answers:
-    """Open the table that came with the package.
+    """Return the table that is shipped with the package.
 
     Raises:
         ArenaError: it is damaged.

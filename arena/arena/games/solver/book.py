@@ -1,6 +1,6 @@
-"""The opening book of Connect Four: scores of all positions of the first plies, one byte each, without keys.
+"""Opening book of Connect Four: scores of all positions of the first plies, one byte each, without keys.
 
-The positions are listed again whenever a book is opened; their order is that of `arena.games.solver._layers`.
+The positions are enumerated again whenever a book is read, in the order of `arena.games.solver._layers`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arena.errors import ArenaError
 from arena.games.kernels.compiling import kernel
 from arena.games.solver._four import best, worst
 from arena.games.solver._layers import Layer, canonical_key, make_layers
-from arena.games.solver._memory import LANE
+from arena.games.solver._memory import COLUMN_BITS
 from arena.games.solver._stones import NUM_ACTIONS, has_four, landings
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHIPPED = Path(__file__).parent / "data" / "connect-four.book"
-"""Made by `make book`; what it took stands beside it."""
+"""Created by `make book`; its provenance file is beside it."""
 
 
 class Book:
-    """The scores of all positions up to some ply."""
+    """The scores of all positions up to a ply."""
 
     plies: int
     """The last ply."""
     sizes: list[int]
-    """Number of positions after each number of plies, mirror images counted once."""
+    """Number of positions by ply, without mirror images."""
 
     def __init__(self, layers: Sequence[Layer], scores: Sequence[NDArray[np.int8]]) -> None:
         self.plies = len(layers) - 1
@@ -44,7 +44,7 @@ class Book:
 
     @classmethod
     def from_last(cls, layers: Sequence[Layer], last: NDArray[np.int8]) -> Book:
-        """Make the book of which the last layer is known: all others follow from it."""
+        """Return the book whose last layer has these scores; all earlier layers follow from it."""
         scores = [last]
         for ply in range(len(layers) - 2, -1, -1):
             layer, below = layers[ply], layers[ply + 1]
@@ -58,43 +58,44 @@ class Book:
         """Read a book.
 
         Raises:
-            ArenaError: the file is damaged, or not there.
+            ArenaError: the file is damaged or missing.
         """
         try:
             scores = np.frombuffer(zlib.decompress(path.read_bytes()), np.int8)
         except (OSError, zlib.error) as error:
             raise ArenaError(
-                f"{path} is no book of Connect Four: {error}; install the package again"
+                f"{path} is not a book of Connect Four: {error}; install the package again"
             ) from error
+        # The number of layers is not stored; it follows from the number of scores.
         layers, ends = [make_layers(0)[0]], [1]
         while ends[-1] < len(scores):
             layers = make_layers(len(layers))
             ends.append(ends[-1] + len(layers[-1].keys))
         if ends[-1] != len(scores):
             raise ArenaError(
-                f"{path} is no book of Connect Four: {len(scores)} scores; install the package again"
+                f"{path} is not a book of Connect Four: {len(scores)} scores; install the package again"
             )
         return cls(layers, np.split(scores, ends[:-1]))
 
     def write(self, path: Path) -> None:
-        """Write the book in place of what is there."""
+        """Write the book to a file, replacing it."""
         path.write_bytes(zlib.compress(np.concatenate(self._scores).tobytes(), 9))
 
     def score(self, own: int, mask: int, ply: int) -> int | None:
-        """Give the score of a position that is not over, for who moves there; None beyond the book."""
+        """Return the score of a position that is not over, for the side to move; None beyond the book."""
         if ply > self.plies:
             return None
         return self._look_up(own, mask, ply)
 
     def least(self, own: int, mask: int) -> int:
-        """Return the least score that a position one ply beyond the book can have, for who moves there.
+        """Return a lower bound of the score of a position one ply beyond the book, for the side to move.
 
-        Whoever has just moved could do no better than the position before it was worth. It may have arisen
-        from several, one for each of their stones on top of a column.
+        The side that has just moved could achieve at most the score of the position before. That may have
+        been one of several, one for each of its stones on top of a column.
         """
         opp, found = own ^ mask, worst(self.plies + 1)
         for column in range(NUM_ACTIONS):
-            stones = mask & LANE << 7 * column
+            stones = mask & COLUMN_BITS << 7 * column
             top = 1 << stones.bit_length() - 1 if stones else 0
             before = self._look_up(opp ^ top, mask ^ top, self.plies) if opp & top else None
             if before is not None:
@@ -102,7 +103,7 @@ class Book:
         return found
 
     def _look_up(self, own: int, mask: int, ply: int) -> int | None:
-        """Return the score of a position in the layer of its ply; None where no match comes to it."""
+        """Return the score of a position from the layer of its ply; None if it is unreachable."""
         keys, key = self._layers[ply].keys, canonical_key(own, mask)
         place = int(np.searchsorted(keys, key))
         return int(self._scores[ply][place]) if place < len(keys) and keys[place] == key else None
@@ -110,7 +111,7 @@ class Book:
 
 @cache
 def shipped_book() -> Book:
-    """Open the book that came with the package; a tenth of a second.
+    """Return the book that is shipped with the package; takes a tenth of a second.
 
     Raises:
         ArenaError: it is damaged.
@@ -127,7 +128,7 @@ def _back_up(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     child_scores: NDArray[np.int8],
     scores: NDArray[np.int8],
 ) -> None:
-    """Fill `scores` in from those of the next ply."""
+    """Compute `scores` from those of the next ply."""
     for position in range(len(own)):
         found = worst(ply)
         moves = landings(mask[position])

@@ -25,21 +25,22 @@ if TYPE_CHECKING:
     from arena_plugins.contract import State
 
 TOP_BITS = 20
-"""Logarithm of the size of the table for plies before the 24th: 8 MB. With the book more gains nothing."""
+"""Logarithm (base 2) of the table size for plies before 24: 8 MB. With the book, a larger one has no
+benefit."""
 
 
 SMALL_BITS = 16
 _NO_SCORE = 99
 _UNBOUNDED = 1 << 60
-"""More nodes than a century allows."""
+"""More nodes than can be searched in a century."""
 
 
 class ConnectFourSolver(Solver):
-    """Solves any position; it reads the first plies from a book, and long searches behind it from a table."""
+    """Solves any position, with a book for the first plies and stored answers for long searches beyond it."""
 
     usual_nodes = 2_000_000
     patient_nodes = 2_000_000_000
-    """Any position beyond the book takes less."""
+    """Sufficient for any position beyond the book."""
 
     def __init__(
         self,
@@ -84,10 +85,10 @@ class ConnectFourSolver(Solver):
         return Labels(outcomes, np.where(exact, distance_of(low, ply), 0).astype(np.int8))
 
     def outcomes(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], nodes: int) -> NDArray[np.int8]:
-        """Tell who wins in many positions, none of them over: 1, 0 or -1 for the side to move, or UNSOLVED.
+        """Return 1, 0 or -1 for the side to move in many positions, none of them over, or UNSOLVED.
 
-        `own` and `opp` are stones of the side to move and of the other, `[n]` each, bits as in
-        `arena.games.bitboard`; `nodes` is the budget of each position. No book is asked.
+        `own` and `opp` are stones of the side to move and of the other side, `[n]` each, with bits as in
+        `arena.games.bitboard`; `nodes` is the budget of each position. The book is not used.
         """
         mine = own.astype(np.int64)
         bounds = np.zeros((len(own), 2), np.int64)
@@ -125,7 +126,7 @@ class ConnectFourSolver(Solver):
 
 
 def _outcomes(bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the signs of scores between `bounds` `[..., 2]`, UNSOLVED where they are not certain."""
+    """Return the signs of scores between `bounds` `[..., 2]`; UNSOLVED if they are not certain."""
     low, high = bounds[..., 0], bounds[..., 1]
     certain = (np.sign(low) == np.sign(high)) & ((low == high) | (low != 0))
     return np.where(certain, np.sign(low), UNSOLVED)
@@ -136,9 +137,9 @@ def distance_of(score: int, ply: int) -> int: ...
 @overload
 def distance_of(score: NDArray[np.int64], ply: NDArray[np.int64]) -> NDArray[np.int64]: ...
 def distance_of(score: int | NDArray[np.int64], ply: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
-    """Give the plies from `ply` to the end that the score of a position there stands for.
+    """Return the plies from `ply` to the end that the score of a position at `ply` stands for.
 
-    A winner's n-th last stone is the one at ply `43 - 2n` or `44 - 2n`, whichever is the winner's.
+    A winner's n-th last stone is placed at ply `43 - 2n` or `44 - 2n`, depending on the side.
     """
     end = NUM_CELLS + 1 - 2 * abs(score)
     is_mine = (end - ply) % 2 == 1

@@ -1,4 +1,4 @@
-"""Finds the solver of a game."""
+"""Selects the solver of a game."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ if TYPE_CHECKING:
 
 def is_solvable(game: Game) -> bool:
     """Return whether there is a solver for a game, without loading it."""
-    # It needs NumPy: not before it is wanted.
+    # Imported late, since it loads NumPy.
     from arena.games.kernels.layout import layout_of
 
     return isinstance(game, KInARow) and layout_of(game) is not None
 
 
 def solver_for(game: Game, *, small: bool = False) -> Solver | None:
-    """Make a solver with empty tables; None where there is none for such a game.
+    """Return a solver with empty tables; None if there is none for the game.
 
-    There is one for k in a row, with gravity or without, on boards that fit 63 bits: 7x7 does, 8x8 does not.
-    What it can solve depends on the budget. A `small` one has tables of at most 2 MB, quickly emptied.
+    There is one for k in a row, with or without gravity, on boards that fit 63 bits with a spare cell per
+    row: 7x7 fits, 8x8 does not. What it can solve depends on the budget. A `small` one has tables of at most
+    2 MB, which are cleared quickly.
     """
-    # Compiled code costs a tenth of a second to load: not before it is wanted.
+    # Imported late, since compiled code takes a tenth of a second to load.
     from arena.games.kernels.layout import layout_of
 
     layout = layout_of(game)

@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     from arena.games.kernels.layout import Layout
     from arena.games.solver.solver import Bounds
 
+# Logarithm (base 2) of table entries per cell: small boards have few positions and need only small tables.
 _BITS_PER_CELL = 0.8
 MAX_BITS = 20
-"""Logarithm of the size of the largest table: 24 MB."""
+"""Logarithm (base 2) of the largest table's size: 24 MB."""
 SMALL_BITS = 16
 
 
 class LinesSolver(Solver):
-    """Solves what its budget allows: boards of 5x5 in seconds, larger ones only nearer to the end."""
+    """Solves what its budget allows: boards up to 5x5 in seconds, larger ones only near the end."""
 
     usual_nodes = 300_000
     patient_nodes = 3_000_000
-    """A second: what takes longer on these boards may take hours."""
+    """A second: searches on these boards that take longer may take hours."""
 
     def __init__(self, game: KInARow, layout: Layout, *, max_bits: int = MAX_BITS) -> None:
         super().__init__(game, new_memory(min(max_bits, round(_BITS_PER_CELL * game.max_length) + 4)))
@@ -62,7 +63,7 @@ class LinesSolver(Solver):
 
 
 def _lines_through(game: KInARow) -> NDArray[np.int64]:
-    """Count the lines of k cells through the cell of each bit; `[64]`."""
+    """Return the number of lines of k cells through the cell of each bit; `[64]`."""
     board = game.board
     rows, cols, k = board.rows, board.cols, board.k
     found = np.zeros((rows, cols), np.int64)

@@ -1,4 +1,4 @@
-"""What a solver says about a position."""
+"""Results of a solver."""
 
 from __future__ import annotations
 
@@ -13,61 +13,63 @@ if TYPE_CHECKING:
 
 
 class Worth(NamedTuple):
-    """What a position or an action is worth under best play of both sides, for the side to move."""
+    """Value of a position or an action under perfect play, for the side to move."""
 
     outcome: int | None
-    """1 wins, 0 draws, -1 loses; None where the budget did not suffice."""
+    """1 wins, 0 draws, -1 loses; None if the budget did not suffice."""
     distance: int | None
-    """Plies until the match is over, the action itself included; None where that is not known.
+    """Plies until the match is over, the action itself included; None if unknown.
 
-    A winner hastens, a loser delays, a draw lasts till the board is full.
+    The winner plays for the shortest match and the loser for the longest; a draw lasts until the board is
+    full.
     """
 
 
 UNKNOWN = Worth(None, None)
 ILLEGAL = 2
-"""Instead of an outcome: there is no such action."""
+"""In place of an outcome: the action is illegal."""
 UNSOLVED = 3
-"""Instead of an outcome: the budget did not suffice."""
+"""In place of an outcome: the budget did not suffice."""
 
 
 class Labels(NamedTuple):
-    """Many positions and their actions, as arrays."""
+    """Values of the actions of many positions, as arrays."""
 
     outcomes: NDArray[np.int8]
-    """1 wins, 0 draws, -1 loses for who moves; or `ILLEGAL`, `UNSOLVED`; `[positions, num_actions]`."""
+    """1 wins, 0 draws, -1 loses for the side to move; or `ILLEGAL`, `UNSOLVED`; `[positions,
+    num_actions]`."""
     distances: NDArray[np.int8]
-    """Plies to the end, the action included; 0 where that is not known; `[positions, num_actions]`."""
+    """Plies to the end, the action included; 0 if unknown; `[positions, num_actions]`."""
 
 
 class Solved(NamedTuple):
-    """A position and each of its legal actions."""
+    """Values of a position and its legal actions."""
 
     worth: Worth
-    """Of the position."""
+    """Value of the position."""
     actions: Mapping[int, Worth]
-    """Of each legal action, ascending; empty where the match is over."""
+    """Values of the legal actions in ascending order; empty if the match is over."""
     nodes: int
-    """Positions searched for this answer."""
+    """Number of positions searched."""
     is_complete: bool
-    """Whether nothing that was asked for is unknown."""
+    """Whether everything that was requested is known."""
 
     @property
     def optimal(self) -> tuple[int, ...]:
-        """The actions that keep the outcome, as far as known: weakly optimal ones."""
+        """The actions that keep the outcome, as far as known (weakly optimal)."""
         known = {action: worth.outcome for action, worth in self.actions.items() if worth.outcome is not None}
         top = self.worth.outcome if self.worth.outcome is not None else max(known.values(), default=None)
         return tuple(action for action, outcome in known.items() if outcome == top)
 
     @property
     def best(self) -> tuple[int, ...]:
-        """Those of `optimal` that win fastest or lose slowest, as far as known: strongly optimal ones."""
+        """Those of `optimal` that win fastest or lose slowest, as far as known (strongly optimal)."""
         ranks = {action: rank(self.actions[action]) for action in self.optimal}
         return tuple(action for action, found in ranks.items() if found == max(ranks.values()))
 
 
 def rank(worth: Worth) -> tuple[float, float]:
-    """Give what is larger for the better worth; without a distance a win counts as late, a loss as soon."""
+    """Return a sort key, larger for better values; an unknown distance counts as the worst one."""
     outcome, distance = worth
     if outcome is None:
         return -2.0, 0.0

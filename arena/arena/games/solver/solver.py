@@ -1,4 +1,4 @@
-"""The solver of a game: scores actions within a budget, on top of a kernel that narrows a score down."""
+"""Base class of solvers: values actions within a budget, using a kernel that narrows bounds of scores."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     Distances = bool | Literal["best"]
 
 _FAR = 64
-"""No score is as large."""
+"""Larger than any score."""
 _EQUALS = 4
-"""Of `usual_nodes`, the part that is spent on finding further actions that are as good as the best one."""
+"""`usual_nodes` divided by this is the budget for finding more actions as good as the best one."""
 _END_SCORES = {1.0: _FAR, 0.0: 0, -1.0: -_FAR}
 
 
@@ -40,23 +40,23 @@ class _Root(NamedTuple):
 
     state: KInARowState
     children: dict[int, KInARowState]
-    """By action."""
+    """States after each action."""
     bounds: dict[int, Bounds]
-    """Least and greatest score of each child, for who moves there."""
+    """Smallest and largest possible score of each child, for the side to move there."""
     here: Bounds
-    """The same of the position itself; only used where its best actions alone are asked for."""
+    """The same for the position itself; used only if just its best actions are wanted."""
 
 
 class Solver(ABC):
-    """Tells the outcome and the distance of every action, for any position of one game.
+    """Computes outcome and distance of every action in any position of one game.
 
-    It keeps a table, so that what was found for one position helps with the next.
+    It keeps a transposition table, so results for one position speed up the next.
     """
 
     usual_nodes: int
-    """What it searches in about a tenth of a second."""
+    """Nodes searched in about a tenth of a second."""
     patient_nodes: int
-    """What it searches at most where somebody waits for the exact answer."""
+    """Node limit for a caller that waits for the exact answer."""
 
     def __init__(self, game: KInARow, memory: NDArray[np.int64]) -> None:
         self.game = game
@@ -64,32 +64,32 @@ class Solver(ABC):
 
     @abstractmethod
     def clear(self) -> None:
-        """Forget all positions."""
+        """Clear all tables."""
 
     @abstractmethod
     def _narrow(self, state: KInARowState, bounds: Bounds, *, exact: bool) -> bool:
-        """Narrow `bounds` down to the score of a state that is not over, for who moves there."""
+        """Narrow `bounds` to the score of a state that is not over, for the side to move."""
 
     @abstractmethod
     def _order(self, actions: Iterable[int]) -> list[int]:
-        """Put the actions that are likely to be good first."""
+        """Return the actions sorted, likely good ones first."""
 
     @abstractmethod
     def _distance(self, score: int, ply: int) -> int:
-        """Give the plies from `ply` to the end that a score stands for."""
+        """Return the plies from `ply` to the end that a score stands for."""
 
     def _recall(self, state: KInARowState) -> int | None:
-        """Give the score of a position that is known without search."""
+        """Return the score of a position if it is known without a search."""
         del state
         return None
 
     def _answered(self, state: KInARowState) -> tuple[int, int] | None:
-        """Return the score of a position and an action that has it, where both are known without a search."""
+        """Return score and best action of a position if both are known without a search."""
         del state
         return None
 
     def warm_up(self) -> None:
-        """Load the compiled code of `solve`, or compile it if no process has yet; search nothing."""
+        """Load or compile the code of `solve` without searching."""
         state = self.checked(self.game.initial_state())
         self._recall(state)
         self._memory[BUDGET] = self._memory[NODES]
@@ -104,19 +104,19 @@ class Solver(ABC):
         distances: Distances = True,
         on_progress: OnProgress | None = None,
     ) -> Solved:
-        """Solve a position; where the budget ends before, give what is known by then.
+        """Solve a position; if the budget is used up, return what is known by then.
 
         Args:
-            state: of this game.
-            nodes: positions to search at most.
-            seconds: wall time to take at most, to about a millisecond.
-            distances: whether to look for distances, too; outcomes alone take about half the time. With
-                `"best"` the worth of the position and its best actions are asked for, nothing else: a third
-                of the time. Of actions that are equally good, those are found that take little longer.
-            on_progress: hears what is known so far, a few times a second at most.
+            state: a state of this game.
+            nodes: maximum number of positions to search.
+            seconds: maximum wall time, to about a millisecond.
+            distances: whether distances are wanted; outcomes alone take about half the time. With `"best"`
+                only the value of the position and its best actions are wanted, which takes a third of the
+                time; actions as good as the best one are included if they take little longer.
+            on_progress: called with what is known so far, at most a few times per second.
 
         Raises:
-            ArenaError: the state is of another game.
+            ArenaError: the state belongs to another game.
         """
         own = self.checked(state)
         meter = Meter(
@@ -139,10 +139,10 @@ class Solver(ABC):
         return self._answer(root, meter, distances=distances)
 
     def label(self, states: Sequence[State], *, nodes: int | None = None, distances: bool = True) -> Labels:
-        """Solve many positions; `nodes` is the budget of each.
+        """Return the values of all actions in many positions; `nodes` is the budget of each position.
 
         Raises:
-            ArenaError: a state is of another game.
+            ArenaError: a state belongs to another game.
         """
         shape = (len(states), self.game.num_actions)
         labels = Labels(np.full(shape, ILLEGAL, np.int8), np.zeros(shape, np.int8))
@@ -154,12 +154,12 @@ class Solver(ABC):
         return labels
 
     def outcome(self, state: State, *, nodes: int | None = None) -> int | None:
-        """Give 1, 0 or -1 if the side to move wins, draws or loses; None if `nodes` do not suffice.
+        """Return 1, 0 or -1 if the side to move wins, draws or loses; None if `nodes` do not suffice.
 
-        The answer depends on position and `nodes` alone: it begins with empty tables and opens no book.
+        The result depends only on the position and `nodes`: tables are cleared first, and no book is used.
 
         Raises:
-            ArenaError: the state is of another game.
+            ArenaError: the state belongs to another game.
         """
         own = self.checked(state)
         if own.is_terminal:
@@ -172,10 +172,10 @@ class Solver(ABC):
         return _outcome(low, high)
 
     def checked(self, state: State) -> KInARowState:
-        """Give `state` if it is of the solver's game.
+        """Return `state` if it belongs to the solver's game.
 
         Raises:
-            ArenaError: it is of another one.
+            ArenaError: it belongs to another game.
         """
         if (
             isinstance(state, KInARowState)
@@ -186,7 +186,7 @@ class Solver(ABC):
         raise ArenaError(f"a state of another game was given to the solver of {self.game.name}")
 
     def _root(self, state: KInARowState) -> _Root:
-        """List the children; those that symmetries map onto each other share their bounds."""
+        """Return the position with its children; children equivalent under a symmetry share their bounds."""
         cells = state.cells
         fixing = [
             symmetry.actions
@@ -201,7 +201,7 @@ class Solver(ABC):
         return _Root(state, children, bounds, np.array([-_FAR, _FAR], np.int64))
 
     def _choose(self, root: _Root, meter: Meter, tell: Callable[[], None] | None) -> None:
-        """Narrow the bounds of the position and of its children until a best action is known."""
+        """Narrow the bounds of the position and its children until a best action is known."""
         if not root.children:
             return
         root.here[:] = self._expect(root.state)
@@ -220,14 +220,14 @@ class Solver(ABC):
             root.here,
             root.bounds,
             self._order(root.children),
-            # A bound that a book implies is the score itself in two of five positions.
+            # In two of five positions, a bound implied by the book is the exact score.
             guess=low if low > -_FAR else 0,
         )
         if find_best(question, narrow):
             find_equal(question, partial(narrow, until=meter.nodes + self.usual_nodes // _EQUALS))
 
     def _expect(self, state: KInARowState) -> tuple[int, int]:
-        """Return the least and the greatest score of a state that is not over that are known unsearched."""
+        """Return bounds of an unfinished state's score that are known without a search."""
         known = self._recall(state)
         return (-_FAR, _FAR) if known is None else (known, known)
 
@@ -238,7 +238,7 @@ class Solver(ABC):
         return np.array(self._expect(state), np.int64)
 
     def _answer(self, root: _Root, meter: Meter, *, distances: Distances) -> Solved:
-        """Put together what is known."""
+        """Return the result from the current bounds."""
         state = root.state
         actions = {action: self._worth_of(root, action) for action in root.children}
         if state.is_terminal:
@@ -255,7 +255,7 @@ class Solver(ABC):
         return Solved(_best_of(list(actions.values())), actions, meter.nodes, is_complete)
 
     def _worth_of(self, root: _Root, action: int) -> Worth:
-        """Give the worth of an action for who plays it."""
+        """Return the value of an action for the side that plays it."""
         child, (low, high) = root.children[action], root.bounds[action].tolist()
         if child.is_terminal:
             return Worth(round(child.returns[root.state.current_player]), 1)
@@ -265,12 +265,12 @@ class Solver(ABC):
 
 
 def ply_of(state: KInARowState) -> int:
-    """Give the number of stones."""
+    """Return the number of stones."""
     return (state.own | state.opp).bit_count()
 
 
 def _outcome(low: int, high: int) -> int | None:
-    """Give the sign of a score between two bounds, if it is certain."""
+    """Return the sign of a score between two bounds, if it is certain."""
     if low > 0:
         return 1
     if high < 0:
@@ -284,10 +284,12 @@ def _is_settled(bounds: Bounds, *, exact: bool) -> bool:
 
 
 def _best_of(actions: list[Worth]) -> Worth:
-    """Give the worth of a position by those of its actions."""
+    """Return the value of a position from the values of its actions."""
     known = [worth for worth in actions if worth.outcome is not None]
     top = max(known, key=rank, default=UNKNOWN)
+    # Unless the best known action wins, an unknown one might be better.
     if len(known) < len(actions) and top.outcome != 1:
         return UNKNOWN
+    # Among equal outcomes, the best distance is only certain if all distances are known.
     rivals = [worth for worth in actions if worth.outcome in {top.outcome, None}]
     return top if all(worth.distance is not None for worth in rivals) else Worth(top.outcome, None)

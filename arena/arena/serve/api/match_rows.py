@@ -44,7 +44,7 @@ def _whole(reading: Reading, context: RequestContext) -> WholeMatch | UnplayedAn
     store, address = reading.store, _address(reading, context.parameters["address"])
     if address.number is None:
         raise NotFoundError(
-            f"{address} is a tournament and no match; /api/v1/matches?tournament={address} lists its matches"
+            f"{address} is a tournament, not a match; /api/v1/matches?tournament={address} lists its matches"
         )
     if address.match is not None and not is_played_again(store, address):
         return answer_of(WholeMatch, "match", whole_match(store, address.match))

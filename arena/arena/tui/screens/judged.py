@@ -17,7 +17,7 @@ from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.watching.answers import Rows
-from arena.watching.judges import grading_words, read_judges
+from arena.watching.judge_list import grading_words, read_judges
 from arena.watching.one_match import load_analyses, read_told, replay_of, with_told
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena.tui.shell.child import Output
     from arena.tui.shell.prompt import Filled
     from arena.watching.answers import Answer
-    from arena.watching.judges import Judges
+    from arena.watching.judge_list import Judges
     from arena.watching.one_match import OneMatch, ToldPly
     from arena.watching.query import Query
     from arena_db.judgements import JudgedMatch

@@ -12,7 +12,7 @@ from typing_extensions import override
 from arena.coordinator.client import Link
 from arena.errors import ArenaError
 from arena.live.exports import OFF_ON
-from arena.live.plays import SIDES, PlayForm
+from arena.live.play_form import SIDES, PlayForm
 from arena.person.config import make_play, play_config, words_of
 from arena.tui.forms.tournament_form import installed_bots
 from arena.tui.screens.app import dashboard_of

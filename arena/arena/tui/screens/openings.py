@@ -166,7 +166,7 @@ class OpeningsScreen(ArenaScreen):
         view = with_best_play(self._view, known)
         plural = "" if view.games == 1 else "es"
         title = f"next moves, {view.games} match{plural}{self.filter_note}"
-        nothing = "no stored match goes on from here; left takes a move back"
+        nothing = "no stored match continues from here; left takes a move back"
         table.show(list(zip(view.rows, cells_of(view), strict=True)), title=title, nothing=nothing)
         side = ("first", "second")[view.player]
         line = f"{' '.join(view.line) or 'start'}: scores are those of the {side} player"

@@ -63,7 +63,7 @@ def test_check_tries_the_arena_with_hostile_bots(arena: CommandLine) -> None:
     assert lines[-1].startswith("all 2 hostile bots got their verdict in tic-tac-toe, tier T")
 
 
-def test_check_tries_a_bot_under_hardship(arena: CommandLine) -> None:
+def test_check_tries_a_bot_under_stress(arena: CommandLine) -> None:
     bot = ("bots", "check", "random", "--game", "tic-tac-toe", "--hostile")
     lines = arena.lines(*bot)
     assert lines[-2].startswith("PASS ")

@@ -91,7 +91,7 @@ def test_all_matches_of_a_bot(arena: CommandLine) -> None:
         ("void --reason r --bot random", "no match is named"),
         ("void cup/1 --reason r --bot random", "not both"),
         ("void cup/1 --reason=", "--reason is empty"),
-        ("void cup --reason r", "cup is a tournament and no match"),
+        ("void cup --reason r", "cup is a tournament, not a match"),
         ("void cup/99 --reason r", "no match 99 in cup"),
         ("unvoid cup/1 cup/99 --reason r", "no match 99 in cup"),
         ("void --tournament cap --bot random --reason r", 'no tournament "cap"; did you mean "cup"?'),

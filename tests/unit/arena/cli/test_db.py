@@ -182,7 +182,7 @@ def test_a_value_without_sense_is_damage(played: CommandLine) -> None:
     tamper(played.db, "UPDATE matches SET outcome = 'won' WHERE id = 16")
     line = played("games", status=6).stderr
     assert "is damaged: 1 rows of matches break the rule ck_matches_outcome_known" in line
-    assert "`arena db check` shows more" in line
+    assert "run `arena db check` for details" in line
 
 
 def test_an_error_of_ours_is_no_damage(played: CommandLine) -> None:

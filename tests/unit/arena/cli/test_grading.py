@@ -172,8 +172,6 @@ def test_what_cannot_be_judged_is_named(judging: CommandLine) -> None:
     silent = judging(
         "grade", "cup/1", "--by", "random", "--isolation", "none", "--require-tier", "T0", status=1
     )
-    assert (
-        "random cannot judge: it does not say what it expects; name a bot that sends values" in silent.stderr
-    )
+    assert "random cannot judge: it reports no values; name a bot that does" in silent.stderr
     with Store.open(judging.db) as store:
         assert store.analyses([1]) == {}

@@ -41,9 +41,9 @@ def one_line(arena: CommandLine, *call: object) -> str:
         ((*PLAN, "--event", "x" * 4097), "--event has 4,097 characters"),
         ((*PLAN, "--site", "x" * 4097), "--site has 4,097 characters"),
         ((*PLAN, "--openings", f"file:{'x' * 4097}"), "--openings has 4,102 characters"),
-        ((*PLAN, "--name", "x" * 65), "cannot be one"),
-        ((*PLAN, "--event", "a\udc80"), "--event is no valid UTF-8"),
-        (("tournament", "mcts:x=a\udc80", "random"), "the spec of mcts is no valid UTF-8"),
+        ((*PLAN, "--name", "x" * 65), "is not valid"),
+        ((*PLAN, "--event", "a\udc80"), "--event is not valid UTF-8"),
+        (("tournament", "mcts:x=a\udc80", "random"), "the spec of mcts is not valid UTF-8"),
     ],
     ids=[
         "tournament",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.cli.standings import print_standings
-from arena.results.book import RatedMatches
+from arena.results.rated_matches import RatedMatches
 from arena.results.views import Leaderboard
 from arena_db.records import MatchFilter
 from arena_db.store import Store

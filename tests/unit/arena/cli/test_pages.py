@@ -104,7 +104,7 @@ def test_conditions_reach_openings_and_head_to_heads(played: CommandLine) -> Non
 def test_what_is_wrong_is_said(played: CommandLine, tmp_path: Path) -> None:
     assert 'no stored bot "minimx"' in played("bots", "show", "minimx", status=2).stderr
     assert 'no stored bot "nobody"' in played("versus", "random", "nobody", status=2).stderr
-    assert 'z9 is no line of tic-tac-toe: at ply 1: "z9"' in played("openings", "z9", status=2).stderr
+    assert 'z9 is not a line of tic-tac-toe: at ply 1: "z9"' in played("openings", "z9", status=2).stderr
     assert "no game" in played("openings", "--game", "chequers", status=2).stderr
     assert "cannot be filtered by bot" in played("versus", "a", "b", "--where", "bot:c", status=2).stderr
     empty = CommandLine(tmp_path)

@@ -117,7 +117,7 @@ def test_a_removed_tournament_is_in_a_file_that_merge_takes_back(arena: CommandL
     assert f"a copy to read, merged from {file} on " in arena("show", "spring").stdout
     refused = arena("resume", "spring", "--rounds", 3, status=2).stderr
     assert f"spring is a copy, merged from {file}: it can only be read here; " in refused
-    assert f"arena resume spring --db {file} goes on with it there" in refused
+    assert f"arena resume spring --db {file} continues it there" in refused
     resumed = arena("resume", "spring", "--rounds", 3, "--db", file, "--quiet")
     assert resumed.exit_code == 0
     assert arena("db", "merge", file).stdout == "spring: 2 new matches\n"

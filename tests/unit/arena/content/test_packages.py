@@ -14,8 +14,8 @@ import pytest
 from arena.content.packages import linked_bots
 from arena.entrants import resolve
 from arena.errors import OptionError, PluginError
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import preflight
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.trial import load_status
 from arena.referee.timecontrol import TimeControl
 from arena.shelf.listing import find_bot
@@ -347,7 +347,7 @@ def test_a_missing_runtime_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     runtime.unlink()
     fault = preflight(bot, GAME, LIMIT, tier=strongest_usual_tier(), init_s=60.0)
     assert fault is not None
-    assert f"is run by {runtime}, which is not there; install it" in str(fault.detail["cause"])
+    assert f"needs {runtime}, which is not installed; install it" in str(fault.detail["cause"])
 
 
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from arena.coordinator import event_publisher as module
 from arena.coordinator.events import Ended, MatchFinished, Notice
 from arena.coordinator.lease import Lease
 from arena.executor.record import void_record
-from arena.executor.telling import live_event, started_of
+from arena.executor.streaming import live_event, started_of
 from arena.live.events import Event, Info, Move, unpack
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView

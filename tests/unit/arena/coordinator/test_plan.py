@@ -21,7 +21,7 @@ from arena.coordinator.plan import leave_out, make_plan, restore_plan, store_pla
 from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.slots import Slot
-from arena.executor.worker import Ways, make_control, play_job
+from arena.executor.worker import SlotCallbacks, make_control, play_job
 from arena.match import match_seed
 from arena.sandbox.limits.cgroup import NoSubtreeError, Subtree
 from arena.sandbox.tier import Tier
@@ -263,7 +263,7 @@ def test_limits_that_are_required_and_not_available_fail_closed(
     del available[0]
     with pytest.raises(ArenaError, match="--require-limits kernel"):
         restore_plan(sitting.store, sitting.tournament)
-    record = play_job(job, make_control(Ways(Slot.here(0))))
+    record = play_job(job, make_control(SlotCallbacks(Slot.here(0))))
     assert (record.outcome, record.termination) == ("void", "arena_error")
     assert "--require-limits kernel" in record.fault
 

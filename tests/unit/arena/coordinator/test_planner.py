@@ -16,7 +16,7 @@ from arena.coordinator.planner import Planner, check_batch
 from arena.errors import ArenaError, ConfigError
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot
-from arena.executor.worker import Ways, make_control, play_batch
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena.pairing.schedule import FixedPlan
 from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
 from arena_db.backend.sqlite.engine import FileSettings, open_raw
@@ -93,7 +93,7 @@ def numbers(matches: Sequence[Any]) -> list[int]:
 
 def play(jobs: Sequence[Job]) -> list[MatchRecord]:
     """Play all jobs; a batch would end early once it has taken its time."""
-    control = make_control(Ways(Slot.here(0)))
+    control = make_control(SlotCallbacks(Slot.here(0)))
     return [record for job in jobs for record in play_batch([job], control)]
 
 

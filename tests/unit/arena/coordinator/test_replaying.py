@@ -16,11 +16,11 @@ from arena.coordinator import replaying
 from arena.coordinator.replaying import keep_all_replays, keep_replays
 from arena.rating.fit import fit
 from arena.rating.model import MEAN_ELO
-from arena.results.book import RatedMatches
 from arena.results.corrections import declare_void
 from arena.results.history import rate_now
-from arena.results.kept import encounters_of
+from arena.results.rated_matches import RatedMatches
 from arena.results.replays import replayed_of
+from arena.results.stored_sums import encounters_of
 from arena.results.table_notes import notes_on
 from arena.results.views import Leaderboard, standings
 from arena_db.errors import RefusedError

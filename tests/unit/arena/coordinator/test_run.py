@@ -16,7 +16,7 @@ from arena.coordinator.result_recorder import ResultRecorder
 from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot, WorkerLostError
-from arena.executor.worker import Began, Ways, make_control, play_batch
+from arena.executor.worker import Began, SlotCallbacks, make_control, play_batch
 from arena_db.backend.sqlite import log
 from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import LeaseLostError
@@ -230,7 +230,7 @@ def test_a_reader_that_stands_still_is_told_of(begin: Begin, monkeypatch: pytest
 def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     sitting = begin(config(*TRIO))
     jobs = sitting.jobs()
-    control = make_control(Ways(Slot.here(0)))
+    control = make_control(SlotCallbacks(Slot.here(0)))
     sitting.store.save(play_batch(jobs[:3], control))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
         recorder = ResultRecorder(lease.store, sitting.tournament, sitting.events.append)

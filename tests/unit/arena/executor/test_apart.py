@@ -14,7 +14,7 @@ from arena.coordinator.plan import make_plan
 from arena.entrants import Competitor, resolve
 from arena.errors import ConfigError, OptionError, PluginError
 from arena.executor import trial
-from arena.executor.fenced import Done, run_fenced, strongest_usual_tier
+from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
 from arena.executor.seats import make_seat, shared_path, start_of
 from arena.executor.trial import load_status, run_kit
 from arena.referee.seats import SeatSetup
@@ -109,7 +109,9 @@ def test_it_plays_in_a_host_of_its_own(good: Competitor) -> None:
 
 
 def test_it_runs_in_no_process_of_the_arena(good: Competitor) -> None:
-    with pytest.raises(PluginError, match="was installed apart and runs in no process of the arena"):
+    with pytest.raises(
+        PluginError, match="came by `arena bots install`; such bots never run in a process of the arena"
+    ):
         make_seat(good, GAME.name, Tier.T0)
     config = TournamentConfig(bots=("good", "random"), isolation="none", require_tier="T0")
     with pytest.raises(ConfigError, match=r"always run sandboxed.*: good; omit --isolation none"):
@@ -164,10 +166,10 @@ def test_the_trial_of_one_with_an_engine(tmp_path: Path) -> None:
 
 
 def test_the_trial_of_a_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_status(BOTS, find_bot("liar")) == "no word of why"
+    assert load_status(BOTS, find_bot("liar")) == "no reason given"
     said, ended = run_kit("liar", "tic-tac-toe", 0.1)
     assert (said.passed, ended.passed) == (False, False)
-    assert ended.detail == "its process ended with 3: no word of why"
+    assert ended.detail == "its process ended with 3: no reason given"
     monkeypatch.setattr(trial, "_LOAD_S", 0.0)
     monkeypatch.setattr(trial, "_KIT_S", 0.0)
     assert load_status(BOTS, find_bot("liar")) == "does not load within 0 s"
@@ -192,4 +194,4 @@ def test_without_a_sandbox_none_is_tried(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_a_program_runs_to_its_end(code: str, done: Done) -> None:
     readable = python_readable(tuple(host_path()))
-    assert run_fenced([sys.executable, "-I", "-S", "-c", code], readable, 60.0) == done
+    assert run_sandboxed([sys.executable, "-I", "-S", "-c", code], readable, 60.0) == done

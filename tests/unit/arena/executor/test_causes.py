@@ -10,8 +10,8 @@ import pytest
 
 from arena.entrants import resolve
 from arena.executor.causes import advice, missing_file
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import describe_fault, preflight
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.trial import run_kit
 from arena.referee.seats import Fault
 from arena.referee.timecontrol import TimeControl
@@ -77,17 +77,17 @@ def test_a_file_beside_the_program_comes_with_the_spec_that_takes_it_along(tmp_p
     said = refusal(f"{python} {bot}")
     way_out = shlex.quote(f"exec:cmd={python} bot.py,folder={tmp_path}")
     assert said.endswith(
-        f"it finds no helper, which lies beside it and was not taken along: enter it as {way_out}"
+        f"it cannot find helper, which is beside it but was not copied: enter the bot as {way_out}"
     )
     said = refusal(f"{python} bot.py", folder=str(tmp_path))
-    assert "it finds no book.txt: its current folder is its scratch folder" in said
+    assert "it cannot find book.txt: its working directory is its scratch folder" in said
     said = refusal(f"{python} nothing.py", folder=str(tmp_path))
     assert f"there is no file {tmp_path}/nothing.py, which cmd names; in tier" in said
     java = "print('Caused by: java.lang.ClassNotFoundException: Bot', file=__import__('sys').stderr)"
     said = refusal(f"{python} {write(tmp_path / 'no.py', java)} Bot")
-    assert "it finds no Bot; in tier" in said
+    assert "it cannot find Bot; in tier" in said
     said = refusal(f"{python} {write(tmp_path / 'no.py', 'import nowhere')}")
-    assert "it finds no nowhere; in tier" in said
+    assert "it cannot find nowhere; in tier" in said
 
 
 @needs_fence

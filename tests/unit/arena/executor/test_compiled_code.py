@@ -13,7 +13,7 @@ import pytest
 from arena.entrants import Competitor, resolve
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.seats import compiled_folder, content_root, make_seat
-from arena.person import hold
+from arena.person import sessions
 from arena.person.config import PlayConfig, make_play
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, SeatSetup
@@ -136,9 +136,9 @@ def test_a_bot_that_waits_or_computes_on_is_refused_with_the_option_that_helps(
 @pytest.mark.usefixtures("competitor")
 def test_a_person_waits_for_a_bot_that_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     written(**{"class Bot": f"{SLOW}\nclass Bot", "double(21)": "busy(); double(21)"})
-    monkeypatch.setattr(hold, "_TRIAL_MARGIN_MS", 1000)
+    monkeypatch.setattr(sessions, "_TRIAL_MARGIN_MS", 1000)
     plan = make_play(PlayConfig(bot="doubler", game="tic-tac-toe", isolation="T1", require_tier="T0"))
-    with hold._ready(plan, Tier.T1) as seat:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    with sessions._ready(plan, Tier.T1) as seat:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         setup = SeatSetup(match="m", game=GAME, player=0, seed=0, control=CONTROL, init_s=60.0)
         assert seat.start(setup) is None
         answer = seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL)))

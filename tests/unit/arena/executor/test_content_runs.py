@@ -12,11 +12,11 @@ import pytest
 from arena.content.store import content_folder
 from arena.entrants import resolve
 from arena.errors import PluginError
-from arena.executor.fenced import strongest_usual_tier
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.seats import make_seat
 from arena.executor.slots import Slot
 from arena.executor.trial import run_kit
-from arena.executor.worker import Ways, make_control, play_job
+from arena.executor.worker import SlotCallbacks, make_control, play_job
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, Fault, SeatSetup
 from arena.referee.timecontrol import TimeControl
@@ -84,11 +84,11 @@ def test_a_changed_copy_costs_nobody_a_match(tmp_path: Path, monkeypatch: pytest
         PluginError, match=rf"content {bot.content[:8]} of edited in .* was changed or removed"
     ):
         first_move(bot, Tier.T1)
-    control = make_control(Ways(Slot.here(0)))
+    control = make_control(SlotCallbacks(Slot.here(0)))
     record = play_job(sitting.jobs()[0], control)
     control.close()
     assert (record.termination, record.outcome, record.rated) == (Termination.ARENA_ERROR, "void", False)
-    assert "was changed or removed while it was played; resume the tournament" in record.fault
+    assert "was changed or removed during play; resume the tournament" in record.fault
     assert "Traceback" not in record.fault
     ended = sitting.play()
     sitting.store.close()

@@ -13,7 +13,7 @@ from arena.errors import ConfigError
 from arena.executor import logs, worker
 from arena.executor.logs import log_folder
 from arena.executor.slots import Slot
-from arena.executor.worker import Ways, make_control, play_batch
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from tournaments import config
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def play(jobs_of: JobsOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     def played(
         *bots: str, matches: int = 1, log: bool = False
     ) -> tuple[list[MatchRecord], list[list[dict[str, Any]]]]:
-        controls.append(make_control(Ways(Slot.here(0))))
+        controls.append(make_control(SlotCallbacks(Slot.here(0))))
         jobs = jobs_of(config(*bots, isolation="T1", require_tier="T1", log=log))
         records = play_batch(jobs[:matches], controls[-1])
         files = sorted(log_folder("rr-1").glob("*")) if log_folder("rr-1").exists() else []

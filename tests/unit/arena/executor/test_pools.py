@@ -14,7 +14,7 @@ import pytest
 from arena.executor import local as local_module
 from arena.executor.cores import num_workers
 from arena.executor.local import LocalPool
-from arena.executor.local_tie import decode_began, encode_began
+from arena.executor.local_worker import decode_began, encode_began
 from arena.executor.pools import InlinePool, make_pool
 from arena.executor.slots import WorkerLostError
 from arena.sandbox.resources import num_cores

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import describe_fault, is_refused_option, preflight, try_patiently
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.seats import Fault
@@ -85,7 +85,7 @@ def test_a_program_that_does_not_start_is_told_what_it_may_read() -> None:
     }
     assert all("nothing.py" in text for text in said.values())
     runtime = f"python {platform.python_version()}"
-    assert (f"in tier {strong} it reads only its runtime ({runtime}) and" in said[strong]) == (
+    assert (f"in tier {strong} it can read only its runtime ({runtime}) and" in said[strong]) == (
         strong >= Tier.T2
     )
     assert "folder=DIR" not in said[Tier.T1]
@@ -149,7 +149,7 @@ def test_a_line_that_is_no_message_is_shown(tmp_path: Path) -> None:
         assert fault is not None
         said = describe_fault(fault)
         assert said.startswith("malformed: not an arena-bot/1 message: "), said
-        assert said.endswith(f"; it wrote {shown} to stdout, which is for messages alone")
+        assert said.endswith(f"; it wrote {shown} to stdout, which is reserved for messages")
 
 
 def test_the_start_and_the_match_name_the_same_line(tmp_path: Path) -> None:

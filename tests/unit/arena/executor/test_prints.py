@@ -10,7 +10,7 @@ import pytest
 from arena.executor import prints, worker
 from arena.executor.prints import keep_failure, prints_path, read_prints
 from arena.executor.slots import Slot
-from arena.executor.worker import Ways, make_control, play_batch
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena.home import home
 from arena.referee.output import MAX_BYTES
 from tournaments import config
@@ -58,7 +58,7 @@ def play(jobs_of: JobsOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         file = tmp_path / "loud.py"
         file.write_text(BOT.format(in_play=in_play))
         isolation = "none" if tier == "T0" else tier
-        controls.append(make_control(Ways(Slot.here(0))))
+        controls.append(make_control(SlotCallbacks(Slot.here(0))))
         bots = (f"python:file={file},name=loud", "random")
         given = config(*bots, isolation=isolation, require_tier=tier, openings="none", **settings)
         return play_batch(jobs_of(given)[:matches], controls[-1])
@@ -93,7 +93,7 @@ def test_a_flood_is_bounded_and_cleaned_and_the_match_goes_on(play: Play) -> Non
     assert lines[:2] == ["1 0| made", "1 1| \N{REPLACEMENT CHARACTER}[2Jbad"]
     assert all(line.isprintable() for line in lines)
     assert MAX_BYTES * 0.95 < path.stat().st_size < MAX_BYTES + 200
-    assert lines[-1].endswith(f" more bytes were printed; {MAX_BYTES} of a match are kept")
+    assert lines[-1].endswith(f" more bytes were printed; at most {MAX_BYTES} per match are kept")
     num_plies = len(range(1, len(record.actions) + 1, 2))
     assert int(lines[-1].split()[2]) > num_plies * 10_000_000 - MAX_BYTES
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_full_says_so_once(play: Play, monkeypatch: pytest.Monkey
     monkeypatch.setattr(prints, "MAX_FILE", 60)
     play(TALK, "T0", matches=4)
     text = prints_path("rr-1", "loud").read_text()
-    note = "* *| the file is full: 60 bytes of a bot are kept in a tournament, later output is not\n"
+    note = "* *| the file is full: at most 60 bytes of a bot's output are kept per tournament\n"
     assert text.endswith(note)
     assert len(text) == 60 + len("\n") + len(note)
     assert list(read_prints("rr-1", "loud", 4))[-1] + "\n" == note, (

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.executor import runtime_versions
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.runtime_versions import describe_runtime, runtime_name
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.executor.fenced import Done
+    from arena.executor.sandboxed import Done
     from arena.sandbox.readable import Readable
 
 
@@ -81,13 +81,13 @@ def test_a_runtime_that_hangs_has_a_name(tmp_path: Path, monkeypatch: pytest.Mon
 def test_it_is_asked_once_until_its_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tool(tmp_path / "tool", "echo 1.2.3")
     starts: list[str] = []
-    run = runtime_versions.run_fenced
+    run = runtime_versions.run_sandboxed
 
     def counted(command: Sequence[str], readable: Readable, seconds: float) -> Done:
         starts.append(command[0])
         return run(command, readable, seconds)
 
-    monkeypatch.setattr(runtime_versions, "run_fenced", counted)
+    monkeypatch.setattr(runtime_versions, "run_sandboxed", counted)
     assert {describe_runtime(program) for _ in range(3)} == {"tool 1.2.3"}
     assert len(starts) == 1
     tool(Path(program), "echo 1.2.4")

@@ -48,7 +48,7 @@ def entry_of(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Entry:
 
 def test_a_bot_that_dies_or_hangs_while_it_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dying = entry_of(tmp_path, monkeypatch, "import os\nos._exit(3)\n")
-    assert load_status(BOTS, dying) == "no word of why"
+    assert load_status(BOTS, dying) == "no reason given"
     hanging = entry_of(tmp_path, monkeypatch, "import threading\nthreading.Event().wait()\n")
     monkeypatch.setattr(trial, "_LOAD_S", 0.5)
     assert load_status(BOTS, hanging) == "does not load within 0.5 s"
@@ -75,7 +75,7 @@ def test_the_kit_tells_of_its_death(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     install(tmp_path, monkeypatch, BOT + die)
     (last,) = run_kit("doomed", "tic-tac-toe", 0.2)
     assert (last.number, last.title, last.passed) == (1, "The kit runs to its end", False)
-    assert last.detail == "its process ended with -9: no word of why"
+    assert last.detail == "its process ended with -9: no reason given"
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from arena.executor import worker
 from arena.executor.record import void_record, walkover_record
 from arena.executor.slots import Slot
-from arena.executor.telling import Teller
-from arena.executor.worker import Began, Ways, make_control, play_batch
+from arena.executor.streaming import MatchStreamer
+from arena.executor.worker import Began, SlotCallbacks, make_control, play_batch
 from arena_plugins import Termination
 from tournaments import TRIO, config
 
@@ -35,7 +35,7 @@ def told() -> list[Began]:
 
 @pytest.fixture
 def control(told: list[Began]) -> Iterator[Control]:
-    control = make_control(Ways(HERE, told.append))
+    control = make_control(SlotCallbacks(HERE, told.append))
     yield control
     control.close()
 
@@ -60,14 +60,14 @@ def test_a_batch_is_played_in_order(
 
 
 def test_a_stop_comes_between_two_matches(jobs_of: JobsOf, told: list[Began]) -> None:
-    control = make_control(Ways(HERE, told.append, must_stop=lambda: len(told) == 2))
+    control = make_control(SlotCallbacks(HERE, told.append, must_stop=lambda: len(told) == 2))
     assert [record.number for record in play_batch(jobs_of(config(*TRIO)), control)] == [1, 2]
     control.close()
 
 
 def test_an_abort_comes_between_two_moves(jobs_of: JobsOf, told: list[Began]) -> None:
     answers = iter([False, False, True])
-    control = make_control(Ways(HERE, told.append, must_abort=lambda: next(answers)))
+    control = make_control(SlotCallbacks(HERE, told.append, must_abort=lambda: next(answers)))
     (record,) = play_batch(jobs_of(config(*TRIO))[:1], control)
     assert (record.termination, record.is_final, record.rated) == ("aborted", False, False)
     assert len(record.actions) == record.num_opening + 2
@@ -97,7 +97,7 @@ def test_results_are_delivered_while_their_batch_goes_on(
     monkeypatch.setattr(worker, "BATCH_S", 600.0)
     monkeypatch.setattr(worker, "PART_S", part_s)
     parts: list[list[MatchRecord]] = []
-    control = make_control(Ways(HERE, deliver=parts.append))
+    control = make_control(SlotCallbacks(HERE, deliver=parts.append))
     rest = play_batch(jobs_of(config(*TRIO)), control)
     assert [len(part) for part in parts] == expected
     assert [record.number for part in (*parts, rest) for record in part] == [1, 2, 3, 4, 5, 6]
@@ -115,9 +115,9 @@ def test_results_of_matches_that_can_be_watched_come_at_once(
     def publish(message: bytes) -> bool:
         return bool(message)
 
-    ways = Ways(HERE, deliver=parts.append if delivers else None, publish=publish)
-    control = make_control(ways, quiet_s=0.0, is_threaded=False)
-    assert isinstance(control.teller, Teller)
+    callbacks = SlotCallbacks(HERE, deliver=parts.append if delivers else None, publish=publish)
+    control = make_control(callbacks, quiet_s=0.0, is_threaded=False)
+    assert isinstance(control.streamer, MatchStreamer)
     rest = play_batch(jobs_of(config(*TRIO)), control)
     # Where nothing is delivered in between, the batch ends early instead.
     assert ([len(part) for part in parts], len(rest)) == (([1] * 5, 1) if delivers else ([], 1))

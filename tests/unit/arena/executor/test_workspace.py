@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.executor import workspace as workspace_module
-from arena.executor.workspace import mend, workspace
+from arena.executor.workspace import recreate_workspace, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,15 +108,15 @@ def test_runs_that_begin_at_once_do_not_sweep_each_other(temporary: Path) -> Non
 
 def test_a_folder_that_was_cleared_away_is_made_again(temporary: Path) -> None:
     with workspace() as folder:
-        assert not mend()
+        assert not recreate_workspace()
         shutil.rmtree(folder)
-        assert mend()
+        assert recreate_workspace()
         assert folder.is_dir()
-        assert not mend()
+        assert not recreate_workspace()
         # Another process made it again before this one looked.
         folder.rename(temporary / "aside")
         folder.mkdir()
-        assert mend()
+        assert recreate_workspace()
         (temporary / "aside").rmdir()
         tempfile.tempdir = str(temporary)
         with workspace():

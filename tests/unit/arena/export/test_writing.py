@@ -108,7 +108,7 @@ def _same(found: float, wanted: float | None) -> None:
 
 
 def test_ratings_are_those_of_the_leaderboard(filled: tuple[Path, Game], tmp_path: Path) -> None:
-    from arena.results.book import RatedMatches
+    from arena.results.rated_matches import RatedMatches
     from arena.results.views import Leaderboard
 
     _, data = _export(filled[0], tmp_path / "out")

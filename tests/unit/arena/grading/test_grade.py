@@ -288,7 +288,7 @@ def test_who_cannot_judge() -> None:
     assert make_judge("mcts:playouts=7", gomoku, nodes=7, **wish).name == "mcts:nodes=7,playouts=7"
     silent = make_judge("random", tic_tac_toe, nodes=None, **wish)
     try:
-        with pytest.raises(ArenaError, match="random cannot judge: it does not say what it expects"):
+        with pytest.raises(ArenaError, match="random cannot judge: it reports no values"):
             list(silent.plies(tic_tac_toe, (4, 1), {}))
     finally:
         silent.close()

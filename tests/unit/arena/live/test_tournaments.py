@@ -106,7 +106,7 @@ def test_an_estimate_says_what_it_goes_by() -> None:
         == "90 matches, 3 at once, about 12 min, a guess (240 stored matches, 3 of 6 pairs have met)"
     )
     assert "at most 12 min by the clocks" in Estimate(matches=9, workers=1, seconds=720.0, is_bound=True).text
-    assert "nobody knows" in Estimate(matches=9, workers=1, seconds=None).text
+    assert "duration unknown" in Estimate(matches=9, workers=1, seconds=None).text
 
 
 def test_an_estimate_says_what_decides_how_many_there_are() -> None:

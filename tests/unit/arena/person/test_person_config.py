@@ -73,7 +73,7 @@ def test_a_person_has_an_hour_and_the_bot_its_limit() -> None:
     [
         ({"rated": True, "hint": "random"}, "--rated and --hint"),
         ({"opening": (9,)}, "move 1: action 9 is not legal"),
-        ({"opening": (0, 1, 0, 1, 0, 1, 0)}, "nothing to play"),
+        ({"opening": (0, 1, 0, 1, 0, 1, 0)}, "ends the game"),
         ({"clock": "soon"}, "time control"),
         ({"clock": "60", "st": 1.0}, "exclude each other"),
         ({"init_time": -1.0}, "--init-time"),

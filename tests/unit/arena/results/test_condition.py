@@ -108,7 +108,7 @@ WRONG = [
     ("result:2-0", r"no result 2-0 \(there are 1-0, 0-1, 1/2, void\)"),
     ("end:rulez", 'did you mean "rules"?'),
     ("tier>T1", "tier takes : or >=, not >"),
-    ("tier:T9", "T9 is none of T0, T1, T2, T3"),
+    ("tier:T9", "T9 is not one of T0, T1, T2, T3"),
     ("date>soon", "soon is not a time"),
     ("duration:1d", "1d is not a duration"),
     ("bot:a bot:b", 'bot: "a" and "b" exclude each other'),
@@ -116,7 +116,7 @@ WRONG = [
     ("nodes:x", "nodes x is not a whole number"),
     ("st:x", "st x is not a number"),
     ("tc:x", 'cannot read the time control "x"'),
-    ('bot:"az', "without its partner"),
+    ('bot:"az', "unmatched quotation mark"),
 ]
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.results.book import RatedMatches
 from arena.results.corrections import declare_void
 from arena.results.history import History, rate_now
+from arena.results.rated_matches import RatedMatches
 from arena.results.views import standings
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter

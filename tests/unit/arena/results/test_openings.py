@@ -193,7 +193,7 @@ def test_conditions_choose_matches_and_the_title_says_so(tmp_path: Path) -> None
         assert view.title == f"connect-four  4 3  {view.games} matches  of bot:c ply<9"
         none = find_openings(store, read_condition("ply>9"), "4 3")
         assert (none.games, none.rows) == (0, ())
-        assert "no stored match goes on from here" in opening_lines(none)
+        assert "no stored match continues from here" in opening_lines(none)
 
 
 def test_what_cannot_be_answered_is_said(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_the_solver_judges_every_move_of_a_position() -> None:
         best.move: 2 for best in found if best.move != "b3"
     }
     assert solve_moves("tic-tac-toe", "a3 b2 b3 c2 c3", told.append) == []
-    with pytest.raises(ConfigError, match="is no line of tic-tac-toe"):
+    with pytest.raises(ConfigError, match="is not a line of tic-tac-toe"):
         solve_moves("tic-tac-toe", "a3 a3", told.append)
     with pytest.raises(ConfigError, match="no exact solver for gomoku"):
         solve_moves("gomoku", "", told.append)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from arena.errors import ConfigError
-from arena.results.book import RatedMatches
 from arena.results.crosstable import crosstable
 from arena.results.encounter import count_match
 from arena.results.names import long_names
+from arena.results.rated_matches import RatedMatches
 from arena.results.tables import widest_error
 from arena.results.views import Leaderboard, choose_pool, pools, standings
-from arena.watching.facts import standing_rows
+from arena.watching.dashboard_tables import standing_rows
 from arena_db.records import MatchFilter, PlayedMatch, Tally
 from arena_db.store import Store
 from stores import add_cup, bot, digest, entrants, new_tournament

@@ -9,7 +9,7 @@ import pytest
 
 from arena.errors import ConfigError
 from arena.home import has_store
-from arena.live.plays import PlayForm
+from arena.live.play_form import PlayForm
 from arena.tui.screens.app import Dashboard
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.new_play import NewPlayScreen

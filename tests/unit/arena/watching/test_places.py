@@ -83,8 +83,8 @@ def test_bots_of_one_spec_and_one_with_the_name_of_a_tournament_have_digits(path
         ("spring/99", "no match 99 in spring; its matches are spring/1 to spring/12"),
         ("99", "no match 99 in the store"),
         ("random~", "nothing is called"),
-        ("*", '"\\*" is 5 bots: .*; name one of them'),
-        ("r?", '"r\\?" is 2 bots: random~.*, random~'),
+        ("*", '"\\*" matches 5 bots: .*; name one of them'),
+        ("r?", '"r\\?" matches 2 bots: random~.*, random~'),
     ],
 )
 def test_what_is_nowhere_is_said_with_the_nearest(path: Path, text: str, message: str) -> None:

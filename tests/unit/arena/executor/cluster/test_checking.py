@@ -60,10 +60,10 @@ def lies(record: MatchRecord) -> list[tuple[str, dict[str, Any]]]:
         ("the tier", {"tier": "T3"}),
         ("is illegal", {"actions": (*actions[:-1], actions[0])}),
         ("is illegal", {"actions": (*actions[:-1], 99)}),
-        ("the rules, and they let it go on", shorter),
-        ("by the rules it is", {"outcome": swapped(record)}),
-        ("which there is not", {"outcome": "won"}),
-        ("which there is not", {"termination": "boredom"}),
+        ("the rules, but its last position is not final", shorter),
+        ("but by the rules it is", {"outcome": swapped(record)}),
+        ("which is no valid result", {"outcome": "won"}),
+        ("which is no valid result", {"termination": "boredom"}),
         ("the hash", {"match_hash": "0" * 64}),
     ]
 

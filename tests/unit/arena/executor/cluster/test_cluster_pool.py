@@ -300,7 +300,7 @@ def test_without_its_scheduler_all_batches_fail_and_no_match_is_to_blame(
         error = future.exception(DEADLINE_S)
         assert error is None or isinstance(error, PoolLostError)
         await_true(lambda: pool.slots() == [], "the slot is still there")
-        assert any("is gone; the run waits for it for 10 min" in note for note in pool.notes())
+        assert any("is gone; the run waits 10 min for it" in note for note in pool.notes())
         # A process closes its connections a moment before its parent can hear of its end.
         death = "the scheduler of --cluster local:N ended with -9"
         await_true(lambda: death in own.find_death(), "the scheduler's death is not told")

@@ -166,7 +166,7 @@ def test_no_file_is_written_outside(sent: tuple[Content, dict[int, bytes]], tmp_
 
 def test_a_content_beyond_the_quota_is_refused_in_words(sent: tuple[Content, dict[int, bytes]]) -> None:
     content, pieces = sent
-    with pytest.raises(ArenaError, match="has 0 MiB, and 0 MiB are kept here"):
+    with pytest.raises(ArenaError, match="has 0 MiB, but this machine keeps 0 MiB"):
         fetch_content(content.hash, pieces.__getitem__, spoilt=never, quota=6299)
     assert fetch_content(content.hash, pieces.__getitem__, spoilt=never, quota=6300).hash == content.hash
 

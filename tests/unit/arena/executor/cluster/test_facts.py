@@ -55,10 +55,10 @@ def test_an_equal_machine_lacks_nothing() -> None:
         (other(arena="0"), 0, f"bot-arena {WANTED.version}, other code"),
         (other(games={}), 1, "no game tic-tac-toe"),
         (other(games={"tic-tac-toe": "0"}), 1, "other code of game tic-tac-toe"),
-        (other(tiers=("T1",)), 2, "tier T2 is not granted there; arena doctor"),
-        (other(runs="cpython-399 linux arm"), 3, "cpython-399 linux arm, not "),
+        (other(tiers=("T1",)), 2, "tier T2 is not granted there; run arena doctor"),
+        (other(runs="cpython-399 linux arm"), 3, "cpython-399 linux arm, but the bots are built for "),
         (other(speed=0.89), 4, "11% slower than the median; --speed ignore"),
-        (other(speed=1.11), 4, "11% quicker than the median"),
+        (other(speed=1.11), 4, "11% faster than the median"),
     ],
 )
 def test_a_machine_that_differs_is_told_what_it_lacks(facts: WorkerFacts, step: int, words: str) -> None:
@@ -134,11 +134,11 @@ def test_a_run_without_a_machine_names_the_nearest_one(now: list[float]) -> None
     roster = Roster(WANTED)
     assert roster.news() == "", "machines may be about to join"
     now[0] = 4.0
-    assert "no worker machine is there; arena worker" in roster.news()
+    assert "no worker machine is connected, so the run waits; start arena worker" in roster.news()
     assert roster.news() == "", "it is said once"
     roster.add(ONE, other(games={}))
     roster.add(TWO, other(name="pc2", tiers=("T1",)))
-    assert "the nearest is pc2: tier T2 is not granted there" in roster.news()
+    assert "the closest is pc2: tier T2 is not granted there" in roster.news()
     roster.add(SLOW, FACTS)
     assert roster.news().startswith("1 machine, 2 slots, T2")
 

@@ -73,7 +73,7 @@ def test_an_empty_table_knows_nothing(tmp_path: Path) -> None:
 def test_a_damaged_table_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "answers"
     path.write_bytes(content)
-    with pytest.raises(ArenaError, match=r"is no table of answers.*install the package again"):
+    with pytest.raises(ArenaError, match=r"is not a table of answers.*install the package again"):
         Answers.read(path)
 
 

@@ -94,7 +94,7 @@ def test_beyond_the_book_it_says_nothing() -> None:
 def test_a_damaged_book_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "connect-four.book"
     path.write_bytes(content)
-    with pytest.raises(ArenaError, match="is no book of Connect Four"):
+    with pytest.raises(ArenaError, match="is not a book of Connect Four"):
         Book.read(path)
     path.unlink()
     with pytest.raises(ArenaError, match="install the package again"):

@@ -1,4 +1,4 @@
-"""Bots under hardship: a full disk, little memory, a long pause. Does a bot play on, or say why it cannot?"""
+"""Checks of a bot under adverse conditions: a full disk, little memory, a long pause."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.entrants import resolve
-from arena.executor.fenced import strongest_usual_tier
 from arena.executor.preflight import describe_fault
+from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.match import MatchSetup, play_match
@@ -37,49 +37,50 @@ if TYPE_CHECKING:
     from arena_plugins import Game, Limit, State
 
 PAUSE_S = 5.0
-"""Seconds a bot is stopped between two of its moves."""
+"""Seconds for which a bot is stopped (SIGSTOP) between two of its moves."""
 LITTLE_MEMORY = 256_000_000
-"""Bytes."""
+"""Memory limit of the check with little memory, in bytes."""
 _INIT_S = 60.0
 """Seconds a bot may take to start, as in a tournament without `--init-time`."""
 _MARGIN_MS = 10_000
-"""An answer later than this is a hang: here nobody judges how well a bot keeps its time."""
+"""Milliseconds after which a late answer counts as a hang: these checks do not judge how well a bot keeps its
+time."""
 _NODES = 100
 _SEED = 1
 _MAX_DETAIL = 300
 _HANGS = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME, Termination.INIT_TIMEOUT})
 _DEATHS = frozenset({Termination.CRASH, Termination.INIT_CRASH})
 _REPORTED = "it reported "
-"""How the cause of a fault begins that the bot itself has named."""
+"""Prefix of the cause of a fault that the bot itself reported."""
 
 
-class Hardship(NamedTuple):
-    """One circumstance that makes it hard to play."""
+class StressCheck(NamedTuple):
+    """One adverse condition, and how a match is played under it."""
 
     title: str
     tier: Tier
-    """The weakest tier that can bring it about."""
+    """The weakest isolation tier that can create the condition."""
     play: Callable[[Stage], MatchResult | str]
-    """Plays, and returns the result of the last match; or why the bot fails whatever the result was."""
+    """Plays the bot. Returns the result of its last match, or why the bot fails regardless of the result."""
 
 
 class Stage(NamedTuple):
-    """Who plays what, and how."""
+    """The bot, the game and the limits of a check."""
 
     competitor: Competitor
     game: Game
     tier: Tier
     seconds: float
-    """For one answer."""
+    """Thinking time for one answer."""
     pause_s: float
 
     def seat(self, constrain: Callable[[Resources], Resources] | None = None) -> Seat:
-        """Return a seat for the bot, as a match has it but for its resources."""
+        """Return a seat for the bot as in a match, with its resources changed by `constrain`."""
         return make_seat(self.competitor, self.game.name, self.tier, constrain=constrain)
 
 
 class FirstLegal:
-    """An opponent that plays the first legal action; it thinks long about its first."""
+    """An opponent that plays the first legal action and sleeps for `pause_s` before its first one."""
 
     def __init__(self, pause_s: float) -> None:
         self._pause_s = pause_s
@@ -92,38 +93,41 @@ class FirstLegal:
         return PlayResult(state.legal_actions[0])
 
 
-def run_hardships(
+def run_stress_checks(
     bot: str, game: str, *, seconds: float, first_number: int = 1, pause_s: float = PAUSE_S
 ) -> Iterator[Check]:
-    """Play a bot under each hardship that the strongest usual tier can bring about.
+    """Play a bot under each adverse condition that the strongest default tier can create.
 
-    It passes where it plays to the end, reports an error, or gets a fault that has a name. It fails where it
-    hangs, dies without a word, or makes the arena fail.
+    A bot passes if it plays to the end, reports an error, or ends with a fault that names its cause. It fails
+    if it hangs, dies without an explanation, or makes the arena fail.
 
     Args:
         bot: spec of the bot.
-        game: spec of what it plays.
-        seconds: for one answer.
-        first_number: the number of the first check.
-        pause_s: seconds for which it is stopped between two moves.
+        game: spec of the game.
+        seconds: thinking time for one answer.
+        first_number: number of the first check.
+        pause_s: seconds for which the bot is stopped between two moves.
+
+    Yields:
+        The result of each check.
 
     Raises:
-        PluginError: there is no such bot or game, or a file of it cannot be read.
+        PluginError: there is no such bot or game, or one of its files cannot be read.
         OptionError: its command cannot be read.
         ConfigError: this system has no sandbox.
     """
     competitor = resolve([bot], margin_ms=0)[0]
     stage = Stage(competitor, load_game(game), strongest_usual_tier(), seconds, pause_s)
-    possible = [hardship for hardship in HARDSHIPS if hardship.tier <= stage.tier]
-    for number, hardship in enumerate(possible, first_number):
+    possible = [check for check in STRESS_CHECKS if check.tier <= stage.tier]
+    for number, check in enumerate(possible, first_number):
         with workspace():
-            seen = hardship.play(stage)
+            seen = check.play(stage)
         passed, detail = (False, seen) if isinstance(seen, str) else judge(seen)
-        yield Check(number, hardship.title, passed=passed, detail=clean_text(detail, _MAX_DETAIL))
+        yield Check(number, check.title, passed=passed, detail=clean_text(detail, _MAX_DETAIL))
 
 
 def judge(result: MatchResult) -> tuple[bool, str]:
-    """Decide whether a match of a bot under hardship ended as it may; return that, and what was seen."""
+    """Return whether a match under an adverse condition ended acceptably, and what happened."""
     fault, termination = result.fault, result.termination
     if fault is None:
         return True, f"{result.reason}, {len(result.actions)} actions"
@@ -133,12 +137,12 @@ def judge(result: MatchResult) -> tuple[bool, str]:
     if termination.is_void:
         return False, f"the arena failed: {seen}"
     if termination in _DEATHS and not _says_why(fault):
-        return False, f"it dies without a word: {seen}"
+        return False, f"it dies without an explanation: {seen}"
     return True, seen
 
 
 def _says_why(fault: Detail) -> bool:
-    """Return whether a bot that ended has told its reason, by a message or before it exited by itself."""
+    """Return whether a bot that ended gave a reason, by a message or on stderr before it exited by itself."""
     if str(fault.get("cause")).startswith(_REPORTED):
         return True
     return fault.get("signal") is None and bool(str(fault.get("stderr") or "").strip())
@@ -146,7 +150,7 @@ def _says_why(fault: Detail) -> bool:
 
 def _without(withheld: Withheld, stage: Stage) -> MatchResult:
     def withhold(resources: Resources) -> Resources:
-        # What the bot was granted in weaker tiers it must do without there, too.
+        # Permissions that the bot got in weaker tiers must be withheld here, too.
         return msgspec.structs.replace(
             resources,
             withheld=(withheld,),
@@ -173,7 +177,7 @@ def _restarted(stage: Stage) -> MatchResult | str:
         result = _play(stage, seat)
         if result.fault is not None:
             return result
-        # Only with a limit of nodes alone does a deterministic bot promise to play the same.
+        # A deterministic bot promises to repeat its moves only if nodes are the only limit.
         control = TimeControl.parse(None, None, _NODES) if seat.deterministic else None
         before = _play(stage, seat, control=control)
         _kill(seat)
@@ -187,7 +191,7 @@ def _restarted(stage: Stage) -> MatchResult | str:
 
 
 def _kill(seat: Seat) -> None:
-    """Kill the process of a bot between two matches, and wait until the arena can see it."""
+    """Kill the process of a bot between two matches, and wait until the arena notices."""
     if isinstance(seat, HostedSeat) and seat.pid is not None:
         os.kill(seat.pid, signal.SIGKILL)
         while seat.check() is None:
@@ -209,7 +213,7 @@ def _play(
     control = control or TimeControl.parse(None, stage.seconds, _NODES, margin_ms=_MARGIN_MS)
     patient = TimeControl.parse("inf", None, None)
     setup = MatchSetup(
-        id="hardship",
+        id="stress",
         labels=("it", "its opponent"),
         seeds=(_SEED, _SEED),
         controls=(control, patient),
@@ -219,13 +223,13 @@ def _play(
     return play_match(stage.game, (seat, opponent), setup, stalls_count=True)
 
 
-HARDSHIPS = (
-    Hardship("Its scratch folder is full", Tier.T3, partial(_without, "space")),
-    Hardship("Its scratch folder has no inode left", Tier.T3, partial(_without, "inodes")),
-    Hardship("It has 256 MB of memory", Tier.T1, _with_little_memory),
-    Hardship("It has no /proc", Tier.T2, partial(_without, "procfs")),
-    Hardship("It cannot change the mode or the times of files", Tier.T2, partial(_without, "attributes")),
-    Hardship("It is stopped for seconds between two moves", Tier.T1, _with_a_pause),
-    Hardship("Its process is killed between two matches", Tier.T1, _restarted),
+STRESS_CHECKS = (
+    StressCheck("Its scratch folder is full", Tier.T3, partial(_without, "space")),
+    StressCheck("Its scratch folder has no inode left", Tier.T3, partial(_without, "inodes")),
+    StressCheck("It has 256 MB of memory", Tier.T1, _with_little_memory),
+    StressCheck("It has no /proc", Tier.T2, partial(_without, "procfs")),
+    StressCheck("It cannot change the mode or the times of files", Tier.T2, partial(_without, "attributes")),
+    StressCheck("It is stopped for seconds between two moves", Tier.T1, _with_a_pause),
+    StressCheck("Its process is killed between two matches", Tier.T1, _restarted),
 )
-"""All hardships, in the order of their numbers."""
+"""All checks, in the order of their numbers."""

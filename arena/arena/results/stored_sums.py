@@ -1,4 +1,4 @@
-"""Turns the sums that a store keeps into what ratings are fitted to."""
+"""Converts the sums that a store maintains into the input of the rating fit."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NUM_RESULTS = 3
 
 
 def encounters_of(kept: Sequence[EncounterSums], index: Mapping[int | str, int]) -> Encounters:
-    """Return the encounters of a field; those of others are left out.
+    """Return the encounters of a field; encounters with other bots are left out.
 
     Args:
-        kept: of one tournament, or of one pool.
-        index: of a seat or a bot in the field.
+        kept: stored sums of one tournament or of one pool.
+        index: index of a seat or a bot in the field.
     """
     own = [each for each in kept if each.low in index and each.high in index]
     low = np.array([index[each.low] for each in own], dtype=np.int64)
@@ -38,14 +38,14 @@ def encounters_of(kept: Sequence[EncounterSums], index: Mapping[int | str, int])
 
 
 def lightened(whole: Encounters, part: Encounters, weight: float) -> Encounters:
-    """Return encounters in which some of the matches count for less.
+    """Return encounters in which some of the matches have less weight.
 
-    All sums of these matches are taken `weight` times, as if there were so many fewer of them.
+    All sums of these matches are multiplied by `weight`, as if there were proportionally fewer of them.
 
     Args:
         whole: all matches.
-        part: some of them, by the same indices of bots.
-        weight: what one of these counts for, above 0, at most 1.
+        part: some of them, with the same indices of bots.
+        weight: weight of these, above 0 and at most 1.
     """
     own = {
         pair: place for place, pair in enumerate(zip(whole.low.tolist(), whole.high.tolist(), strict=True))
@@ -82,7 +82,7 @@ def _encounters(low: IntArray, high: IntArray, sums: FloatArray) -> Encounters:
         return sums[:, _PLACES[name]]
 
     def square(name: str, matches: int) -> ClusterSums:
-        """Return sums over clusters that all count as so many matches, with their mean score."""
+        """Return sums over clusters of `matches` matches each, which count with their mean score."""
         num, points, squares = (
             column(f"{name}_num"),
             column(f"{name}_s") / SCALE,
@@ -90,6 +90,7 @@ def _encounters(low: IntArray, high: IntArray, sums: FloatArray) -> Encounters:
         )
         return ClusterSums(num, matches * num, points, matches**2 * num, matches * points, squares)
 
+    # Points are stored in half points, so sums of S are halved and sums of S² divided by 4.
     shape = (len(sums), 2, _NUM_RESULTS)
     half = column("paired_s") / 2, column("paired_ms") / 2, column("paired_ss") / 4
     return Encounters(
@@ -111,14 +112,14 @@ def _encounters(low: IntArray, high: IntArray, sums: FloatArray) -> Encounters:
 
 
 def _seen_by_other(sums: FloatArray) -> FloatArray:
-    """Return the sums as the other bot sees them: sides and points are exchanged."""
+    """Return the sums from the view of the other bot: sides and points are exchanged."""
     seen = sums.copy()
     for first in (0, FIRST_SINGLE):
         cells = slice(first, first + 2 * _NUM_RESULTS)
         seen[:, cells] = sums[:, cells][:, ::-1]
     pairs = slice(FIRST_PAIR, FIRST_PAIR + NUM_PAIR_CELLS)
     seen[:, pairs] = sums[:, pairs][:, ::-1]
-    # S becomes 2 M - S in half points, so M S and S² follow.
+    # With S points of M matches in half points, the other bot has 2M - S; the sums of MS and S² follow.
     m, s, mm, ms, ss = (sums[:, _PLACES[f"paired_{name}"]] for name in ("m", "s", "mm", "ms", "ss"))
     seen[:, _PLACES["paired_s"]] = 2 * m - s
     seen[:, _PLACES["paired_ms"]] = 2 * mm - ms

@@ -1,4 +1,4 @@
-"""Where a trial takes place, and the seats of those who take part."""
+"""The environment of trials, and the seats of the bots in them."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 _PROGRAM = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 
 
-class Ground(NamedTuple):
-    """The circumstances of some trials."""
+class TrialEnvironment(NamedTuple):
+    """The environment of some trials."""
 
     tier: Tier
-    """How bots are kept apart."""
+    """Isolation tier of the bots."""
     game: Game
     canary: Canary
-    """What they reach for."""
+    """Bait for the bots."""
     folder: Path
-    """For all that is written."""
+    """Folder for all files."""
 
     def seat(self, row: Misbehaviour, token: str) -> Seat:
-        """Give the seat of a bot.
+        """Return the seat of a bot.
 
         Args:
-            row: which one.
-            token: no other trial has it; its processes have it among their arguments.
+            row: the misbehaviour.
+            token: unique to the trial; it is among the arguments of the bot's processes.
         """
         if row.is_plugin:
             folder = self.folder / f"{row.name}-{token}"

@@ -14,57 +14,61 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.referee.clock import GameClock
-    from arena.referee.inprocess import Lane
+    from arena.referee.inprocess import FastSeat
     from arena.referee.output import BotOutput
     from arena.referee.seats import Answer, Fault, Record, Resignation, Seat
     from arena_plugins.contract import State
 
 
-def lanes_of(seats: tuple[Seat, Seat]) -> tuple[Lane, Lane] | None:
-    """Return the lanes of two started seats if their bots can rally, else None.
+def fast_seats_of(seats: tuple[Seat, Seat]) -> tuple[FastSeat, FastSeat] | None:
+    """Return the fast path data of two started seats if both bots are eligible, else None.
 
     Both must run in this process and have the same limit for every answer.
     """
     first, second = seats
     if not (isinstance(first, InProcessSeat) and isinstance(second, InProcessSeat)):
         return None
-    one, other = first.lane, second.lane
+    one, other = first.fast_seat, second.fast_seat
     return None if one is None or other is None else (one, other)
 
 
-def rally(
-    lanes: tuple[Lane, Lane], state: State, record: Record, clock: GameClock, abort: Callable[[], bool] | None
+def play_fast(
+    fast_seats: tuple[FastSeat, FastSeat],
+    state: State,
+    record: Record,
+    clock: GameClock,
+    abort: Callable[[], bool] | None,
 ) -> tuple[State, Answer | Resignation | Fault | None]:
     """Ask two bots in turn and accept plain answers; an answer that is not plain is judged by its seat.
 
     A plain answer is a PlayResult that contains only a legal action as a plain int and arrives at once. No
-    rule has anything to judge about it, so a match ends the same with and without a rally.
+    rule has anything to judge about it, so a match ends the same with and without this fast path.
 
     Args:
-        lanes: the lanes of the two seats.
+        fast_seats: the data of the two seats.
         state: the state to play on from.
         record: receives the accepted answers.
         clock: the clocks of the match; a plain answer does not change them.
-        abort: called before each action; True ends the rally.
+        abort: called before each action; True ends the play.
 
     Returns:
         The state that was reached, and the judgement of the first answer there that is not plain; None
         instead of a judgement if the match is over or to be aborted.
     """
-    capture = _capture(lanes, state, record)
+    capture = _capture(fast_seats, state, record)
     if capture is None:
-        return _rally(lanes, state, record, clock, abort)
+        return _play_fast(fast_seats, state, record, clock, abort)
     with capture:
-        return _rally(lanes, state, record, clock, None if abort is None else capture.outside(abort))
+        return _play_fast(fast_seats, state, record, clock, None if abort is None else capture.outside(abort))
 
 
-def _capture(lanes: tuple[Lane, Lane], state: State, record: Record) -> Capture | None:
+def _capture(fast_seats: tuple[FastSeat, FastSeat], state: State, record: Record) -> Capture | None:
     """Return a capture of the prints of both bots, or None if those of either are not kept.
 
     The speaker is determined from the number of actions only when something is printed, so a silent bot costs
     nothing.
     """
-    first, second = lanes[0][3].output, lanes[1][3].output
+    first, second = fast_seats[0][3].output, fast_seats[1][3].output
     if first is None or second is None:
         return None
     outputs, actions = (first, second), record.actions
@@ -82,15 +86,19 @@ def _capture(lanes: tuple[Lane, Lane], state: State, record: Record) -> Capture 
     return Capture(speaker)
 
 
-def _rally(
-    lanes: tuple[Lane, Lane], state: State, record: Record, clock: GameClock, abort: Callable[[], bool] | None
+def _play_fast(
+    fast_seats: tuple[FastSeat, FastSeat],
+    state: State,
+    record: Record,
+    clock: GameClock,
+    abort: Callable[[], bool] | None,
 ) -> tuple[State, Answer | Resignation | Fault | None]:
     actions, now = record.actions, time.monotonic
     asleep_s = suspended_s()
     while not state.is_terminal:
         if abort is not None and abort():
             break
-        bot, limit, plain_s, seat = lanes[state.current_player]
+        bot, limit, plain_s, seat = fast_seats[state.current_player]
         legal = state.legal_actions
         began = now()
         try:

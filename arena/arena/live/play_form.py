@@ -1,4 +1,4 @@
-"""View-model of a play that is to begin: the form, and the command line that it equals."""
+"""View-model of a match against a person: the form and the equivalent command line."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import msgspec
 from arena.errors import ConfigError
 
 SIDES = ("first", "second")
-"""Who the person is in the first match."""
+"""The side of the person in the first match."""
 
 
 class PlayForm(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wrote into the form; an empty field leaves the default of the command."""
+    """Input of the form; an empty field selects the default of the command."""
 
     bot: str = ""
-    """Its spec."""
+    """Spec of the bot."""
     game: str = ""
     side: str = "first"
     st: str = ""
@@ -25,23 +25,23 @@ class PlayForm(msgspec.Struct, frozen=True, kw_only=True):
     rated: str = "off"
 
     def words(self) -> list[str]:
-        """Give the command line behind `arena`, a word each; what is at its default is left out.
+        """Return the equivalent command line without `arena`, as a list of words; defaults are omitted.
 
         Raises:
             ConfigError: there is no bot.
         """
         if not self.bot.strip():
-            raise ConfigError("name the bot that you want to play, as: mcts:playouts=1000")
+            raise ConfigError("name the bot to play against, such as mcts:playouts=1000")
         given = [f"--{name}={value}" for name, value in self._options().items()]
         given += ["--second"] if self.side == "second" else []
         given += ["--rated"] if self.rated == "on" else []
         return ["play", *given, "--", self.bot.strip()]
 
     def values(self) -> dict[str, object]:
-        """Give what is written, as values by option of the command.
+        """Return the input as option values of the command.
 
         Raises:
-            ConfigError: a number is none.
+            ConfigError: a number cannot be parsed.
         """
         values: dict[str, object] = {"game": "connect-four", **self._options()}
         for name, kind, what in (("st", float, "number of seconds"), ("nodes", int, "whole number")):
@@ -49,7 +49,7 @@ class PlayForm(msgspec.Struct, frozen=True, kw_only=True):
                 try:
                     values[name] = kind(str(values[name]))
                 except ValueError as error:
-                    raise ConfigError(f'{name}: "{values[name]}" is no {what}') from error
+                    raise ConfigError(f'{name}: "{values[name]}" is not a {what}') from error
         return {**values, "bot": self.bot.strip(), "side": self.side, "rated": self.rated == "on"}
 
     def _options(self) -> dict[str, str]:

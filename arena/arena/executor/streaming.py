@@ -1,4 +1,4 @@
-"""What is told of a match while it is played: to whoever watches, and never in the way of play."""
+"""Streams a match while it is played, without slowing play down."""
 
 from __future__ import annotations
 
@@ -25,123 +25,124 @@ if TYPE_CHECKING:
     from arena.referee.seats import Record, Thoughts
 
 QUIET_S = 0.2
-"""Seconds of a match in which nothing is told of it: one that is over sooner nobody could follow."""
+"""Seconds at the start of a match that are not streamed: nobody could follow a shorter match."""
 PERIOD_S = 0.05
-"""Seconds from one look at the match to the next."""
+"""Seconds between two polls of the running match."""
 _ROOM = MAX_MESSAGE // 5
-"""Characters of payloads in one message, each at most 4 bytes long."""
+"""Characters of payloads in one message. UTF-8 needs up to 4 bytes for each, and the rest is overhead."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[LiveEvent])
 
 
 def decode_events(message: bytes) -> list[LiveEvent]:
-    """Read a message of a `Teller`; what cannot be read is nothing."""
+    """Decode a message of a `MatchStreamer`; return no events if it is unreadable."""
     try:
         return _decoder.decode(message)
     except msgspec.DecodeError:
         return []
 
 
-class Teller:
-    """Tells of one match after the other.
+class MatchStreamer:
+    """Streams one match after the other.
 
-    It reads the record that the match writes anyway, so that play takes no time for it, however quick it is;
-    a match that is over within `QUIET_S` is not told of at all.
+    It reads the record that the match keeps anyway, so streaming costs play no time. A match that ends within
+    `QUIET_S` is not streamed at all.
     """
 
     def __init__(self, send: Callable[[bytes], bool], quiet_s: float | None = None) -> None:
-        """Tell nothing yet.
+        """Prepare to stream.
 
         Args:
-            send: takes a message for `decode_events`, without waiting; False if it cannot just now.
-            quiet_s: in place of `QUIET_S`; with 0 every match is told, from the moment its bots are ready.
+            send: takes a message for `decode_events` without blocking; returns False if it cannot take it
+                now.
+            quiet_s: replaces `QUIET_S`; 0 streams every match from the moment its bots are ready.
         """
         self._quiet_s = QUIET_S if quiet_s is None else quiet_s
-        self.has_told = False
-        """Whether the last match that ended was told of."""
+        self.has_streamed = False
+        """Whether the last match that ended was streamed."""
         self._send = send
         self._lock = threading.Lock()
-        self._match: _Told | None = None
+        self._match: _StreamedMatch | None = None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def run(self) -> None:
-        """Look at the match again and again from a thread of its own."""
-        self._thread = threading.Thread(target=self._look, name="teller", daemon=True)
+        """Poll the running match from a thread of its own."""
+        self._thread = threading.Thread(target=self._look, name="streamer", daemon=True)
         self._thread.start()
 
     def begin(self, job: Job, record: Record) -> None:
-        """Begin with a match whose bots are ready."""
+        """Set the match to stream; its bots are ready."""
         with self._lock:
-            self._match = _Told(job, record)
+            self._match = _StreamedMatch(job, record)
 
     def think(self, ply: int, thoughts: Thoughts) -> None:
-        """Take what the bot to move says in the position after `ply` actions; the newest is told."""
+        """Store what the bot to move reports after `ply` actions; only the newest report is streamed."""
         match = self._match
         if match is not None:
             match.remark = ply, thoughts, time.time()
 
     def end(self) -> None:
-        """End with the match: of one that was told of, the rest is told."""
+        """Finish the match; if it was being streamed, send its remaining events."""
         with self._lock:
             match, self._match = self._match, None
-            self.has_told = match is not None and self._is_due(match)
-            if match is not None and self.has_told:
-                match.tell(self._send)
+            self.has_streamed = match is not None and self._is_due(match)
+            if match is not None and self.has_streamed:
+                match.send_new(self._send)
 
-    def tell(self) -> None:
-        """Tell what is new of the match, if it has gone on long enough."""
+    def send_new(self) -> None:
+        """Send the new events of the match, if it has lasted longer than `quiet_s`."""
         with self._lock:
             match = self._match
             if match is not None and self._is_due(match):
-                match.tell(self._send)
+                match.send_new(self._send)
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
 
-    def _is_due(self, match: _Told) -> bool:
-        return match.is_told or time.monotonic() - match.began >= self._quiet_s
+    def _is_due(self, match: _StreamedMatch) -> bool:
+        return match.is_streamed or time.monotonic() - match.began >= self._quiet_s
 
     def _look(self) -> None:
         while not self._ended.wait(PERIOD_S):
-            self.tell()
+            self.send_new()
 
 
-class _Told:
-    """A match, and how much of it was told; most are over before anything is, so that is made late."""
+class _StreamedMatch:
+    """A running match; its events are built late, since most matches end before they are streamed."""
 
     def __init__(self, job: Job, record: Record) -> None:
         self.remark: tuple[int, Thoughts, float] | None = None
         self.began = time.monotonic()
-        self._script: _Script | None = None
+        self._source: _EventSource | None = None
         self._job = job
         self._record = record
 
     @property
-    def is_told(self) -> bool:
-        """Whether anything was told of it."""
-        return self._script is not None
+    def is_streamed(self) -> bool:
+        """Whether anything of it was streamed."""
+        return self._source is not None
 
-    def tell(self, send: Callable[[bytes], bool]) -> None:
-        """Send what is new; what cannot be sent now, or is made after that, goes later."""
-        if self._script is None:
+    def send_new(self, send: Callable[[bytes], bool]) -> None:
+        """Send new events; those that cannot be sent now are kept for the next call."""
+        if self._source is None:
             began_t = time.time() - (time.monotonic() - self.began)
-            self._script = _Script(self._job, self._record, began_t)
+            self._source = _EventSource(self._job, self._record, began_t)
         remark, self.remark = self.remark, None
-        self._script.send(send, remark)
+        self._source.send(send, remark)
 
 
-class _Script:
-    """What is told of one match, and what of it was sent."""
+class _EventSource:
+    """The events of one match and how far they were sent."""
 
     def __init__(self, job: Job, record: Record, began_t: float) -> None:
         self._job = job
         self._record = record
-        self._num_told = len(job.opening)
+        self._num_sent = len(job.opening)
         self._clock = GameClock(controls_of(job))
         self._state = cached_game(job.game).initial_state()
         for action in job.opening:
@@ -149,7 +150,7 @@ class _Script:
         self._unsent = deque(_messages([live_event(job, started_of(job), 0, began_t)]))
 
     def send(self, send: Callable[[bytes], bool], remark: tuple[int, Thoughts, float] | None) -> None:
-        """Send what is new; what cannot be sent now, or is made after that, goes later."""
+        """Send new events; those that cannot be sent now are kept for the next call."""
         while self._unsent and send(self._unsent[0]):
             self._unsent.popleft()
         if not self._unsent:
@@ -160,10 +161,10 @@ class _Script:
     def _news(self, remark: tuple[int, Thoughts, float] | None) -> list[LiveEvent]:
         events: list[LiveEvent] = []
         actions = self._record.actions
-        for index in range(self._num_told, len(actions)):
+        for index in range(self._num_sent, len(actions)):
             events.append(self._move(index, actions[index]))
-            self._num_told = index + 1
-        if remark is not None and remark[0] == self._num_told:
+            self._num_sent = index + 1
+        if remark is not None and remark[0] == self._num_sent:
             said = Info(**msgspec.structs.asdict(_said(remark[1])))
             events.append(live_event(self._job, said, remark[0], remark[2]))
         return events
@@ -186,7 +187,7 @@ class _Script:
 
 
 def started_of(job: Job) -> Started:
-    """Return what is told of a match that begins."""
+    """Return the event that announces the start of a match."""
     controls = controls_of(job)
     clock = GameClock(controls)
     free_ms = {control.move_ms if control.mode == "bank" else 0 for control in controls}
@@ -205,12 +206,12 @@ def _shown(job: Job, clock: GameClock) -> tuple[int, int] | None:
 
 
 def controls_of(job: Job) -> tuple[TimeControl, TimeControl]:
-    """Give the limits of both bots."""
+    """Return the limits of both bots, first and second."""
     return job.first.limit or job.limit, job.second.limit or job.limit
 
 
 def live_event(job: Job, body: Payload, ply: int, t: float) -> LiveEvent:
-    """Give an event of a match as it is stored; of one that says too much, the least."""
+    """Return an event of a match as it is stored; a payload that is too large is reduced to its minimum."""
     try:
         payload = pack(body)
     except ProtocolError:
@@ -239,7 +240,7 @@ def _said(thoughts: Thoughts) -> Said:
 
 
 def _messages(events: Sequence[LiveEvent]) -> list[bytes]:
-    """Put events into as few messages as take them."""
+    """Encode events into as few messages as possible."""
     found: list[bytes] = []
     some: list[LiveEvent] = []
     size = 0

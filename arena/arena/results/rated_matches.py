@@ -1,4 +1,4 @@
-"""Sums up the rated matches of a store for any field: from the kept sums, or match by match."""
+"""Sums up the rated matches of a store for a field of bots, from stored sums or match by match."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
-from arena.results.kept import encounters_of, lightened
 from arena.results.replays import replayed_of
 from arena.results.sides import POINTS
+from arena.results.stored_sums import encounters_of, lightened
 from arena_db.records import MatchFilter
 from arena_db.wild import is_wild
 from arena_plugins import Outcome
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from arena_db.sums import EncounterSums
 
     Seat = tuple[int, int]
-    """Tournament and seat in it."""
+    """Id of a tournament, and a seat in it."""
 
 
 class RatedMatches:
-    """The rated matches that fit a filter.
+    """The rated matches that pass a filter.
 
-    Where the filter names a tournament or a pool, sums are those that the store keeps, and no match is read.
-    Other filters read matches, each of them once.
+    If the filter names only a tournament, game or pool, the sums that the store maintains are used and no
+    match is read. Other filters read each match once.
     """
 
     def __init__(self, where: MatchFilter) -> None:
-        """Begin without matches, for those that fit a filter."""
+        """Prepare to sum up the matches that pass a filter; nothing is read yet."""
         self._where = where
         self._newest = 0
         self._change = 0
@@ -46,7 +46,7 @@ class RatedMatches:
         self._is_kept = _is_kept(where)
 
     def update(self, store: Store) -> None:
-        """Read what is new; the store stays open as long as sums or matches are asked for."""
+        """Read what is new; the store must stay open while sums or matches are requested."""
         self._store = store
         if not self._is_kept:
             self._read_matches()
@@ -60,7 +60,7 @@ class RatedMatches:
         """Return the matches of a field, one by one.
 
         Args:
-            index: of the bot in the field, by tournament and seat; matches of other seats are left out.
+            index: index of a bot in the field by tournament and seat; matches of other seats are left out.
         """
         self._read_matches()
         numbers = np.full(max(len(self._seats), 1), -1, dtype=np.int64)
@@ -72,8 +72,8 @@ class RatedMatches:
         """Sum up the matches of a tournament.
 
         Args:
-            tournament: its id.
-            index: of the bot in the field, by seat.
+            tournament: id of the tournament.
+            index: index of a bot in the field, by seat.
         """
         if self._is_kept and self._where.tournament is not None:
             return encounters_of(self._kept, {**index})
@@ -88,8 +88,8 @@ class RatedMatches:
 
         Args:
             game: canonical spec.
-            pool: its name.
-            index: of the bot in the field, by identity.
+            pool: name of the pool.
+            index: index of a bot in the field, by identity.
             seats: the same by tournament and seat, for filters that read matches.
         """
         if not self._is_kept or self._where.tournament is not None:
@@ -98,10 +98,10 @@ class RatedMatches:
         return encounters_of(own, {**index})
 
     def replayed(self, seats: Mapping[Seat, int]) -> Replayed | None:
-        """Return what replays found of a field whose matches are all those of one event; else None.
+        """Return the replay corrections of a field whose matches are all of one tournament, else None.
 
         Args:
-            seats: index of the bot in the field, by tournament and seat.
+            seats: index of a bot in the field, by tournament and seat.
         """
         events = {tournament for tournament, _ in seats}
         if len(events) != 1 or self._store is None or not self._is_kept:
@@ -117,11 +117,11 @@ class RatedMatches:
         )
 
     def weighted(self, whole: Encounters, seats: Mapping[Seat, int]) -> Encounters:
-        """Return encounters in which matches of replayed events count for as much as their errors allow.
+        """Return encounters in which matches of replayed tournaments are weighted by their errors.
 
         Args:
             whole: sums of the matches of a field.
-            seats: index of the bot in the field, by tournament and seat.
+            seats: index of a bot in the field, by tournament and seat.
         """
         events: dict[int, dict[int, int]] = {}
         for (tournament, seat), bot in seats.items():
@@ -139,7 +139,7 @@ class RatedMatches:
             return
         change = self._store.last_change()
         if change != self._change:
-            # Some of the matches may be void since, or count again.
+            # Matches that were read may have become void or valid since.
             self._change, self._newest = change, 0
             self._seats, self._matches = {}, MatchArrays()
         found = self._store.played(self._where, after=self._newest)
@@ -161,7 +161,7 @@ class RatedMatches:
 
 
 def _is_kept(where: MatchFilter) -> bool:
-    """Return whether a filter asks for no more than a tournament, a game or a pool, by exact names."""
+    """Return whether a filter names only a tournament, a game or a pool, by exact names."""
     names = (where.game, where.tournament, where.pool)
     if any(is_wild(name) for name in names if name is not None):
         return False

@@ -1,4 +1,4 @@
-"""The source of a person's matches: one after the other, as the person asks for them."""
+"""The source of a person's matches: one after the other, as the person requests them."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ if TYPE_CHECKING:
     from arena.coordinator.events import Event
     from arena.executor.job import Job
     from arena.person.config import PlayPlan
-    from arena.person.desk import Desk
+    from arena.person.session_commands import SessionCommands
     from arena.sandbox.tier import Tier
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
 
 IDLE_S = 3600.0
-"""Seconds after a match in which a person may ask for another one."""
+"""Seconds after a match in which the person may request another one."""
 
 
 class Play(NamedTuple):
-    """A stored play that this process holds."""
+    """A stored session that this process runs."""
 
     store: Store
-    """As the holder of its lease writes it."""
+    """The store, opened by the holder of the session's lease."""
     tournament: TournamentRecord
     plan: PlayPlan
     tier: Tier
-    """Of the bot."""
+    """Isolation tier of the bot."""
 
 
-class Sitting:
-    """Hands out a planned match, then what the person asks for; the plan in the store grows with it."""
+class PlaySession:
+    """Returns a planned match, then the matches that the person requests, and extends the stored plan."""
 
     decision = ""
     is_open = is_urgent = False
     batch_size = num_workers = 1
 
-    def __init__(self, play: Play, desk: Desk, match: PlannedMatch) -> None:
-        """Begin with a match that is planned already.
+    def __init__(self, play: Play, commands: SessionCommands, match: PlannedMatch) -> None:
+        """Start with a match that is already planned.
 
         Args:
-            play: what is played.
-            desk: knows what the person wants.
-            match: the first one.
+            play: the session.
+            commands: knows the person's requests.
+            match: the first match.
         """
         self.total: int | None = match.number
-        """Matches so far."""
+        """Number of matches so far."""
         self._play = play
-        self._desk = desk
+        self._commands = commands
         self._next: PlannedMatch | None = match
         self._match = match
         self._record: MatchRecord | None = None
@@ -70,20 +70,20 @@ class Sitting:
     @property
     def is_exhausted(self) -> bool:
         """Whether no further match is expected."""
-        if self._next is not None or self._desk.step is not None:
+        if self._next is not None or self._commands.step is not None:
             return False
-        return self._desk.is_deserted or time.monotonic() - self._ended >= IDLE_S
+        return self._commands.is_deserted or time.monotonic() - self._ended >= IDLE_S
 
     def more(self, num_queued: int, running: Collection[int]) -> list[Job]:
-        """Return the next match, once it is asked for and the one before is stored.
+        """Return the next match, once it is requested and its predecessor is stored.
 
         Raises:
             DatabaseError: it cannot be stored.
         """
         if num_queued or running:
             return []
-        if self._next is None and self._record is not None and self._desk.step is not None:
-            self._plan(self._following(self._record, is_undo=self._desk.step == "undo"))
+        if self._next is None and self._record is not None and self._commands.step is not None:
+            self._plan(self._following(self._record, is_undo=self._commands.step == "undo"))
         if self._next is None:
             return []
         match, self._next = self._next, None
@@ -91,21 +91,21 @@ class Sitting:
         state = position(self._play.plan.game, match.opening)
         person = _side(match)
         can_undo = bool(self._own_plies(match.opening, person))
-        self._desk.begin(match.number, state, person, can_undo=can_undo)
+        self._commands.begin(match.number, state, person, can_undo=can_undo)
         return [_job(self._play, match)]
 
     def take_gone(self) -> list[int]:
-        """Return nothing: what was handed out is played."""
+        """Return nothing: matches that were returned by `more` are always played."""
         return []
 
     def hear(self, event: Event) -> None:
         """Note that a match is stored."""
         if isinstance(event, MatchFinished):
-            self._desk.over()
+            self._commands.over()
             self._record, self._ended = event.record, time.monotonic()
 
     def _plan(self, match: PlannedMatch) -> None:
-        """Store a match; while the store is locked it is tried again."""
+        """Store a planned match; if the store is locked, the next call of `more` tries again."""
         store, tournament = self._play.store, self._play.tournament
         try:
             store.extend_plan(tournament.id, [match], tournament.config)
@@ -122,7 +122,7 @@ class Sitting:
         return planned_match(match.number + 1, match.first, actions)
 
     def _own_plies(self, actions: tuple[int, ...], person: int) -> list[int]:
-        """Return where in `actions`, from 0, the person moved; what was given at the outset is nobody's."""
+        """Return the indices in `actions` of the person's own moves, without the configured opening."""
         plan = self._play.plan
         state, found = plan.game.initial_state(), list[int]()
         for ply, action in enumerate(actions):
@@ -133,12 +133,12 @@ class Sitting:
 
 
 def go_on_from(play: Play, match: PlannedMatch, actions: tuple[int, ...]) -> PlannedMatch:
-    """End a match whose coordinator was killed; return one that goes on from where it stood, planned.
+    """End a match whose coordinator was killed; plan and return one that continues from its last position.
 
     Args:
-        play: that it belongs to.
-        match: as it was planned.
-        actions: how far it had come, as far as was told.
+        play: the session.
+        match: the match as planned.
+        actions: its streamed actions.
     """
     end_match(play, match)
     while position(play.plan.game, actions).is_terminal:
@@ -149,13 +149,13 @@ def go_on_from(play: Play, match: PlannedMatch, actions: tuple[int, ...]) -> Pla
 
 
 def end_match(play: Play, match: PlannedMatch) -> None:
-    """Store a planned match as aborted; it is not played again."""
+    """Store a planned match as aborted; it is not repeated."""
     void = void_record(_job(play, match), Termination.ABORTED)
     play.store.save([dataclasses.replace(void, is_final=True)])
 
 
 def _job(play: Play, match: PlannedMatch) -> Job:
-    """Turn a planned match into what the table plays; the person has a limit of their own."""
+    """Return the job of a planned match; the person has a limit of their own."""
     plan = play.plan
     return make_job(
         play.tournament,
@@ -171,7 +171,7 @@ def _job(play: Play, match: PlannedMatch) -> Job:
 
 
 def planned_match(number: int, first: int, opening: tuple[int, ...]) -> PlannedMatch:
-    """Return a match to be played, the `number`-th, in which the entrant of seat `first` begins."""
+    """Return the planned match with this number, in which the entrant of seat `first` moves first."""
     second = BOT_SEAT if first == PERSON_SEAT else PERSON_SEAT
     return PlannedMatch(
         number=number, encounter=0, match_no=number - 1, first=first, second=second, opening=opening

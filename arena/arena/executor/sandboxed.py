@@ -1,4 +1,4 @@
-"""Runs a program that is nobody's bot in a match, but its code, in the sandbox and to its end."""
+"""Runs a program that is not a player, such as a kit or a runtime, in the sandbox to its end."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
     from arena.sandbox.resources import Resources
 
 _KEPT = 1 << 20
-"""Bytes of each output that are kept, the last ones."""
+"""Bytes kept of each output; older ones are dropped."""
 _WAIT_MS = 50.0
 _CHUNK = 1 << 16
 
 
 class Done(NamedTuple):
-    """How a program ended."""
+    """The result of a program that was run."""
 
     code: int | None
-    """Its exit status, or the number of the signal that ended it, negative; None if it was too slow."""
+    """Exit status, or the negative number of the signal that ended it; None if it ran out of time."""
     stdout: bytes
     stderr: bytes
 
 
 def strongest_usual_tier() -> Tier:
-    """Give the tier that untrusted code gets: what bots get by default, and a process of its own at least."""
+    """Return the tier for untrusted code: the default tier of bots, but at least T1 (own process)."""
     return max(default_tier(), Tier.T1)
 
 
-def run_fenced(
+def run_sandboxed(
     command: Sequence[str],
     readable: Readable,
     seconds: float,
     *,
     resources: Resources | None = None,
 ) -> Done:
-    """Run a program to its end, or for so many seconds.
+    """Run a program in the sandbox until it ends or its time is up.
 
     Args:
         command: program and arguments.
-        readable: what it may read.
-        seconds: after which it is killed.
+        readable: files that it may read.
+        seconds: time after which it is killed.
         resources: its limits; None for the defaults.
 
     Raises:
@@ -70,13 +70,13 @@ def run_fenced(
 
 
 def _read(process: Process, deadline: float) -> tuple[bytes, bytes]:
-    """Read both outputs until the program ended or the deadline is over."""
+    """Read both outputs until the program ends or the deadline (monotonic seconds) passes."""
     kept = {process.stdout: bytearray(), process.stderr: bytearray()}
     waiting = select.poll()
     for fd in kept:
         waiting.register(fd, select.POLLIN)
     while time.monotonic() < deadline:
-        # Asked before the pipes are: what it wrote last is then in them.
+        # Check for the exit before polling the pipes, so that the final output is already in them.
         ended = process.has_exited()
         events = waiting.poll(0 if ended else _WAIT_MS)
         for fd, _ in events:

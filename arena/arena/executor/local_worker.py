@@ -1,4 +1,4 @@
-"""A worker process of this machine: its ties to the coordinator, and the loop that obeys it."""
+"""A worker process of this machine: its connection to the coordinator, and the loop that executes tasks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from arena.executor.channel import looker, send
+from arena.executor.channel import make_poller, send
 from arena.executor.cores import Core
 from arena.executor.parent import end_with_parent
-from arena.executor.worker import Began, Ways, make_control, play_batch
+from arena.executor.worker import Began, SlotCallbacks, make_control, play_batch
 from arena_db.records import MatchRecord
 
 if TYPE_CHECKING:
@@ -31,58 +31,60 @@ if TYPE_CHECKING:
     from arena.executor.worker import Control
 
 INTERRUPTS = frozenset({signal.SIGINT} if sys.platform == "win32" else {signal.SIGINT, signal.SIGHUP})
-"""Signals that a terminal sends to all it runs; workers ignore them, and are started with them blocked."""
+"""Signals that a terminal sends to the whole process group; workers are started with them blocked, then
+ignore them."""
 _BEGAN = struct.Struct("<qq")
 _NICE = 10
-"""Workers stand back behind the coordinator and the screens of people who watch."""
+"""Niceness of workers: the coordinator and the screens of viewers come first."""
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[MatchRecord])
 _control: Control | None = None
-"""Of this worker process, set by `run_worker`."""
+"""The control of this worker process, set by `run_worker`."""
 
 
 class WorkerSetup(NamedTuple):
-    """What all worker processes of a pool are given as they start."""
+    """Parameters that all worker processes of a pool get when they start."""
 
     folder: str
-    """For temporary files; the coordinator removes it."""
+    """Folder for temporary files; the coordinator removes it."""
     stop_reader: Any
-    """A Connection, which has another type on each system: once it can be read, no further match begins."""
+    """A Connection (its type differs by system). Once it is readable, no further match starts."""
     news_writer: Any
-    """The same; all workers write to it which matches begin."""
+    """A Connection shared by all workers, which write to it the matches that they start."""
     coordinator: int
-    """The process id of the coordinator."""
+    """Process id of the coordinator."""
     channel: socket.socket | None
-    """Takes what is streamed of matches; None where there is no way for that."""
+    """Receives the stream of running matches; None if this system has no channel."""
     programs_roam: bool
     """See `Core`."""
 
 
 class Reply(NamedTuple):
-    """What a worker sends up its own pipe."""
+    """A message that a worker sends through its own pipe."""
 
     kind: str
-    """`part` for results of a batch that goes on, `done` or `failed` at the end of a task."""
+    """`part` for results of a running batch; `done` or `failed` at the end of a task."""
     body: Any
-    """Encoded records, what the task returned, or what it raised."""
+    """Encoded records, the return value of the task, or the exception it raised."""
 
 
 def encode_began(number: int, match: int) -> bytes:
-    """Return that a slot begins a match as so few bytes that a pipe takes them at once or not at all.
+    """Encode that a slot starts a match, in 16 bytes.
 
-    So workers can share the pipe: one that is killed leaves no half of a message.
+    A pipe takes so short a message whole or not at all. Workers can therefore share one pipe: a killed worker
+    leaves no partial message.
     """
     return _BEGAN.pack(number, match)
 
 
 def decode_began(data: bytes) -> tuple[int, int]:
-    """Return the number of a slot and the match that it begins."""
+    """Return the number of a slot and the match that it starts."""
     number, match = _BEGAN.unpack(data)
     return number, match
 
 
 def decode_records(data: bytes) -> list[MatchRecord]:
-    """Return the results that a worker sent."""
+    """Decode the results that a worker sent."""
     return _decoder.decode(data)
 
 
@@ -94,17 +96,17 @@ def play_task(jobs: Sequence[Job]) -> bytes:
 
 
 def run_worker(slot: Slot, connection: Connection[Any, Any], setup: WorkerSetup) -> None:
-    """Do what the coordinator asks for, one task after the other, until it closes the connection.
+    """Execute tasks of the coordinator one after the other until it closes the connection.
 
     Args:
-        slot: which slot this process is.
-        connection: takes tasks down, as functions and their arguments, and each `Reply` up.
+        slot: identity of this process.
+        connection: receives tasks (a function and its argument) and sends each `Reply`.
         setup: the same for all workers of the pool.
     """
     global _control  # noqa: PLW0603 - one worker is one process
     _tie(setup.coordinator)
     tempfile.tempdir = setup.folder
-    # A bot that kept it would hide the death of this process.
+    # A bot that inherited the pipe would keep it open, and the death of this process would go unnoticed.
     if sys.platform != "win32":
         os.set_inheritable(connection.fileno(), False)  # noqa: FBT003 - it takes no name
 
@@ -114,20 +116,20 @@ def run_worker(slot: Slot, connection: Connection[Any, Any], setup: WorkerSetup)
     def deliver(records: list[MatchRecord]) -> None:
         connection.send(Reply("part", _encoder.encode(records)))
 
-    must_stop = looker(setup.stop_reader)
-    ways = Ways(
+    must_stop = make_poller(setup.stop_reader)
+    callbacks = SlotCallbacks(
         slot,
         tell,
         must_stop=lambda: bool(must_stop()),
         deliver=deliver,
         publish=None if setup.channel is None else functools.partial(send, setup.channel),
     )
-    _control = make_control(ways, Core(programs_roam=setup.programs_roam))
+    _control = make_control(callbacks, Core(programs_roam=setup.programs_roam))
     try:
         while True:
             function, given = connection.recv()
             connection.send(_reply(function, given))
-    except (EOFError, OSError):  # the coordinator needs this worker no more, or died
+    except (EOFError, OSError):  # the coordinator closed the connection or died
         pass
     finally:
         _control.close()
@@ -136,17 +138,17 @@ def run_worker(slot: Slot, connection: Connection[Any, Any], setup: WorkerSetup)
 def _reply(function: Callable[[Any], object], given: object) -> Reply:
     try:
         return Reply("done", function(given))
-    except BaseException as error:  # noqa: BLE001 - whoever waits for it must hear of everything
+    except BaseException as error:  # noqa: BLE001 - the caller must receive every failure
         error.add_note(traceback.format_exc())
         try:
-            pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+            pickle.loads(pickle.dumps(error))  # noqa: S301 - pickled by this process
         except Exception:  # noqa: BLE001 - an exception of a plugin may refuse in any way
             return Reply("failed", RuntimeError(traceback.format_exc()))
         return Reply("failed", error)
 
 
 def _tie(coordinator: int) -> None:
-    """Leave Ctrl-C to the coordinator, and end this process with the coordinator."""
+    """Ignore Ctrl-C, which the coordinator handles, and end this process when the coordinator ends."""
     for interrupt in INTERRUPTS:
         signal.signal(interrupt, signal.SIG_IGN)
     if sys.platform != "win32":

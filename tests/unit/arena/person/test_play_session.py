@@ -12,7 +12,7 @@ import pytest
 from arena.coordinator.plan import restore_plan
 from arena.errors import ConfigError
 from arena.person.config import PERSON
-from arena.person.hold import reopen_play
+from arena.person.sessions import reopen_play
 from arena_db.store import Store
 from arena_plugins import load_game
 from plays import Played, config, moves_to, wait_for
@@ -196,7 +196,7 @@ def test_a_hint_never_blocks_a_move(begin: Callable[..., Played], monkeypatch: p
         wish = json.dumps({"number": 1, "ply": 0, "action": None})
         command = store.ask(played.record.id, "hint", wish)
         wait_for(asked.is_set)
-        assert played.ask("hint", 1, 0) == "no hint: the last one is still being looked for"
+        assert played.ask("hint", 1, 0) == "no hint: the previous one is still being computed"
         assert played.move(4) == "played"
         wait_for(lambda: len(played.events("move")) == 2)
         assert store.command(command) is not None
@@ -295,7 +295,7 @@ def test_a_play_ends_by_itself_where_nobody_comes(
 ) -> None:
     played, other = begin(), begin()
     other.move(4)
-    monkeypatch.setattr("arena.person.desk.NOBODY_S", 0.0)
+    monkeypatch.setattr("arena.person.session_commands.NOBODY_S", 0.0)
     wait_for(lambda: not played.is_alive)
     assert [match.termination for match in played.matches()] == ["aborted"]
     with Store.open(played.path, read_only=True) as store:
@@ -339,6 +339,6 @@ def test_a_person_cannot_be_asked_again(begin: Callable[..., Played]) -> None:
             restore_plan(store, record)
         told: list[str] = []
         other = dataclasses.replace(record, type="match")
-        with pytest.raises(ConfigError, match="arena resume goes on with it"):
+        with pytest.raises(ConfigError, match="arena resume continues it"):
             reopen_play(store, other, lambda found: told.append(found.name))
         assert told == []

@@ -1,4 +1,4 @@
-"""Tables of the leaderboard room as view-models: standings, leaderboards, crosstable, ratings over time."""
+"""Tables of the dashboard as view-models: standings, leaderboards, crosstable, ratings over time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 
-class Facts:
-    """Makes the tables of one tournament anew."""
+class DashboardTables:
+    """Computes the tables of one tournament."""
 
     def __init__(self, store: Store, tournament: TournamentRecord) -> None:
-        """Take the tournament that is watched."""
-        # Ratings need numpy, which takes long to load: not before the first paint.
-        from arena.results.book import RatedMatches
+        """Prepare for a tournament; nothing is computed yet."""
+        # Imported late: NumPy takes long to load, and the first screen must not wait for it.
         from arena.results.history import History
+        from arena.results.rated_matches import RatedMatches
 
         self._history = History(store, tournament)
         self._book = RatedMatches(MatchFilter(tournament=tournament.name))
@@ -34,14 +34,14 @@ class Facts:
         self._boards: dict[tuple[object, ...], StandingsView] = {}
         self._called: Mapping[str, str] = {}
         self.naming = Naming({}, {})
-        """Of the bots in the tables that were made last."""
+        """Labels of the bots in the tables made last."""
         self.goal = ""
-        """How far the event is by the tables that were made last; empty where that is no question."""
+        """Progress towards the tournament's goal according to the tables made last; empty if it has none."""
 
     def make(self, store: Store, tournament: TournamentRecord) -> dict[str, object]:
-        """Return all tables as they are now, with the labels that bots have on all screens, `naming`.
+        """Return all current tables, with the labels of `naming`.
 
-        The beginning of a tournament without kept ratings has none over time yet; see `rate_beginning`.
+        If a tournament has no stored ratings for its beginning, they are still missing; see `rate_beginning`.
         """
         from arena.coordinator.event_tables import event_tables
         from arena.coordinator.goals import goal_line
@@ -53,7 +53,7 @@ class Facts:
         tables = standings(store, tournament, book=self._book)
         event = event_tables(store, tournament)
         self.goal = goal_line(store, tournament, tables=tables, event=event)
-        # Bots enter an event while it is watched: who they are is read last, so that no table has one more.
+        # Bots may join meanwhile, so entrants are read last: no table then has a bot without a name.
         entrants = store.entrants(tournament.id)
         names = [entrant.label for entrant in entrants]
         naming = naming_of(store, tournament)
@@ -95,25 +95,25 @@ class Facts:
         }
 
     def lacks_beginning(self, tournament: TournamentRecord) -> bool:
-        """Return whether `rate_beginning` would find ratings over time that the tables lack."""
+        """Return whether `rate_beginning` would add ratings over time that the tables lack."""
         return self._history.needs_scan(tournament)
 
     def rate_beginning(
         self, store: Store, tournament: TournamentRecord, is_wanted: Callable[[], bool]
     ) -> None:
-        """Rate matches that were played before ratings were kept; it takes seconds for a million of them.
+        """Rate matches that were played before ratings were stored; takes seconds for a million of them.
 
         Args:
-            store: where they are.
-            tournament: as it is now.
-            is_wanted: asked again and again; once it says no, nothing changes.
+            store: the store with the matches.
+            tournament: the current record of the tournament.
+            is_wanted: polled repeatedly; if it returns False, nothing changes.
         """
         self._history.scan(store, tournament, is_wanted)
 
     def _leaderboards(
         self, store: Store, tournament: TournamentRecord, naming: Naming
     ) -> tuple[StandingsView, ...]:
-        """Return a leaderboard for each game and pool, that of the tournament first."""
+        """Return a leaderboard for each game and pool, the tournament's own first."""
         from arena.results.table_notes import notes_on
         from arena.results.tested import count_tested, mark_tested
         from arena.results.views import Leaderboard, pools
@@ -128,7 +128,7 @@ class Facts:
         views: dict[tuple[object, ...], StandingsView] = {}
         for game, pool in largest_pools(Counter(sizes), tournament):
             num = sizes[game, pool]
-            # Most pools do not change while a tournament runs.
+            # Most pools do not change during a tournament, so their views are cached.
             view = self._boards.get((game, pool, num, marks))
             if view is None:
                 fitted = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
@@ -150,7 +150,7 @@ class Facts:
 def standing_rows(
     tables: Sequence[Table], labels: Mapping[str, str], trends: Mapping[str, tuple[float, ...]]
 ) -> tuple[StandingRow, ...]:
-    """Return the rows of all tables one below the other."""
+    """Return the rows of all tables, one table below the other."""
     return tuple(
         _standing_row(row, number if len(tables) > 1 else 0, labels[row.name], trends.get(row.name, ()))
         for number, table in enumerate(tables, 1)

@@ -1,4 +1,4 @@
-"""Holds a play: finds its bot ready, stores its plan, and referees until the person has had enough."""
+"""Runs a session: starts its bot, stores its plan, and referees matches until the person ends it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
 from arena.person.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
-from arena.person.desk import Desk
 from arena.person.hints import Hinter, Hints, default_hinter
-from arena.person.pool import SittingPool
+from arena.person.play_session import Play, PlaySession, end_match, go_on_from, planned_match
 from arena.person.seat import PersonSeat
-from arena.person.sitting import Play, Sitting, end_match, go_on_from, planned_match
+from arena.person.session_commands import SessionCommands
+from arena.person.session_pool import SessionPool
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -61,20 +61,20 @@ _TRIAL_MARGIN_MS = 60_000
 def open_play(
     store: Store, config: PlayConfig, tell: Callable[[TournamentRecord, Sequence[BotChange]], None]
 ) -> None:
-    """Play a person's matches until they have had enough.
+    """Play matches against a person until the person ends the session.
 
     Args:
-        store: where the plan, the orders and the results go.
-        config: what is played.
-        tell: hears of the play once it is stored, and of a bot that played before with other code.
+        store: the store for plan, commands and results.
+        config: the configuration.
+        tell: called with the stored session and with bots that have changed since they last played.
 
     Raises:
-        ConfigError: it cannot be played as it is written.
-        BotFailedError: the bot does not start; then the play is refused.
-        OptionError: the bot refuses an option.
-        ArenaError: the tier it requires is not to be had.
-        LeaseLostError: another process has taken it over.
-        MovedError: its store was removed, moved or replaced; names the file that its results are in now.
+        ConfigError: the configuration is not playable.
+        BotFailedError: the bot does not start; the session is marked as refused.
+        OptionError: the bot rejects an option.
+        ArenaError: the required tier is not available.
+        LeaseLostError: another process has taken the session over.
+        MovedError: the store was removed, moved or replaced; names the file that holds the results now.
         DatabaseError: the store cannot be written.
     """
     plan = make_play(config)
@@ -85,26 +85,27 @@ def open_play(
         with reserving(store, _new_play(plan, tier)) as reserved:
             bot = stack.enter_context(_ready(plan, tier))
             reserved.look()
-            # Who hears of the play may end it at once by a signal.
+            # Signals are handled before the session is announced, as the listener may stop it at once.
             signals = stack.enter_context(StopSignals())
-            # Whoever waits until it has begun then reads what was said of the bot.
+            # Announce before the session is stored: a waiter for its start may then read the messages about
+            # the bot.
             tell(reserved.record, changes(store, [plan.bot]))
             tournament = store_play(reserved.store, plan, tier, match, reserved.record)
         lease = stack.enter_context(Lease(store, tournament, current_owner()))
-        sit(Play(lease.store, tournament, plan, tier), bot, lease, signals, match)
+        run_session(Play(lease.store, tournament, plan, tier), bot, lease, signals, match)
 
 
 def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[TournamentRecord], None]) -> None:
-    """Go on with a play whose coordinator has ended, from where its match stood.
+    """Resume a session whose coordinator has ended, from the last position of its match.
 
     Raises:
-        ConfigError: it is none, another process runs it, or its bot has changed.
+        ConfigError: it is not a session, another process runs it, or its bot has changed.
         BotFailedError: the bot does not start.
-        ArenaError: the tier it requires is not to be had.
+        ArenaError: the required tier is not available.
         DatabaseError: the store cannot be written.
     """
     if tournament.type != "play":
-        raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume goes on with it")
+        raise ConfigError(f"{tournament.name} is a {tournament.type} of bots; arena resume continues it")
     check_again(store, tournament)
     config = parse_play(tournament.config, f"the stored configuration of {tournament.name}")
     if not tournament.has_begun:
@@ -134,28 +135,28 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
             match = planned_match(len(planned) + 1, first, plan.config.opening)
             lease.store.extend_plan(tournament.id, [match], tournament.config)
         tell(tournament)
-        sit(play, bot, lease, signals, match)
+        run_session(play, bot, lease, signals, match)
 
 
-def sit(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match: PlannedMatch) -> None:
-    """Play from a planned match on, until the person has had enough.
+def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match: PlannedMatch) -> None:
+    """Play from a planned match on, until the person ends the session.
 
     Args:
-        play: what is played.
+        play: the session.
         bot: the seat of its bot, started.
-        lease: of the play.
-        signals: what this process was sent.
+        lease: lease of the session.
+        signals: signals received by this process.
         match: the first match.
 
     Raises:
-        LeaseLostError: another process has taken it over.
-        MovedError: its store was removed, moved or replaced; names the file that its results are in now.
+        LeaseLostError: another process has taken the session over.
+        MovedError: the store was removed, moved or replaced; names the file that holds the results now.
         DatabaseError: the store cannot be written.
     """
     store, plan = play.store, play.plan
 
     def answer(command: int, text: str) -> None:
-        # A store that cannot be written costs the answer only.
+        # If the store cannot be written, only the answer is lost.
         with suppress(DatabaseError):
             store.answer(command, text)
 
@@ -163,15 +164,15 @@ def sit(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match: Planne
         hinter = plan.hinter or default_hinter(plan.game)
         return Hinter(plan.game, hinter, play.tier, plan.config.init_time)
 
-    desk = Desk(may_take_back=not plan.config.rated)
-    sitting = Sitting(play, desk, match)
+    commands = SessionCommands(may_take_back=not plan.config.rated)
+    session = PlaySession(play, commands, match)
     with rescuing(store, play.tournament), closing(Hints(make_hinter, answer)) as hints:
-        orders = Orders(store, play.tournament, lease, signals, say=_log.info, board=desk)
-        with closing(SittingPool(desk, PersonSeat(desk, hints.ask), bot)) as pool:
-            # Matches may have been added since it was read.
+        orders = Orders(store, play.tournament, lease, signals, say=_log.info, board=commands)
+        with closing(SessionPool(commands, PersonSeat(commands, hints.ask), bot)) as pool:
+            # Read again, since matches may have been added since the record was read.
             tournament = store.tournament(play.tournament.id) or play.tournament
-            play_out(store, tournament, RunParts(sitting, pool, orders), tell=sitting.hear)
-        # It was stopped before its next match began, and nobody comes back for that one.
+            play_out(store, tournament, RunParts(session, pool, orders), tell=session.hear)
+        # The session was stopped before its next match started; that match will never be played.
         for waiting in store.unplayed(tournament.id):
             end_match(play, waiting)
         store.set_state(tournament.id, "finished")
@@ -180,14 +181,14 @@ def sit(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match: Planne
 def store_play(
     store: Store, plan: PlayPlan, tier: Tier, match: PlannedMatch, reserved: TournamentRecord | None = None
 ) -> TournamentRecord:
-    """Store a play with its first match; others follow one by one.
+    """Store a session with its first match; the others are added one by one.
 
     Args:
-        store: where it goes.
-        plan: what is played.
-        tier: of the bot.
-        match: the first one.
-        reserved: its row, where that is stored already; then `store` is that of its lease.
+        store: the store.
+        plan: the session.
+        tier: isolation tier of the bot.
+        match: the first match.
+        reserved: its row, if it is stored already; `store` must then be that of its lease.
     """
     entrants = [entrant_of(plan.person, PERSON_SEAT), entrant_of(plan.bot, BOT_SEAT)]
     new = _new_play(plan, tier)
@@ -211,10 +212,10 @@ def _new_play(plan: PlayPlan, tier: Tier) -> NewTournament:
 
 
 def _choose_tier(plan: PlayPlan) -> Tier:
-    """Return the tier that the bots of a play are run in.
+    """Return the isolation tier for the bots of a session.
 
     Raises:
-        ArenaError: what it requires is not to be had.
+        ArenaError: the required tier is not available.
     """
     bots = [plan.bot] if plan.hinter is None else [plan.bot, plan.hinter]
     required = plan.config.require_tier or (None if plan.config.rated else "T0")
@@ -225,18 +226,18 @@ def _choose_tier(plan: PlayPlan) -> Tier:
 
 @contextmanager
 def _ready(plan: PlayPlan, tier: Tier) -> Generator[Seat]:
-    """Start the bot for a `with` block.
+    """Start the bot for a `with` block; yield its seat.
 
     Raises:
         BotFailedError: it does not start.
-        OptionError: it refuses an option.
+        OptionError: it rejects an option.
     """
     config = plan.config
     control = _trial(plan.bot_control)
     with workspace(), ExitStack() as stack:
         seat = make_seat(plan.bot, plan.game.name, tier, keeps_compiled=True)
         stack.callback(_close_quietly, seat)
-        # A bot that failed is started anew by the next attempt, in the same seat.
+        # The next attempt restarts a failed bot in the same seat.
         attempt = partial(ask_once, seat, plan.game, position(plan.game, config.opening))
         fault = try_patiently(attempt, control, config.init_time)
         if fault is not None:
@@ -248,19 +249,19 @@ def _ready(plan: PlayPlan, tier: Tier) -> Generator[Seat]:
 
 
 def _close_quietly(seat: Seat) -> None:
-    """End a bot, whatever state it is in."""
+    """Close the seat of a bot in any state."""
     with suppress(Exception):
         seat.close()
 
 
 def _trial(control: TimeControl) -> TimeControl:
-    """Give the limit of the first question, which nobody waits for longer than needed; it may be compiled."""
+    """Return the limit for the first question: short, but with a margin for compiling."""
     move_ms = min(control.move_ms, _TRIAL_MS)
     return TimeControl(mode="move", move_ms=move_ms, nodes=control.nodes, margin_ms=_TRIAL_MARGIN_MS)
 
 
 def _actions_told(store: Store, tournament: TournamentRecord, match: PlannedMatch) -> tuple[int, ...]:
-    """Give how far a match had come, as viewers were told; read it before the lease is taken."""
+    """Return the actions of a match that were streamed; must be called before the lease is taken."""
     actions = list(match.opening)
     for event in store.snapshot(tournament.id).events:
         if event.kind == "move" and event.number == match.number and event.ply == len(actions) + 1:

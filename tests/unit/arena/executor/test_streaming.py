@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from arena.executor import telling
+from arena.executor import streaming
 from arena.executor.seats import WarmSeats
 from arena.executor.slots import Slot
-from arena.executor.telling import Teller, decode_events, live_event, started_of
-from arena.executor.worker import Control, Ways, play_batch
+from arena.executor.streaming import MatchStreamer, decode_events, live_event, started_of
+from arena.executor.worker import Control, SlotCallbacks, play_batch
 from arena.live.events import MAX_PAYLOAD, Finished, Info, Move, unpack
 from arena.referee.seats import Answer, Record, Thoughts
 from arena.referee.timecontrol import TimeControl
@@ -57,30 +57,30 @@ def said(action: int, **thoughts: object) -> Answer:
 
 def test_a_match_that_is_over_soon_is_not_told_of(job: Job) -> None:
     listener = Listener()
-    teller, record = Teller(listener), Record()
-    teller.begin(job, record)
+    streamer, record = MatchStreamer(listener), Record()
+    streamer.begin(job, record)
     record.add(said(4))
-    teller.tell()
-    teller.end()
+    streamer.send_new()
+    streamer.end()
     assert listener.events == []
 
 
 def test_a_match_that_lasts_is_told_of_from_its_beginning(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    monkeypatch.setattr(streaming, "QUIET_S", 0.0)
     job = msgspec.structs.replace(job, opening=(0, 1), limit=TimeControl.parse("10+1", None, None))
     listener, record = Listener(), Record((0, 1))
-    teller = Teller(listener)
-    teller.begin(job, record)
+    streamer = MatchStreamer(listener)
+    streamer.begin(job, record)
     record.add(said(4, value=0.5, visits={4: 9, 8: 1}))
-    record.actions.append(8)  # as a rally does
-    teller.think(4, Thoughts(value=-0.25))
-    teller.think(4, Thoughts(value=0.75))
-    teller.tell()
-    teller.tell()
+    record.actions.append(8)  # as the fast path does
+    streamer.think(4, Thoughts(value=-0.25))
+    streamer.think(4, Thoughts(value=0.75))
+    streamer.send_new()
+    streamer.send_new()
     record.add(said(2))
     # 2.5 seconds late, for which the machine was to blame.
     record.add(Answer(5, 14.0, Thoughts(), 2.5))
-    teller.end()
+    streamer.end()
 
     moves = [("move", 3), ("move", 4), ("info", 4), ("move", 5), ("move", 6)]
     assert listener.told() == [("started", 0), *moves]
@@ -103,60 +103,60 @@ def test_a_match_that_lasts_is_told_of_from_its_beginning(job: Job, monkeypatch:
 
 
 def test_a_remark_on_a_position_that_is_past_is_left_out(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    monkeypatch.setattr(streaming, "QUIET_S", 0.0)
     listener, record = Listener(), Record()
-    teller = Teller(listener)
-    teller.begin(job, record)
-    teller.think(0, Thoughts(value=0.5))
+    streamer = MatchStreamer(listener)
+    streamer.begin(job, record)
+    streamer.think(0, Thoughts(value=0.5))
     record.add(said(4))
-    teller.tell()
+    streamer.send_new()
     assert listener.told() == [("started", 0), ("move", 1)]
 
 
 def test_what_a_full_channel_does_not_take_goes_later(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    monkeypatch.setattr(streaming, "QUIET_S", 0.0)
     listener, record = Listener(room=0), Record()
-    teller = Teller(listener)
-    teller.begin(job, record)
+    streamer = MatchStreamer(listener)
+    streamer.begin(job, record)
     for action in range(3):
         record.add(said(action))
-        teller.tell()
+        streamer.send_new()
     listener.room = 9
-    teller.tell()
+    streamer.send_new()
     assert listener.told() == [("started", 0), *(("move", ply) for ply in (1, 2, 3))]
     listener.room = 0
     record.add(said(3))
-    teller.tell()
+    streamer.send_new()
     record.add(said(4))
     listener.room = 9
-    teller.end()
+    streamer.end()
     assert listener.told()[4:] == [("move", 4), ("move", 5)]
 
 
 def test_a_match_in_a_thread_of_its_own_is_told_of_while_a_bot_thinks(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    monkeypatch.setattr(streaming, "QUIET_S", 0.0)
     heard, listener = threading.Event(), Listener()
 
     def send(message: bytes) -> bool:
         heard.set()
         return listener(message)
 
-    teller = Teller(send)
-    teller.run()
-    teller.begin(job, Record())
+    streamer = MatchStreamer(send)
+    streamer.run()
+    streamer.begin(job, Record())
     assert heard.wait(60)
-    teller.close()
+    streamer.close()
     assert listener.told() == [("started", 0)]
 
 
 def test_a_batch_tells_of_what_it_plays(jobs_of: JobsOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "QUIET_S", 0.0)
+    monkeypatch.setattr(streaming, "QUIET_S", 0.0)
     listener = Listener()
-    teller = Teller(listener)
-    ways = Ways(Slot.here(0), must_abort=lambda: bool(teller.tell()))
-    control = Control(ways, WarmSeats(), teller)
+    streamer = MatchStreamer(listener)
+    callbacks = SlotCallbacks(Slot.here(0), must_abort=lambda: bool(streamer.send_new()))
+    control = Control(callbacks, WarmSeats(), streamer)
     records = play_batch(jobs_of(config("mcts:playouts=20", "random")), control)
     control.close()
     for record in records:

@@ -1,4 +1,4 @@
-"""Bots that cannot bear one hardship each: what fails is seen, and so is what fails well."""
+"""Bots that fail under one adverse condition each: failures are noticed, and so are acceptable ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.executor import hardship
-from arena.executor.fenced import strongest_usual_tier
-from arena.executor.hardship import HARDSHIPS, run_hardships
+from arena.executor import stress
+from arena.executor.sandboxed import strongest_usual_tier
+from arena.executor.stress import STRESS_CHECKS, run_stress_checks
 from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ AGES = """
         if self.num_asked > 1 and now - last > 0.3: os._exit(3)
 """
 REMEMBERS = "if self.num_matches: return PlayResult(legal[-1])"
-SPACE, INODES, MEMORY, PROC, MODE, PAUSE, KILL = (each.title for each in HARDSHIPS)
+SPACE, INODES, MEMORY, PROC, MODE, PAUSE, KILL = (each.title for each in STRESS_CHECKS)
 
 
-def seen(  # noqa: PLR0913 - all that a hardship and a bot can be
+def seen(  # noqa: PLR0913 - all that a condition and a bot can be
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     title: str,
@@ -62,12 +62,12 @@ def seen(  # noqa: PLR0913 - all that a hardship and a bot can be
     play: str = "",
     options: str = "",
 ) -> list[Check]:
-    """Return what is found of a bot under one hardship; nothing where this machine cannot bring it about."""
+    """Return the check of a bot under one condition; nothing if this machine cannot create it."""
     (folder / "hard.py").write_text(BOT.format(make=make or "pass", play=play or "pass"))
-    chosen = tuple(each for each in HARDSHIPS if each.title == title)
-    monkeypatch.setattr(hardship, "HARDSHIPS", chosen)
+    chosen = tuple(each for each in STRESS_CHECKS if each.title == title)
+    monkeypatch.setattr(stress, "STRESS_CHECKS", chosen)
     bot = f"python:file={folder / 'hard.py'}{options}"
-    return list(run_hardships(bot, "tic-tac-toe", seconds=0.2, first_number=7, pause_s=0.4))
+    return list(run_stress_checks(bot, "tic-tac-toe", seconds=0.2, first_number=7, pause_s=0.4))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_a_bot_was_granted_is_missing_in_a_weaker_tier(
     title: str, make: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tier = min(strongest_usual_tier(), Tier.T2)
-    monkeypatch.setattr(hardship, "strongest_usual_tier", lambda: tier)
+    monkeypatch.setattr(stress, "strongest_usual_tier", lambda: tier)
     for check in seen(tmp_path, monkeypatch, title, make=make, options=",procfs=on,allow=chmod"):
         assert check.detail.startswith("init_crash: ")
 
@@ -121,14 +121,14 @@ def test_too_much_memory_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_bot_that_dies_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for check in seen(tmp_path, monkeypatch, PROC, make=f"try: {ASKS_PROC}\n    except OSError: os._exit(3)"):
         assert not check.passed
-        assert check.detail.startswith("it dies without a word: init_crash: ")
+        assert check.detail.startswith("it dies without an explanation: init_crash: ")
 
 
 def test_a_signal_is_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kill = "sys.stderr.write('goodbye'); sys.stderr.flush(); os.kill(os.getpid(), 11)"
     (check,) = seen(tmp_path, monkeypatch, PAUSE, make=kill)
     assert not check.passed
-    assert check.detail.startswith("it dies without a word: init_crash")
+    assert check.detail.startswith("it dies without an explanation: init_crash")
     assert check.detail.endswith("goodbye")
 
 
@@ -142,7 +142,7 @@ def test_a_bot_that_dies_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_bot_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hardship, "_MARGIN_MS", 50)
+    monkeypatch.setattr(stress, "_MARGIN_MS", 50)
     (check,) = seen(tmp_path, monkeypatch, PAUSE, play="time.sleep(60)")
     assert not check.passed
     assert check.detail.startswith("it hangs: time_move")
@@ -151,7 +151,7 @@ def test_a_bot_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_bot_that_cannot_bear_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (check,) = seen(tmp_path, monkeypatch, PAUSE, play=AGES.strip())
     assert not check.passed
-    assert check.detail.startswith("it dies without a word: crash")
+    assert check.detail.startswith("it dies without an explanation: crash")
 
 
 def test_a_restarted_bot_plays_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_a_fault_of_the_arena_is_no_pass(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_each_tier_tries_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del tmp_path
-    monkeypatch.setattr(hardship, "strongest_usual_tier", lambda: Tier.T1)
-    titles = [check.title for check in run_hardships("random", "tic-tac-toe", seconds=0.1, pause_s=0.0)]
+    monkeypatch.setattr(stress, "strongest_usual_tier", lambda: Tier.T1)
+    titles = [check.title for check in run_stress_checks("random", "tic-tac-toe", seconds=0.1, pause_s=0.0)]
     assert titles == [MEMORY, PAUSE, KILL]
     assert strongest_usual_tier() >= Tier.T1

@@ -1,4 +1,4 @@
-"""The pool of a sitting: plays in a thread of this process, with a bot that is started already."""
+"""The pool of a session: plays in a thread of this process, with a bot that is already running."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from arena.entrants import Competitor
     from arena.executor.job import Job
     from arena.executor.slots import Slot
-    from arena.person.desk import Desk
+    from arena.person.session_commands import SessionCommands
     from arena.referee.seats import Seat
     from arena.sandbox.tier import Tier
     from arena_db.records import MatchRecord
 
 
-class SittingSeats(WarmSeats):
-    """The seats of a person and of their bot, which is started already."""
+class SessionSeats(WarmSeats):
+    """The seats of a person and of a bot that is already running."""
 
     def __init__(self, person: Seat, bot: Seat) -> None:
-        """Keep both until the first match."""
+        """Keep both seats until the first match."""
         super().__init__()
         self._person = person
         self._started = [bot]
@@ -41,26 +41,26 @@ class SittingSeats(WarmSeats):
             return self._person
         if self._started:
             return self._started.pop()
-        # Its temporary files were cleared away, and with them its process.
+        # The temporary files of the bot were deleted, and its process was stopped because of that.
         return make_seat(competitor, game_name, tier, keeps_compiled=True)
 
 
-class SittingPool(InlinePool):
-    """Plays in a thread, so that the coordinator hears commands however long the bot thinks."""
+class SessionPool(InlinePool):
+    """Plays in a thread, so that the coordinator can process commands while the bot thinks."""
 
-    def __init__(self, desk: Desk, person: Seat, bot: Seat) -> None:
-        """Seat a person and a bot.
+    def __init__(self, commands: SessionCommands, person: Seat, bot: Seat) -> None:
+        """Set up the seats.
 
         Args:
-            desk: says when a match is to end at once.
-            person: the seat of the person.
-            bot: that of the bot, started; the pool closes it.
+            commands: reports when a match must end at once.
+            person: seat of the person.
+            bot: seat of the bot, started; the pool closes it.
         """
-        # A person waits for each event, from the first one on.
-        super().__init__(SittingSeats(person, bot), quiet_s=0.0)
-        self._desk = desk
-        # One thread for all matches: a process it starts would end with the thread that started it.
-        self._thread = ThreadPoolExecutor(1, "sitting")
+        # Every event is streamed at once, since the person waits for it.
+        super().__init__(SessionSeats(person, bot), quiet_s=0.0)
+        self._commands = commands
+        # One thread serves all matches, since a process ends with the thread that started it.
+        self._thread = ThreadPoolExecutor(1, "session")
 
     @override
     def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
@@ -70,7 +70,7 @@ class SittingPool(InlinePool):
     @override
     def abort(self) -> None:
         super().abort()
-        self._desk.abort()
+        self._commands.abort()
 
     @override
     def close(self) -> None:
@@ -79,8 +79,8 @@ class SittingPool(InlinePool):
 
     @override
     def _must_abort(self) -> bool:
-        return super()._must_abort() or self._desk.must_end
+        return super()._must_abort() or self._commands.must_end
 
     def _play(self, jobs: Sequence[Job]) -> list[MatchRecord]:
-        # Whatever becomes of a match, it is not played again.
+        # An interrupted match of a person is never repeated.
         return [dataclasses.replace(record, is_final=True) for record in play_batch(jobs, self._control)]

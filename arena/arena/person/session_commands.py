@@ -1,4 +1,4 @@
-"""Takes what a person orders: answers at once, and hands on what is left to do to who referees."""
+"""Processes a person's commands: answers them, or passes them on to the person's seat and the coordinator."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ if TYPE_CHECKING:
     from arena_plugins import State
 
 NOBODY_S = 900.0
-"""Seconds without a first command after which nobody is expected: screens can be killed."""
+"""Seconds without a first command after which the person counts as absent, since screens can be killed."""
 
 Step = Literal["undo", "new"]
-"""What comes after a match, other than the end."""
+"""What follows a match, other than the end of the session."""
 
 
-class Order(NamedTuple):
-    """What the seat of a person is to do."""
+class SeatOrder(NamedTuple):
+    """An instruction for the seat of the person."""
 
     kind: Literal["move", "resign", "hint"]
     t: float
-    """When it came, by `time.monotonic`."""
+    """Arrival time, by `time.monotonic`."""
     action: int = -1
     command: int = 0
-    """Id of the command that waits for an answer, of a hint."""
+    """For a hint: id of the command that awaits an answer."""
 
 
-class Desk:
-    """One for all matches of a sitting; commands are obeyed in another thread than that of the match."""
+class SessionCommands:
+    """Handles the commands of a session; they arrive in another thread than that of the match."""
 
     def __init__(self, *, may_take_back: bool) -> None:
         """Wait for the first match.
 
         Args:
-            may_take_back: whether undo and hints are given.
+            may_take_back: whether undo and hints are allowed.
         """
         self._may_take_back = may_take_back
         self._lock = threading.Lock()
-        self._orders: SimpleQueue[Order] = SimpleQueue()
+        self._orders: SimpleQueue[SeatOrder] = SimpleQueue()
         self._step: Step | None = None
         self._number = 0
         self._state: State | None = None
@@ -66,16 +66,16 @@ class Desk:
         self._must_end = False
         self._ends_at_once = False
         self._has_heard = False
-        """Whether the person ever asked for anything."""
+        """Whether the person ever sent a command."""
         self._began = time.monotonic()
 
     def begin(self, number: int, state: State, person: int, *, can_undo: bool) -> None:
-        """Begin a match.
+        """Start a match.
 
         Args:
-            number: of the match.
-            state: where it starts.
-            person: the player that the person is.
+            number: number of the match.
+            state: its initial position.
+            person: the player (0 or 1) that the person is.
             can_undo: whether the person has made a move that can be taken back.
         """
         with self._lock:
@@ -85,7 +85,7 @@ class Desk:
             self._is_asked = self._is_over = self._must_end = False
 
     def moved(self, action: int) -> None:
-        """Note that the person has played an action, which is legal."""
+        """Note that the person has played a legal action."""
         with self._lock:
             if self._state is not None:
                 self._state = self._state.child(action)
@@ -102,32 +102,32 @@ class Desk:
             self._is_over, self._is_asked = True, False
 
     def abort(self) -> None:
-        """End the match at once, and those that may begin meanwhile."""
+        """End the current match at once, and any match that starts meanwhile."""
         self._ends_at_once = True
 
     @property
     def must_end(self) -> bool:
-        """Whether the match is to end at once, without a result."""
+        """Whether the match must end at once, without a result."""
         return self._must_end or self._ends_at_once or self.is_deserted
 
     @property
     def is_deserted(self) -> bool:
-        """Whether the person never came, so that nobody waits for this match."""
+        """Whether the person never appeared, so that nobody waits for this match."""
         return not self._has_heard and time.monotonic() - self._began >= NOBODY_S
 
     @property
     def step(self) -> Step | None:
-        """What the person wants after this match; None where nothing was asked yet."""
+        """What the person wants after this match; None if nothing was requested yet."""
         return self._step
 
-    def next_order(self, seconds: float) -> Order | None:
-        """Wait so long for what the person's seat is to do."""
+    def next_order(self, seconds: float) -> SeatOrder | None:
+        """Wait up to `seconds` for the next instruction for the person's seat; None if there is none."""
         with suppress(Empty):
             return self._orders.get(timeout=max(0.0, seconds))
         return None
 
     def hear(self, row: CommandRecord) -> str | None:
-        """Obey a command; return the answer, or None where it comes later."""
+        """Execute a command; return the answer, or None if it will be given later."""
         command = read_command(row)
         with self._lock:
             if isinstance(command, StopRun | AbortRun):
@@ -142,7 +142,7 @@ class Desk:
             return self._obey(row.id, command)
 
     def _obey(self, number: int, command: BoardCommand) -> str | None:
-        """Obey a command of the person, whose row has this number."""
+        """Execute a command of the person whose row has this id."""
         if isinstance(command, TakeBack):
             return self._undo()
         if isinstance(command, NextMatch):
@@ -153,14 +153,14 @@ class Desk:
         if isinstance(command, MakeMove):
             return self._move(command)
         if isinstance(command, AskHint):
-            self._orders.put(Order("hint", time.monotonic(), command=number))
+            self._orders.put(SeatOrder("hint", time.monotonic(), command=number))
             return None
         self._is_asked = False
-        self._orders.put(Order("resign", time.monotonic()))
+        self._orders.put(SeatOrder("resign", time.monotonic()))
         return "you resign"
 
     def _refusal(self, command: MakeMove | AskHint | ResignMatch) -> str:
-        """Return why something is not done; empty where it is."""
+        """Return why a command is refused; empty if it is accepted."""
         is_about_ply = not isinstance(command, ResignMatch)
         ply = 0 if self._state is None else len(self._state.history)
         reasons = (
@@ -174,9 +174,9 @@ class Desk:
     def _move(self, command: MakeMove) -> str:
         if self._state is None or command.action not in self._state.legal_actions:
             return f"action {command.action} cannot be played here"
-        # A second click comes too late, whether the first one has been played by then or not.
+        # A second click is too late, whether or not the first move has been played by then.
         self._is_asked = False
-        self._orders.put(Order("move", time.monotonic(), action=command.action))
+        self._orders.put(SeatOrder("move", time.monotonic(), action=command.action))
         return "played"
 
     def _undo(self) -> str:
@@ -194,13 +194,13 @@ class Desk:
         return "a new match, sides swapped"
 
     def _stop(self, *, at_once: bool) -> str:
-        # Nobody would end a match that nobody has come to.
+        # If the person never came, nobody would finish the match, so it ends at once.
         at_once = at_once or not self._has_heard
         self._ends_at_once = self._ends_at_once or at_once
         return "this match ends now" if at_once else "no further match begins"
 
     def _go_on_with(self, step: Step) -> None:
-        # The first wish counts, however often it is asked for.
+        # Only the first request counts; repeated ones change nothing.
         self._step = self._step or step
         self._must_end = True
         self._can_undo = False

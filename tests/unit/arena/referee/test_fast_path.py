@@ -1,4 +1,4 @@
-"""A match with a rally is the match without: every answer a bot may give, on an injected clock."""
+"""A match on the fast path is the match without it: every answer a bot may give, on an injected clock."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.clock import GameClock
+from arena.referee.fast_path import fast_seats_of, play_fast
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.rally import lanes_of, rally
 from arena.referee.seats import Answer, Record, SeatSetup, Thoughts
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Limit, PlayResult, State, Termination
@@ -153,10 +153,10 @@ class Played(NamedTuple):
 
 
 def ignore(_ply: int, _action: int, _answer: Answer) -> None:
-    """Stand for a hook, which keeps a match from being a rally."""
+    """Stand for a hook, which keeps a match off the fast path."""
 
 
-def play(monkeypatch: pytest.MonkeyPatch, case: Case, *, with_rally: bool = True) -> Played:
+def play(monkeypatch: pytest.MonkeyPatch, case: Case, *, is_fast: bool = True) -> Played:
     """Play on the injected clock; the limits are those the first bot saw."""
     world = World()
     asked: list[int] = []
@@ -177,9 +177,9 @@ def play(monkeypatch: pytest.MonkeyPatch, case: Case, *, with_rally: bool = True
     with monkeypatch.context() as patch:
         patch.setattr("time.monotonic", lambda: world.now)
         patch.setattr("time.time", lambda: world.now)
-        for module in ("inprocess", "rally"):
+        for module in ("inprocess", "fast_path"):
             patch.setattr(f"arena.referee.{module}.suspended_s", lambda: world.asleep)
-        on_move = None if with_rally else ignore
+        on_move = None if is_fast else ignore
         result = play_match(GAMES[case.game], seats, setup, on_move=on_move, abort=abort)
     return Played(without_frames(result), one.limits, len(asked))
 
@@ -206,9 +206,9 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(cases())
-def test_a_match_with_a_rally_is_the_match_without(case: Case) -> None:
+def test_a_match_on_the_fast_path_is_the_match_without_it(case: Case) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        with_it, without = (play(patch, case, with_rally=with_rally) for with_rally in (True, False))
+        with_it, without = (play(patch, case, is_fast=is_fast) for is_fast in (True, False))
     assert with_it == without
     assert with_it.result.termination is not Termination.ARENA_ERROR
 
@@ -259,14 +259,14 @@ def test_times_and_words_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(said) == len(result.actions)
 
 
-def test_only_one_limit_for_all_answers_makes_a_rally() -> None:
+def test_only_one_limit_for_all_answers_allows_the_fast_path() -> None:
     fischer = TimeControl.parse("60+1", None, None)
     one, other = (started(CONTROL, player) for player in (0, 1))
-    assert lanes_of((one, other)) is not None
-    assert lanes_of((one, started(fischer, 1))) is None
-    assert lanes_of((started(fischer, 0), other)) is None
+    assert fast_seats_of((one, other)) is not None
+    assert fast_seats_of((one, started(fischer, 1))) is None
+    assert fast_seats_of((started(fischer, 0), other)) is None
     other.close()
-    assert lanes_of((one, other)) is None
+    assert fast_seats_of((one, other)) is None
 
 
 def started(control: TimeControl, player: int) -> InProcessSeat:
@@ -276,12 +276,12 @@ def started(control: TimeControl, player: int) -> InProcessSeat:
     return seat
 
 
-def test_a_rally_ends_with_the_match() -> None:
-    lanes = lanes_of((started(CONTROL, 0), started(CONTROL, 1)))
-    assert lanes is not None
+def test_the_fast_path_ends_with_the_match() -> None:
+    fast_seats = fast_seats_of((started(CONTROL, 0), started(CONTROL, 1)))
+    assert fast_seats is not None
     record = Record()
-    state, last = rally(
-        lanes, GAMES["tic-tac-toe"].initial_state(), record, GameClock((CONTROL, CONTROL)), None
+    state, last = play_fast(
+        fast_seats, GAMES["tic-tac-toe"].initial_state(), record, GameClock((CONTROL, CONTROL)), None
     )
 
     assert last is None

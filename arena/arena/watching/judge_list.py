@@ -1,4 +1,4 @@
-"""Who can judge matches of a game: the exact solver, where it knows the game, and every installed bot."""
+"""The judges for matches of a game: the exact solver, if it supports the game, and all installed bots."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Judges(msgspec.Struct, frozen=True):
-    """Who can be asked."""
+    """The judges for a game."""
 
     game: str
     """Canonical spec."""
     is_solvable: bool
-    """Whether the exact solver knows the game."""
+    """Whether the exact solver supports the game."""
     bots: tuple[str, ...]
-    """Names of installed bots, in order; none of them has been loaded."""
+    """Names of installed bots in order; none has been loaded."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -32,8 +32,8 @@ class Judges(msgspec.Struct, frozen=True):
 
 
 def read_judges(query: Query, game: str) -> Rows[Judges]:
-    """Return who can judge matches of a game, given by its canonical spec."""
-    # Metadata of packages is large, and a viewer who asks no judge has no use for it.
+    """Return the judges for a game, given by its canonical spec."""
+    # Imported late: package metadata is large, and only viewers that choose a judge need it.
     from arena.shelf.listing import list_bots
 
     query.check()
@@ -45,14 +45,14 @@ def read_judges(query: Query, game: str) -> Rows[Judges]:
 
 
 def grading_words(match: str, by: str = "", nodes: str = "") -> list[str]:
-    """Return the command that judges a match, as what stands behind `arena`.
+    """Return the command, without `arena`, that judges a match.
 
     Args:
-        match: its address, or the store's number of it.
+        match: its address, or its id in the store.
         by: the judge; empty for the solver.
-        nodes: searched for each ply at most; empty for the judge's own limit.
+        nodes: node limit per ply; empty for the judge's default.
     """
-    # One word an option: a value that begins with - is then none of its own.
+    # `--name=value` in one word, so that a value that starts with - is not parsed as an option.
     options = [f"--by={by}"] if by else []
     options += [f"--nodes={nodes}"] if nodes else []
     return ["grade", *options, "--", match]
