@@ -1,4 +1,4 @@
-"""Exit codes, and how errors become one line on stderr."""
+"""Exit statuses, and how errors become one line on stderr."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _LINE = 4000
-"""Characters of an error that are printed."""
+"""Maximum number of characters printed of an error."""
 
 
 class Exit(IntEnum):
-    """What the exit status says."""
+    """Exit statuses of the commands."""
 
     COMPLETE = 0
     RUN_ERROR = 1
@@ -35,7 +35,7 @@ class Exit(IntEnum):
 
 
 def exit_code(error: ArenaError) -> Exit:
-    """Give the exit status an error ends the command with."""
+    """Return the exit status for an error."""
     if isinstance(error, StoreError):
         return _store_exit(error)
     if isinstance(error, BotFailedError):
@@ -46,7 +46,7 @@ def exit_code(error: ArenaError) -> Exit:
 
 
 def _store_exit(error: StoreError) -> Exit:
-    """Distinguish a bad state of a store from a wrong place or name, a lost lease and a failing disk."""
+    """Tell a damaged store from a wrong place or name, a lost lease and a failing disk."""
     from arena_db import errors
 
     cause = error.__cause__
@@ -68,13 +68,13 @@ def _store_exit(error: StoreError) -> Exit:
 
 
 class ArenaGroup(RichGroup):
-    """The root of the commands: a command gives its exit status, an error ends as one clear line."""
+    """The root of the commands: a command returns its exit status, an error ends as one line on stderr."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> NoReturn:  # noqa: ANN401 - click's
         """Run a command and end the process with its exit status."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                # A name that the terminal's encoding lacks must not end the command.
+                # A character that the terminal's encoding lacks must not end the command.
                 stream.reconfigure(errors="backslashreplace")
         sys.exit(
             _status(lambda: super(ArenaGroup, self).main(args, *rest, **{**named, "standalone_mode": False}))
@@ -94,7 +94,7 @@ def _status(command: Callable[[], object]) -> int:
     except click.Abort:
         return _complain("arena", "aborted", Exit.RUN_ERROR)
     except OSError as error:
-        # What is left in the buffer would fail once more when Python ends.
+        # Python flushes stdout at exit, and what is left in the buffer would fail once more.
         sys.stdout = io.StringIO()
         return _complain(
             "arena", f"{error.filename or 'the output'}: {error.strerror or error}", Exit.RUN_ERROR
