@@ -181,7 +181,7 @@ def test_a_killed_coordinator_is_noticed_and_its_match_goes_on(
         os.kill(lease.owner.pid, signal.SIGKILL)
     said = person.say("4")
     # The move is refused at once, or the end is noticed before it: both name the way on.
-    assert "arena play --attach play-1 goes on" in said, said
+    assert "to continue: arena play --attach play-1" in said, said
     assert person.leave()[0] == 0
     again = sit("--attach", "play-1")
     assert "opening 4 1" in (said := again.prompt()), said

@@ -1,4 +1,4 @@
-"""`arena open`: the dashboard at whatever an address names; without a terminal, what that is."""
+"""`arena open`: the dashboard at any address; without a terminal, a description of the address."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @click.command(cls=RichCommand, name="open")
 @click.argument("address")
-@click.option("--plain", is_flag=True, help="Say what it is, as where there is no terminal.")
-@click.option("--read-only", is_flag=True, help="Ask nothing of the tournament, only look.")
+@click.option("--plain", is_flag=True, help="Describe the address, as without a terminal.")
+@click.option("--read-only", is_flag=True, help="Send no commands to the tournament.")
 @look_options
 @db_option
 def open_(  # noqa: PLR0913 - one parameter an option
@@ -33,11 +33,12 @@ def open_(  # noqa: PLR0913 - one parameter an option
     theme: str,
     reduce_motion: bool,
 ) -> None:
-    """Open the dashboard at ADDRESS, whatever it is the address of.
+    """Open the dashboard at ADDRESS.
 
     ADDRESS is that of a tournament, spring, of one of its screens, spring/table, of a match, spring/89, an
     attempt at it, spring/89.1, or a position, spring/89:17; or of a bot: its spec, or digits of its identity
-    as in ~7f3a9c. In a pipe, and with --plain, the command says what it is and which command prints it.
+    as in ~7f3a9c. In a pipe, and with --plain, the command describes the address and names the command that
+    prints it.
     """
     from arena.watching.places import read_place
 
@@ -51,7 +52,7 @@ def open_(  # noqa: PLR0913 - one parameter an option
 
 
 def _app(db: str | None, place: Place, look: Look, *, is_read_only: bool) -> Dashboard:
-    """Make the dashboard that shows a place."""
+    """Return the dashboard that shows a place."""
     from arena.tui.start import bot_app, watch_app
 
     found = None if place.kind == "bot" else find_watched(place.address, db)

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 def hold_new(config: TournamentConfig, options: RunOptions, *, dry_run: bool) -> Exit:
-    """Plan, check the bots, store the plan, play; give the exit status.
+    """Plan a tournament, check the bots, store the plan and play it; return the exit status.
 
     Raises:
-        ArenaError: it cannot be held.
+        ArenaError: the tournament cannot be run.
     """
     _check_place(options)
     plan = make_plan(config)
@@ -64,10 +64,10 @@ def hold_new(config: TournamentConfig, options: RunOptions, *, dry_run: bool) ->
 
 
 def hold_again(name: str | None, options: RunOptions, again: Again) -> Exit:
-    """Go on with a stored tournament; give the exit status.
+    """Continue a stored tournament; return the exit status.
 
     Raises:
-        ArenaError: it cannot be held as it was; then it stays as it is.
+        ArenaError: it cannot be continued; the store is not changed.
     """
     _check_place(options)
     with open_store(options.db, fast=options.fast, create=False) as store:
@@ -87,17 +87,17 @@ def hold_again(name: str | None, options: RunOptions, again: Again) -> Exit:
 
 
 def _check_place(options: RunOptions) -> None:
-    """Refuse before anything is played what could not be written after it.
+    """Check before the run that its PGN file can be written after it.
 
     Raises:
-        ConfigError: there is no such folder, or a folder in its place.
+        ConfigError: the folder does not exist, or the path is a folder.
     """
     if options.pgnout is not None:
         check_replaceable(options.pgnout)
 
 
 def _play(store: Store, prepared: Prepared, options: RunOptions, *, take_over: bool = False) -> Exit:
-    """Play what is left of a stored tournament and print what came of it."""
+    """Play the remaining matches of a stored tournament and print the results."""
     tournament, plan = prepared.record, prepared.plan
     labels = [competitor.label for competitor in plan.competitors]
     scores = Scores(labels)
@@ -126,7 +126,7 @@ def _play(store: Store, prepared: Prepared, options: RunOptions, *, take_over: b
         reporter.remark("--fast: a power cut may lose the last matches")
     for warning in () if plan.source is None else plan.source.warnings:
         reporter.warn(warning)
-    # A ladder closes its plan by itself.
+    # The coordinator closes the plan of a ladder.
     goal = None if tournament.type == "ladder" else plan.config.error_goal()
     ended = hold(
         store,

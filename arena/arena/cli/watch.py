@@ -1,4 +1,4 @@
-"""`arena watch` and `arena replay`: the dashboard, and the same as plain lines."""
+"""`arena watch` and `arena replay`: the dashboard, and its content as plain lines."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 @click.command(cls=RichCommand)
 @click.argument("address", required=False, metavar="[ADDRESS]")
-@click.option("--plain", is_flag=True, help="Print a line for each event, as where there is no terminal.")
+@click.option("--plain", is_flag=True, help="Print a line for each event, as without a terminal.")
 @click.option(
-    "--from-start", is_flag=True, help="As plain lines: print each match that is over, in place of a summary."
+    "--from-start",
+    is_flag=True,
+    help="Print plain lines, with one for each finished match instead of a summary.",
 )
-@click.option("--read-only", is_flag=True, help="Ask nothing of the tournament, only look.")
+@click.option("--read-only", is_flag=True, help="Send no commands to the tournament.")
 @look_options
 @db_option
 def watch(  # noqa: PLR0913 - one parameter an option
@@ -34,7 +36,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
     theme: str,
     reduce_motion: bool,
 ) -> None:
-    """Watch a tournament (default: the newest): boards, standings, matches; q leaves it as it runs.
+    """Watch a tournament (default: the newest): boards, standings, matches; q leaves it running.
 
     ADDRESS is that of a tournament, spring, of one of its matches, spring/89, or of a screen, spring/table or
     spring/matches.
@@ -60,7 +62,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
 
 @click.command(cls=RichCommand)
 @click.argument("address")
-@click.option("--plain", is_flag=True, help="Print every position, as where there is no terminal.")
+@click.option("--plain", is_flag=True, help="Print every position, as without a terminal.")
 @look_options
 @db_option
 def replay(  # noqa: PLR0913 - one parameter an option
@@ -88,7 +90,7 @@ def replay(  # noqa: PLR0913 - one parameter an option
 
 
 def find_watched(address: str | None, db: str | None) -> Address | None:
-    """Find what is to be watched; None where that is the newest tournament, and there is none yet.
+    """Return the address to watch; None if it is the newest tournament and there is none yet.
 
     Raises:
         NotFoundError: the address names nothing.
