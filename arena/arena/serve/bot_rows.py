@@ -1,4 +1,4 @@
-"""The rows of pages of bots, head-to-heads and openings, and of matches as text."""
+"""The routes of pages of bots, head-to-heads and openings, and of matches as text."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _versus(reading: Reading, context: RequestContext) -> VersusPage:
 
 
 class OpeningsQuery(msgspec.Struct, frozen=True):
-    """Which position."""
+    """The position that is shown."""
 
     game: str = ""
-    """Its spec; empty for the game with most matches."""
+    """Spec of the game; empty for the game with most matches."""
     moves: str = ""
-    """From the initial position, with blanks between them."""
+    """Moves from the initial position, separated by blanks."""
 
 
 def _openings(reading: Reading, context: RequestContext) -> OpeningsPage:
