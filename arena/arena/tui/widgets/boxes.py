@@ -1,4 +1,4 @@
-"""Containers that paint nothing but their background, which Textual does at a fraction of the cost."""
+"""Containers that paint only their background, which is much cheaper in Textual."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from textual.containers import Container, Horizontal, Vertical
 
 
 class Box(Container):
-    """As in Textual."""
+    """As Textual's `Container`."""
 
     BLANK = True
 

@@ -16,13 +16,13 @@ class Column(msgspec.Struct, frozen=True):
     key: str
     head: str
     width: int
-    """Cells, at least; addresses take what they need, names what is left."""
+    """Minimum width in cells; addresses get the width they need, names the remaining room."""
     write: Callable[[MatchRow], str]
     is_right: bool = False
 
 
 def _took(milliseconds: int) -> str:
-    """Return how long a match took: `340 ms`, `7.2 s`, `12 min`."""
+    """Format the duration of a match: `340 ms`, `7.2 s`, `12 min`."""
     seconds = milliseconds / 1000
     return (
         f"{milliseconds} ms"
@@ -48,10 +48,10 @@ COLUMNS: Sequence[Column] = (
     Column("opening", "opening", 24, lambda row: row.opening or "empty board"),
     Column("game", "game", 20, lambda row: row.game),
 )
-"""In order; those at the end go first where there is no room."""
+"""In order; the last ones are left out first if there is no room."""
 _LONG_S = 90
-"""Seconds from which tenths say nothing."""
+"""Seconds from which tenths are not shown."""
 ALWAYS = 4
-"""Columns that are there at any width."""
+"""Number of columns that are shown at any width."""
 SORTS = ("number", "date", "plies", "duration")
-"""What `s` goes through; the store has an index of each."""
+"""The columns that `s` cycles through; the store has an index of each."""

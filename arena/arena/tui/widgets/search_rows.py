@@ -1,4 +1,4 @@
-"""What a search says of each move, in three rows: visits, their shares, policy."""
+"""Search figures of each move in three rows: visits, their shares, policy."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _TWO_DIGITS = 99.5
 def search_rows(
     table: SearchTable | None, glyphs: Glyphs, order: Sequence[int], width: int, margin: int
 ) -> list[Line]:
-    """Give rows of numbers, the first of which ends `width` cells right of the margin.
+    """Return the rows of figures; the first figure ends `width` cells right of the margin.
 
     Args:
-        table: what is shown; what it does not hold shows as `-`.
-        glyphs: what to draw with.
+        table: the figures; missing ones are shown as `-`.
+        glyphs: glyphs to draw with.
         order: indices of the moves from left to right.
         width: cells for a move.
         margin: cells for the head of a row.
@@ -40,7 +40,7 @@ def search_rows(
         "N%": [_percent(share) for share in shares],
         "P%": [_percent(share) for share in policy],
     }
-    # The longest head takes the blank before the first number.
+    # The longest head uses the blank before the first number.
     return [
         (
             (f" {name:<{margin}}", "dim"),
@@ -51,7 +51,7 @@ def search_rows(
 
 
 def short_count(number: float | None) -> str:
-    """Show a count in at most 3 characters: `7`, `611`, `12k`, `.4M`; `-` where there is none."""
+    """Format a count in at most 3 characters: `7`, `611`, `12k`, `.4M`; `-` for None."""
     if number is None:
         return "-"
     if number < _THREE_DIGITS:

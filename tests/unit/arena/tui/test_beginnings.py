@@ -51,7 +51,7 @@ def test_an_empty_dashboard_says_how_to_begin_and_has_all_screens(tmp_path: Path
         for key, fact in (
             ("2", "no results yet"),
             ("3", "nothing has been played yet"),
-            ("4", "nobody has met yet"),
+            ("4", "no matches yet"),
             ("5", "bots 1"),
             ("6", "no run yet"),
             ("7", "no tournament yet; n begins one"),
