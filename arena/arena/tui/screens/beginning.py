@@ -1,4 +1,4 @@
-"""What stands in place of the wall where there is no tournament yet: how to begin."""
+"""Shown instead of the boards while there is no tournament: how to begin one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _WORDS = 58
-"""Cells that the longest line takes."""
+"""Width of the longest line, in cells."""
 
 
 class Beginning(Panel):
-    """Says how a tournament begins; it goes when one has."""
+    """Explains how to begin a tournament; hidden once there is one."""
 
     DEFAULT_CSS = """
     Beginning { width: 1fr; height: 1fr; display: none; }

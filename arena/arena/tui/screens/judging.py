@@ -1,4 +1,4 @@
-"""Declares the match at hand void, or lets it count again: the same question from the list and the replay."""
+"""Asks whether to declare a match void or to count it again, for the list of matches and the replay."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def ask_and_judge(
     screen: ArenaScreen, number: int, address: str, *, is_void: bool, changed: Callable[[], None]
 ) -> None:
-    """Ask for a reason, then declare a match void, or let a void one count again.
+    """Ask for a reason, then declare a match void, or count a void one again.
 
     Args:
-        screen: over which it is asked.
-        number: the store's number of the match.
-        address: what the match is called.
+        screen: the screen over which the question is shown.
+        number: number of the match in the store.
+        address: address of the match.
         is_void: whether it is void now.
-        changed: called once the store has it.
+        changed: called once the change is stored.
     """
     app = dashboard_of(screen)
     kind = "unvoid" if is_void else "void"

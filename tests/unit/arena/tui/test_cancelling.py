@@ -122,7 +122,7 @@ def test_a_new_filter_ends_the_old_one_and_q_ends_both(graded: Path, monkeypatch
         assert "no matches" not in text
         await ask(pilot, "result:1/2")
         slow.go_on.set()
-        await until(pilot, lambda text: "no matches fit" in text and "0/0" in text)
+        await until(pilot, lambda text: "no match matches" in text and "0/0" in text)
         # A condition asks twice of the match that it is held at.
         assert slow.num_calls <= 2, "the old search was interrupted, not finished"
         await until(pilot, lambda text: "searching" not in text)

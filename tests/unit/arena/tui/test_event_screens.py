@@ -112,7 +112,7 @@ def test_the_screen_tells_the_whole_bracket(events: dict[str, Path]) -> None:
         assert bracket.current is not None
         # All of it is decided, so the cursor begins at the end.
         assert bracket.current.row == [row for row in tables.bracket if row.state != "not needed"][-1]
-        assert f"goes on: {bracket.current.row.why}" in text
+        assert f"advances: {bracket.current.row.why}" in text
         assert "1 minimax:depth" in text.partition("places")[2], "places stand beside it"
 
     shown(watch(events["knockout"]), act, (220, 50))
@@ -146,7 +146,7 @@ def test_a_sentence_without_room_ends_between_words(events: dict[str, Path]) -> 
         await press(pilot, "4", "end")
         bracket, details = app.screen.query_one(BracketList), app.screen.query_one("#details", BareLines)
         assert bracket.current is not None
-        whole = f"decided, {bracket.current.row.winner} goes on: {bracket.current.row.why}"
+        whole = f"decided, {bracket.current.row.winner} advances: {bracket.current.row.why}"
         assert len(whole) > 60, "else nothing is cut"
         last = details.text_lines()[-1].strip()
         assert last.endswith("..")

@@ -215,7 +215,7 @@ def test_a_line_that_leaves_the_match_is_told(shown_store: Path) -> None:
         assert isinstance(app.screen, OpeningsScreen)
         assert app.screen.text_to_copy() == "a3 b3 c3"
         await push(pilot, OpeningsScreen("tic-tac-toe", (0, 1, 2, 3, 4, 5, 6), 7))
-        assert "no stored match goes on" in "\n".join(screen_lines(app))
+        assert "no stored match continues" in "\n".join(screen_lines(app))
 
     shown(shown_store, act)
 

@@ -87,7 +87,7 @@ def test_g_judges_the_match_and_shows_it(path: Path, told: list[str], *, is_read
 
     async def act(pilot: Pilot[None]) -> None:
         screen = screen_of(app)
-        assert "nobody has judged this match; g does" in shown(app)
+        assert "this match has not been judged; g judges it" in shown(app)
         await pilot.press("g")
         await until(pilot, app, lambda: "; g stops it" in shown(app) or told)
         await until(pilot, app, lambda: told)

@@ -78,7 +78,7 @@ def test_visits_and_policy_are_those_that_were_stored(searched: tuple[Path, int]
         assert " visits O " in shown(app)
         assert "grade none" in shown(app)
         await press(pilot, "v")
-        assert "nobody has judged this match" in shown(app)
+        assert "this match has not been judged" in shown(app)
 
     piloted(app, act, (120, 40))
 

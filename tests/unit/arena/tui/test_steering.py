@@ -145,7 +145,7 @@ def test_nobody_joins_a_match(ladder: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "J")
         assert not isinstance(app.screen, PromptScreen)
-        assert "spring is a match, which nobody joins" in seen(app)
+        assert "spring is a match, which accepts no more bots" in seen(app)
 
     shown(watch(ladder), act)
 
