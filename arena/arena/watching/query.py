@@ -9,7 +9,7 @@ A source is a function of a `Query` that returns `Rows` or `Empty`:
                 ...
 
 `Queries.ask` calls it in the present thread and hands each answer to `publish`, unless the query was
-cancelled by then. The dashboard does so in threads (`arena.tui.asks`); pages do it in theirs.
+cancelled by then. The dashboard does so in threads (`arena.tui.query_runner`); pages do it in theirs.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class BotsScreen(ArenaScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = self.asks("bots")
+        self._looks = self.query_runner("bots")
         self._view = BotsView()
         self._statuses: dict[tuple[str, str, str], str] = {}
         self._loading: Child | None = None
@@ -125,7 +125,7 @@ class BotsScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        self._looks.ask(read_bots, "reading bots", self._take, key="all")
+        self._looks.run(read_bots, "reading bots", self._take, key="all")
 
     def _run(self, child: Child, name: str) -> None:
         self.run_worker(partial(child.follow, self), name=name, group=name, thread=True)

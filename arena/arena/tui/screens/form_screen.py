@@ -42,7 +42,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = self.asks(self.WORK)
+        self._looks = self.query_runner(self.WORK)
 
     def words(self, form: _Form) -> list[str]:
         """Return the command of a form, as the words after `arena`.
@@ -105,7 +105,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         """Update the command line and compute the preview."""
         if self.query("#line"):
             self.show_line()
-            self._looks.ask(partial(self._looking, form=self.form), self.DOING, self._take)
+            self._looks.run(partial(self._looking, form=self.form), self.DOING, self._take)
 
     def show_line(self) -> None:
         """Show the command line, or why there is none."""

@@ -103,8 +103,8 @@ class JudgedScreen(ArenaScreen):
     def __init__(self, number: int) -> None:
         """Create the screen for the match with this number in the store."""
         super().__init__()
-        self._looks = self.asks("grades")
-        self._judges = self.asks("judges")
+        self._looks = self.query_runner("grades")
+        self._judges = self.query_runner("judges")
         self.number = number
         """Number of the match in the store."""
         self.match: OneMatch | None = None
@@ -165,7 +165,7 @@ class JudgedScreen(ArenaScreen):
             if isinstance(answer, Rows) and self.is_current and self.grading is None:
                 then(answer.content)
 
-        self._judges.ask(source, "looking for judges", take)
+        self._judges.run(source, "looking for judges", take)
 
     def _grade_or_choose(self, judges: Judges) -> None:
         if judges.is_solvable:
@@ -250,7 +250,7 @@ class JudgedScreen(ArenaScreen):
     @override
     def reload(self) -> None:
         source = partial(self._loading_grades, number=self.number)
-        self._looks.ask(source, "reading the grades", self._take_grades)
+        self._looks.run(source, "reading the grades", self._take_grades)
 
     @staticmethod
     def _loading_grades(query: Query, number: int) -> Rows[tuple[int, tuple[JudgedMatch, ...]]]:

@@ -60,7 +60,7 @@ class MatchesScreen(ArenaScreen):
     def __init__(self) -> None:
         super().__init__()
         self._source: MatchSource | None = None
-        self._beside = self.asks("beside")
+        self._beside = self.query_runner("beside")
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -171,7 +171,7 @@ class MatchesScreen(ArenaScreen):
 
     def _look_at(self, number: int) -> None:
         if self.has_class("-split"):
-            self._beside.ask(
+            self._beside.run(
                 lambda query: Rows(load_match(query, number).recorded), "reading the match", self._show_beside
             )
 

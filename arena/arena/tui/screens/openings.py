@@ -99,7 +99,7 @@ class OpeningsScreen(ArenaScreen):
             ply: number of these actions at which to begin.
         """
         super().__init__()
-        self._reads = self.asks("openings")
+        self._reads = self.query_runner("openings")
         self._spec = game
         self._game = load_game(game)
         self._match = actions
@@ -140,7 +140,7 @@ class OpeningsScreen(ArenaScreen):
         self.query_one(LargeBoard).show(position(self._spec, self._line))
         self._end_solving()
         source = partial(read_openings, game=self._spec, moves=moves, condition=self.filter_text)
-        self._reads.ask(source, "counting next moves", self._take, key=(self._line, self.filter_text))
+        self._reads.run(source, "counting next moves", self._take, key=(self._line, self.filter_text))
 
     def _take(self, answer: Answer[OpeningsView]) -> None:
         table, notes = self.query_one(NextMoves), self.query_one("#notes", BareLines)

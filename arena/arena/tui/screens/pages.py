@@ -45,7 +45,7 @@ class PageScreen(ArenaScreen):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        self._reads = self.asks("page")
+        self._reads = self.query_runner("page")
         self._title = title
 
     @override
@@ -151,7 +151,7 @@ class BotPageScreen(PageScreen):
 
     @override
     def reload(self) -> None:
-        self._reads.ask(partial(read_bot, bot=self._bot), "reading the bot", self._take, key=self._bot)
+        self._reads.run(partial(read_bot, bot=self._bot), "reading the bot", self._take, key=self._bot)
 
     def _take(self, answer: Answer[BotPage]) -> None:
         from arena.watching.page_rows import bot_rows
@@ -209,7 +209,7 @@ class VersusScreen(PageScreen):
     def reload(self) -> None:
         bot, opponent = self._bots
         source = partial(read_versus, bot=bot, opponent=opponent, tournament=self._tournament)
-        self._reads.ask(source, "reading their matches", self._take, key=self._bots)
+        self._reads.run(source, "reading their matches", self._take, key=self._bots)
 
     def _take(self, answer: Answer[Versus]) -> None:
         from arena.watching.page_rows import versus_rows

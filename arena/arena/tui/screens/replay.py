@@ -133,7 +133,7 @@ class ReplayScreen(JudgedScreen):
             ply: ply that is shown first; None for the end of the opening.
         """
         super().__init__(number)
-        self._loads = self.asks("match")
+        self._loads = self.query_runner("match")
         self._neighbour = neighbour
         self._first_ply = ply
         self._trouble = "loading"
@@ -164,7 +164,7 @@ class ReplayScreen(JudgedScreen):
 
     def _load(self, number: int, step: int) -> None:
         source = partial(self._loading, number=number, step=step)
-        self._loads.ask(source, "reading the match", self._take)
+        self._loads.run(source, "reading the match", self._take)
 
     @staticmethod
     def _loading(query: Query, number: int, step: int) -> Rows[tuple[OneMatch, Replay]]:

@@ -130,7 +130,7 @@ class TournamentsScreen(ArenaScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = self.asks("tournaments")
+        self._looks = self.query_runner("tournaments")
         self._seeks_watched = True
         self._rows: Sequence[TournamentRow] = ()
         self._nothing = "looking ..."
@@ -173,7 +173,7 @@ class TournamentsScreen(ArenaScreen):
 
     def _look(self) -> None:
         source = partial(read_tournaments, archived=self._is_all)
-        self._looks.ask(source, "reading tournaments", self._take, key=self._is_all)
+        self._looks.run(source, "reading tournaments", self._take, key=self._is_all)
 
     def _take(self, answer: Answer[list[TournamentRow]]) -> None:
         """Show an answer; the previous list stays until there is another one."""

@@ -10,8 +10,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from typing_extensions import override
 
-from arena.tui.asks import Asks
 from arena.tui.look import app_of
+from arena.tui.query_runner import QueryRunner
 from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
 from arena.tui.text import safe
 from arena.tui.widgets.boxes import Box
@@ -95,19 +95,19 @@ class ArenaScreen(Screen[None]):
         self._doing: dict[object, str] = {}
         self._lost: dict[object, str] = {}
         self._trouble = ""
-        self._asks: list[Asks] = []
+        self._runners: list[QueryRunner] = []
         self.is_ready = False
         """Whether its widgets exist, so that it can show data."""
 
-    def asks(self, name: str) -> Asks:
+    def query_runner(self, name: str) -> QueryRunner:
         """Return an object for queries of this screen, cancelled with it; `name` is that of its workers."""
-        self._asks.append(Asks(self, name))
-        return self._asks[-1]
+        self._runners.append(QueryRunner(self, name))
+        return self._runners[-1]
 
     def on_unmount(self) -> None:
         """Cancel running queries."""
-        for asks in self._asks:
-            asks.cancel()
+        for runner in self._runners:
+            runner.cancel()
 
     @property
     def doing(self) -> str:

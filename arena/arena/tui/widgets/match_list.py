@@ -17,7 +17,7 @@ from textual.strip import Strip
 from typing_extensions import override
 
 from arena.results.names import LIST_WIDTHS, shortened
-from arena.tui.asks import Asks
+from arena.tui.query_runner import QueryRunner
 from arena.tui.text import left, right, safe
 from arena.tui.widgets.match_pages import ALWAYS, COLUMNS, SORTS
 from arena.tui.widgets.row_list import LIST_BINDINGS
@@ -81,7 +81,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, provider: Provider, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__(id=id, classes=classes)
         self._provider = provider
-        self._asks = Asks(self, "pages")
+        self._runner = QueryRunner(self, "pages")
         self._pages: OrderedDict[int, tuple[tuple[MatchRow, ...], int]] = OrderedDict()
         self._asked: tuple[int, ...] = ()
         self._is_asking_soon = False
@@ -113,7 +113,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_unmount(self) -> None:
         """Cancel running requests."""
-        self._asks.cancel()
+        self._runner.cancel()
 
     def reload(
         self, *, sort: str | None = None, descending: bool | None = None, condition: str | None = None
@@ -165,14 +165,14 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _is_asked(self, pages: set[int]) -> bool:
         """Return whether pages have been requested already."""
-        return self._asks.is_asking and pages <= set(self._asked)
+        return self._runner.is_running and pages <= set(self._asked)
 
     def _ask(self, pages: tuple[int, ...]) -> None:
         """Request pages; the search for more matches continues with the last of them."""
         self._asked = pages
         wanted = self._wanted
         source = partial(self._load, wanted, pages)
-        self._asks.ask(source, self._doing, partial(self._take, wanted), key=(wanted, pages))
+        self._runner.run(source, self._doing, partial(self._take, wanted), key=(wanted, pages))
 
     @property
     def _doing(self) -> str:

@@ -26,7 +26,7 @@ _LAST_DELAY_S: Final = 4.0
 """Seconds until the query is repeated when the store is gone: doubled each time, up to the second."""
 
 
-class Asking(Protocol):
+class HasQueries(Protocol):
     """An app with queries to a store."""
 
     queries: Queries
@@ -54,7 +54,7 @@ class _Question(NamedTuple):
     key: object
 
 
-class Asks:
+class QueryRunner:
     """Runs queries for a screen or widget in threads; answers are shown in the thread of the screen.
 
     A query with the key of the running one is run once more after it; any other query cancels the running
@@ -76,7 +76,7 @@ class Asks:
         self._delay_s = _FIRST_DELAY_S
         self._timer: Timer | None = None
 
-    def ask(
+    def run(
         self,
         source: Callable[[Query], Rows[Any] | Empty],
         doing: str,
@@ -96,10 +96,10 @@ class Asks:
             self._again, self._asked = True, _Question(source, doing, show, key)
             return
         self._delay_s = _FIRST_DELAY_S
-        self._ask(_Question(source, doing, show, key))
+        self._run(_Question(source, doing, show, key))
 
     @property
-    def is_asking(self) -> bool:
+    def is_running(self) -> bool:
         """Whether a query is running."""
         return self._query is not None
 
@@ -110,11 +110,11 @@ class Asks:
         self._query, self._again = None, False
         self._rest()
 
-    def _ask(self, question: _Question) -> None:
+    def _run(self, question: _Question) -> None:
         self.cancel()
         if not self._node.is_attached:
             return
-        queries = cast("Asking", app_of(self._node)).queries
+        queries = cast("HasQueries", app_of(self._node)).queries
         query = self._query = queries.new()
         self._asked = question
         self._timer = self._node.set_timer(SLOW_S, partial(self._say, query, 0), name=f"{self._name}-slow")
@@ -149,7 +149,7 @@ class Asks:
     def _retry(self, question: _Question) -> None:
         """Repeat a query, unless there is another one by now."""
         if question is self._asked and self._query is None:
-            self._ask(question)
+            self._run(question)
 
     def _end(self, query: Query) -> None:
         if query is not self._query:
@@ -158,7 +158,7 @@ class Asks:
         self._rest()
         if self._again and self._asked is not None:
             self._again = False
-            self._ask(self._asked)
+            self._run(self._asked)
 
     def _say(self, query: Query, turn: int) -> None:
         """Show that a query takes long, and keep the spinner turning."""
