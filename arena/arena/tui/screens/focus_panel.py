@@ -11,7 +11,7 @@ from typing_extensions import override
 from arena.live.plain import long_clock_text
 from arena.tui.text import clip, safe
 from arena.tui.widgets.bars import EvalStrip
-from arena.tui.widgets.boxes import Column, Row
+from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.panel import LinesPanel
 
@@ -28,7 +28,7 @@ _LEAST = 6
 """Minimum width of a name, in cells."""
 
 
-class FocusPanel(Row):
+class FocusPanel(BlankHorizontal):
     """The focused match."""
 
     DEFAULT_CSS = """
@@ -48,7 +48,7 @@ class FocusPanel(Row):
     @override
     def compose(self) -> ComposeResult:
         yield self._board
-        with Column():
+        with BlankVertical():
             yield self._evals
             yield self._search
 

@@ -26,7 +26,7 @@ from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import shorten
 from arena.tui.widgets.bars import ProgressPanel
-from arena.tui.widgets.boxes import Column, Row
+from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.charts import RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.matrix import Matrix
@@ -132,16 +132,16 @@ class LiveScreen(ArenaScreen):
 
     @override
     def compose_body(self) -> ComposeResult:
-        with Column():
-            with Row(id="wall-row"):
+        with BlankVertical():
+            with BlankHorizontal(id="wall-row"):
                 yield Beginning("no tournament yet")
                 yield self._wall
-                with Column(id="side"):
+                with BlankVertical(id="side"):
                     yield StandingsTable()
                     yield Matrix()
                     yield self._progress
                     yield LinesPanel("finished", id="finished")
-            with Row(id="below"):
+            with BlankHorizontal(id="below"):
                 yield self._focus_panel
                 yield RatingPlot()
             yield LinesPanel("events", id="events")

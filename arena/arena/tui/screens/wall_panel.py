@@ -13,7 +13,7 @@ from arena.live.views import LiveView
 from arena.live.wall import SORTS, WallView, wall
 from arena.results.condition import Condition
 from arena.tui.look import app_of
-from arena.tui.widgets.boxes import Box
+from arena.tui.widgets.blank_containers import BlankContainer
 from arena.tui.widgets.small_board import SmallBoard, board_size
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def fit_boards(width: int, height: int, rows: int, columns: int, zoom: int, scal
     return Fit(across, min(down, max(1, MAX_BOARDS // across)))
 
 
-class WallPanel(Box):
+class WallPanel(BlankContainer):
     """A page of boards; the focused one always stays in view."""
 
     DEFAULT_CSS = """

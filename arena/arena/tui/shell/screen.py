@@ -14,7 +14,7 @@ from arena.tui.look import app_of
 from arena.tui.query_runner import QueryRunner
 from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
 from arena.tui.text import safe
-from arena.tui.widgets.boxes import Box
+from arena.tui.widgets.blank_containers import BlankContainer
 from arena.tui.widgets.canvas import Canvas
 from arena.tui.widgets.line_input import LineInput
 
@@ -211,7 +211,7 @@ class ArenaScreen(Screen[None]):
         yield self._header
         yield self._tabs
         yield self._banner
-        with Box(id="body"):
+        with BlankContainer(id="body"):
             yield from self.compose_body()
         yield TooSmall()
         if self.FILTER_HINT:

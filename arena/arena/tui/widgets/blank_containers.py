@@ -5,19 +5,19 @@ from __future__ import annotations
 from textual.containers import Container, Horizontal, Vertical
 
 
-class Box(Container):
+class BlankContainer(Container):
     """As Textual's `Container`."""
 
     BLANK = True
 
 
-class Column(Vertical):
+class BlankVertical(Vertical):
     """As Textual's `Vertical`."""
 
     BLANK = True
 
 
-class Row(Horizontal):
+class BlankHorizontal(Horizontal):
     """As Textual's `Horizontal`."""
 
     BLANK = True
