@@ -19,7 +19,7 @@ from typing_extensions import override
 from arena.results.names import LIST_WIDTHS, shortened
 from arena.tui.query_runner import QueryRunner
 from arena.tui.text import left, right, safe
-from arena.tui.widgets.match_pages import ALWAYS, COLUMNS, SORTS
+from arena.tui.widgets.match_columns import ALWAYS, COLUMNS, SORTS
 from arena.tui.widgets.row_list import LIST_BINDINGS
 from arena.watching.answers import Answer, Empty, Loading, Rows, Unavailable
 from arena.watching.pages import PAGE_SIZE, PageRequest
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from arena.live.tables import MatchRow
-    from arena.tui.widgets.match_pages import Column
+    from arena.tui.widgets.match_columns import MatchColumn
     from arena.watching.pages import Page, Provider
     from arena.watching.query import Query
 
@@ -254,8 +254,8 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         """Width without the scroll bar, in cells."""
         return self.scrollable_content_region.width
 
-    def _columns(self) -> list[Column]:
-        columns: list[Column] = []
+    def _columns(self) -> list[MatchColumn]:
+        columns: list[MatchColumn] = []
         room = self._width
         number = msgspec.structs.replace(COLUMNS[0], width=max(COLUMNS[0].width, self._address_width))
         for column in (number, *COLUMNS[1:]):
@@ -275,7 +275,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
             widths[place] = max(LIST_WIDTHS[0], min(LIST_WIDTHS[-1], widths[place] + spare // len(names)))
         return widths
 
-    def _text(self, column: Column, row: MatchRow, width: int) -> str:
+    def _text(self, column: MatchColumn, row: MatchRow, width: int) -> str:
         """Return the text of a cell; bots have labels if their names are too long."""
         if column.key not in ("first", "second"):
             return column.write(row)

@@ -10,7 +10,7 @@ from arena.live.plain import duration_text, moment_text
 from arena.live.tables import MatchRow
 
 
-class Column(msgspec.Struct, frozen=True):
+class MatchColumn(msgspec.Struct, frozen=True):
     """A column of the list."""
 
     key: str
@@ -33,20 +33,20 @@ def _took(milliseconds: int) -> str:
     )
 
 
-COLUMNS: Sequence[Column] = (
-    Column("number", "match", 8, lambda row: row.address),
-    Column("first", "first", 16, lambda row: row.names[0]),
-    Column("result", "result", 6, lambda row: row.result),
-    Column("second", "second", 16, lambda row: row.names[1]),
-    Column("termination", "by", 12, lambda row: row.end),
-    Column("plies", "ply", 4, lambda row: str(row.plies), is_right=True),
-    Column("date", "began", 16, lambda row: moment_text(row.t)),
-    Column("duration", "took", 7, lambda row: _took(row.duration_ms), is_right=True),
-    Column(
+COLUMNS: Sequence[MatchColumn] = (
+    MatchColumn("number", "match", 8, lambda row: row.address),
+    MatchColumn("first", "first", 16, lambda row: row.names[0]),
+    MatchColumn("result", "result", 6, lambda row: row.result),
+    MatchColumn("second", "second", 16, lambda row: row.names[1]),
+    MatchColumn("termination", "by", 12, lambda row: row.end),
+    MatchColumn("plies", "ply", 4, lambda row: str(row.plies), is_right=True),
+    MatchColumn("date", "began", 16, lambda row: moment_text(row.t)),
+    MatchColumn("duration", "took", 7, lambda row: _took(row.duration_ms), is_right=True),
+    MatchColumn(
         "mistakes", "err", 3, lambda row: "-" if row.mistakes is None else str(row.mistakes), is_right=True
     ),
-    Column("opening", "opening", 24, lambda row: row.opening or "empty board"),
-    Column("game", "game", 20, lambda row: row.game),
+    MatchColumn("opening", "opening", 24, lambda row: row.opening or "empty board"),
+    MatchColumn("game", "game", 20, lambda row: row.game),
 )
 """In order; the last ones are left out first if there is no room."""
 _LONG_S = 90
