@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
     from arena_db.records import StoredMatch
 
 DEADLINE_S = 120.0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 IMAGES: Final = ROOT / "docs" / "images"
 SIZES: Final = {"": (120, 40), "-80": (80, 24), "-200": (200, 60)}

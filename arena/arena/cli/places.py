@@ -13,7 +13,7 @@ from arena.cli.screen import Look, check_toolkit, has_screen, look_options, run_
 from arena.cli.watch import find_watched
 
 if TYPE_CHECKING:
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
     from arena.watching.places import Place
 
 

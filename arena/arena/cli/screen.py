@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.tui.glyphs import GlyphName
-    from arena.tui.screens.app import Dashboard, ScreenOptions
+    from arena.tui.screens.dashboard import Dashboard, ScreenOptions
 
 _Result = TypeVar("_Result")
 _PANEL = "Screen"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from arena.coordinator.client import Link
 from arena.home import open_store
 from arena.results.addresses import Address
-from arena.tui.screens.app import Dashboard
 from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.export import ExportScreen
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from arena.tui.screens.app import ScreenOptions
+    from arena.tui.screens.dashboard import ScreenOptions
     from arena.watching.feed import Feed
     from arena.watching.places import Place
 

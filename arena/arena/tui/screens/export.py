@@ -13,7 +13,7 @@ from arena.export.query import FORMATS
 from arena.live.exports import OFF_ON, ExportForm, ExportPreview
 from arena.results.condition import HINT, word
 from arena.tui.forms.export_form import export_words, preview, preview_line
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.lines import BareLines
 from arena.tui.shell.child import Child, Output

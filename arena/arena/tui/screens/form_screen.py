@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.live.tournaments import command_line
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe

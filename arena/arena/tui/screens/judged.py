@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from arena.analysis import SOLVER
 from arena.live.tournaments import command_line
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.child import Child
 from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.screen import ArenaScreen

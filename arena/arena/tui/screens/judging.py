@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from arena.errors import ArenaError
 from arena.live.tournaments import command_line
 from arena.tui.forms.decisions import judge_match
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.prompt import Asked, PromptScreen
 
 if TYPE_CHECKING:

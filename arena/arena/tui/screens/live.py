@@ -16,8 +16,8 @@ from arena.live.wall import sorted_boards
 from arena.results.brackets import count_decided
 from arena.results.by_place import EventTables
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
-from arena.tui.screens.app import dashboard_of
 from arena.tui.screens.beginning import Beginning
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import FocusPanel
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen

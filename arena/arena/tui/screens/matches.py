@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from arena.live.replay import Replay
 from arena.results.condition import HINT
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judging import ask_and_judge
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen

@@ -13,7 +13,7 @@ from arena.live.labels import fits_words
 from arena.live.tables import MatrixView
 from arena.results.by_place import BracketPlace, EventTables
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches
 from arena.tui.screens.pages import VersusScreen

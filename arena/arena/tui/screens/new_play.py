@@ -15,7 +15,7 @@ from arena.live.exports import OFF_ON
 from arena.live.plays import SIDES, PlayForm
 from arena.person.config import make_play, play_config, words_of
 from arena.tui.forms.tournament_form import installed_bots
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.play import PlayScreen

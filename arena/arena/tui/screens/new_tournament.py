@@ -21,7 +21,7 @@ from arena.live.tournaments import (
     TournamentForm,
 )
 from arena.tui.forms.tournament_form import estimate, installed_bots
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.lines import BareLines
 from arena.tui.shell.wanted import still_wanted

@@ -21,7 +21,7 @@ from arena.live.openings import (
     with_best_play,
 )
 from arena.results.condition import HINT, read_condition
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.shell.child import Child
 from arena.tui.shell.screen import ArenaScreen

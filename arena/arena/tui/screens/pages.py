@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from typing_extensions import override
 
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.opening import show_matches
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.shell.screen import ArenaScreen

@@ -13,8 +13,8 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.results.condition import word
 from arena.tui.app import LOWEST
-from arena.tui.screens.app import Dashboard, dashboard_of
 from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.dashboard import Dashboard, dashboard_of
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen

@@ -14,7 +14,7 @@ from typing_extensions import override
 from arena.coordinator.client import NotStartedError
 from arena.coordinator.commands import BOARD_COMMANDS, AskHint, kind_of
 from arena.errors import ArenaError
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import search_lines
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.play_texts import Seen, header_of, status_of

@@ -14,7 +14,7 @@ from arena.coordinator.client import Link
 from arena.errors import ArenaError
 from arena.person.config import make_play, play_from, words_of
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
 from arena.tui.screens.judging import ask_and_judge
 from arena.tui.screens.lines import BareLines

@@ -20,7 +20,7 @@ from arena.tui.forms.decisions import (
     remove_event,
     withdraw_bot,
 )
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.wanted import still_wanted

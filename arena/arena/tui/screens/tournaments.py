@@ -18,7 +18,7 @@ from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow
 from arena.naming import count_text
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.play import PlayScreen

@@ -15,7 +15,7 @@ from arena.live.labels import fits_words
 from arena.live.plain import duration_text, moment_text
 from arena.live.runs import Chart, RunRow, Runs, number_text
 from arena.results.names import shortened
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.lines import BareLines
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import left, right

@@ -10,7 +10,7 @@ import pytest
 from arena.errors import ConfigError
 from arena.home import has_store
 from arena.live.plays import PlayForm
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.new_play import NewPlayScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
@@ -80,7 +80,7 @@ def test_who_only_looks_is_not_told_of_keys_that_do_nothing(tmp_path: Path) -> N
 def test_the_first_tournament_is_shown_wherever_one_is(
     shown_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         assert app.tournament == "spring"

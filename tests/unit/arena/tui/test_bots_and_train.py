@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 def test_bots_are_listed_and_told_of(shown_store: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.start import ALL_SCREENS
 from arena.tui.widgets.match_list import MatchList
 from arena.watching import store_feed

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from arena.results.by_place import EventTables
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 GOLDEN = Path(__file__).parent / "golden" / "brackets.txt"
 SIZES = ((80, 24), (120, 40), (200, 60))

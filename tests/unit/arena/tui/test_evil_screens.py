@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.start import SCREENS
 from arena.watching.feed import Batch

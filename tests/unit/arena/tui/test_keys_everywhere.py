@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 @pytest.mark.parametrize("keys", ["1", "2", "3", "4", "5", "6", "7", "3 enter"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.live import LiveScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.watching.feed import Batch, RecordedFeed

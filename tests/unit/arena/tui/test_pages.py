@@ -14,8 +14,8 @@ from arena.results.bot_page import bot_page
 from arena.results.condition import Condition
 from arena.results.openings import find_openings, solve_moves
 from arena.results.versus import versus
-from arena.tui.screens.app import Dashboard
 from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.openings import NextMoves, OpeningsScreen
 from arena.tui.screens.pages import BotPageScreen, PageScreen, VersusScreen

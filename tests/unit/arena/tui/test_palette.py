@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
     from textual.screen import Screen
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
     from arena.watching.query import Query
 
 STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "minus", "~": "tilde"}
@@ -38,7 +38,7 @@ STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "min
 @pytest.fixture(autouse=True)
 def brief_feeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """End the feeds once all of the store has been told."""
-    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
     monkeypatch.setattr("arena.tui.start.StoreFeed", Brief)
 
 

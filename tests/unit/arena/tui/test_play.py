@@ -10,7 +10,7 @@ import pytest
 from textual.events import Click
 
 from arena.coordinator.client import Link, NotStartedError
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.play import NARROWED, PlayScreen
 from arena.tui.shell.keys import clashes
 from arena.tui.widgets.play_board import PlayBoard

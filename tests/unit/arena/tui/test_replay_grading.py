@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from arena.analysis import analyse_match
 from arena.results.grades import stored_ply
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.judged import Grading
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.shell.prompt import PromptScreen

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 def test_tournaments_are_listed_and_watched(shown_store: Path) -> None:
@@ -76,7 +76,7 @@ def test_whom_a_tournament_refused_is_shown_with_the_cause(tmp_path: Path) -> No
 
 
 def test_another_tournament_can_be_watched(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "up", "enter")
@@ -119,7 +119,7 @@ def test_the_form_shows_line_estimate_and_what_is_wrong(shown_store: Path) -> No
 def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
     shown_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
     path = tmp_path / "own.db"
     shutil.copyfile(shown_store, path)
     bots = "random minimax:depth=1"
