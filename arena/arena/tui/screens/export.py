@@ -15,9 +15,9 @@ from arena.results.condition import HINT, word
 from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
-from arena.tui.screens.lines import BareLines
 from arena.tui.shell.child import Child, Output
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Fields, Push
 from arena.tui.widgets.output import OutputPanel
 

@@ -11,9 +11,9 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.live.tournaments import command_line
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.lines import BareLines
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, FieldInput
 from arena.tui.widgets.output import break_lines
 from arena.watching.answers import Answer, Empty, Rows, Unavailable

@@ -19,12 +19,12 @@ from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
 from arena.tui.screens.beginning import Beginning
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import FocusPanel
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import shorten
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.charts import RatingPlot

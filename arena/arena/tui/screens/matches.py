@@ -12,11 +12,11 @@ from arena.live.replay import Replay
 from arena.results.condition import HINT
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judging import ask_and_judge
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.replay_texts import ending_lines
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
 from arena.watching.answers import Answer, Loading, Rows, Unavailable

@@ -14,10 +14,10 @@ from arena.live.tables import MatrixView
 from arena.results.by_place import BracketPlace, EventTables
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches
 from arena.tui.screens.pages import VersusScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.bracket import BracketList
 from arena.tui.widgets.matrix import Matrix
 from arena.tui.widgets.table import Col, ColumnTable

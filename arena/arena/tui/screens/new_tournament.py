@@ -23,8 +23,8 @@ from arena.live.tournaments import (
 from arena.tui.forms.tournament_form import estimate, installed_bots
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
-from arena.tui.screens.lines import BareLines
 from arena.tui.shell.wanted import still_wanted
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Fields, Push
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from arena.live.openings import (
 )
 from arena.results.condition import HINT, read_condition
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.lines import BareLines
 from arena.tui.shell.child import Child
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.output import break_lines
 from arena.tui.widgets.table import Col, ColumnTable

@@ -16,13 +16,13 @@ from arena.coordinator.commands import BOARD_COMMANDS, AskHint, kind_of
 from arena.errors import ArenaError
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import search_lines
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.play_texts import Seen, header_of, status_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.shell.wanted import still_wanted
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.line_input import LineInput
 from arena.tui.widgets.moves import MoveList
 from arena.tui.widgets.panel import LinesPanel

@@ -17,11 +17,11 @@ from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
 from arena.tui.screens.judging import ask_and_judge
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.openings import OpeningsScreen
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import EvalChart
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.moves import MoveList, Timeline

@@ -14,9 +14,9 @@ from arena.live.tables import StandingsView
 from arena.results.by_place import EventTables
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.opening import show_matches
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.places_table import PlacesTable, RankedBot
 from arena.tui.widgets.standings_table import STANDINGS, StandingsTable

@@ -19,7 +19,6 @@ from arena.live.tournaments import TournamentRow
 from arena.naming import count_text
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.steering import HELD, PLAYED, Steering
@@ -27,6 +26,7 @@ from arena.tui.shell.child import Child, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import clip
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.table import Col, ColumnTable
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
 from arena.watching.tournaments import read_tournaments

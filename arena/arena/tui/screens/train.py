@@ -16,9 +16,9 @@ from arena.live.plain import duration_text, moment_text
 from arena.live.runs import Chart, RunRow, Runs, number_text
 from arena.results.names import shortened
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.lines import BareLines
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import left, right
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import LineChart
 from arena.tui.widgets.output import OutputPanel
 from arena.tui.widgets.panel import LinesPanel

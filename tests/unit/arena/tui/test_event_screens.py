@@ -14,10 +14,10 @@ from arena.coordinator import joining
 from arena.live.tables import MatrixView, StandingRow, StandingsView
 from arena.results.brackets import bracket_lines
 from arena.results.corrections import declare_void
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.matches import MatchesScreen
 from arena.tui.screens.matrix import MatrixScreen
 from arena.tui.shell.prompt import PromptScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.bracket import BracketList
 from arena.tui.widgets.places_table import PlacesTable
 from arena.watching.feed import Model, advance

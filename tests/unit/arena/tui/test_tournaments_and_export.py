@@ -10,10 +10,10 @@ import pytest
 
 from arena.coordinator.config import Refusal, TournamentConfig
 from arena.tui.screens.export import ExportScreen
-from arena.tui.screens.lines import BareLines
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.tournaments import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Push
 from arena.tui.widgets.output import OutputPanel
 from arena_db.store import Store
