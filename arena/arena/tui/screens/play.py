@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.client import Link
     from arena.coordinator.commands import BoardCommand
-    from arena.tui.shell.lines import Part
+    from arena.tui.shell.chrome import Part
     from arena_db.records import TournamentRecord
 
 _TICK_S = 0.2

@@ -13,7 +13,7 @@ from arena.errors import ArenaError
 from arena.live.geometry import find_game, position
 from arena.live.views import MatchView
 from arena.person.config import PERSON, is_rated
-from arena.tui.shell.lines import Part
+from arena.tui.shell.chrome import Part
 from arena.tui.text import clip, safe
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from arena.live.replay import Replay
     from arena.person.config import PlayConfig
-    from arena.tui.shell.lines import Part
+    from arena.tui.shell.chrome import Part
     from arena.watching.query import Query
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

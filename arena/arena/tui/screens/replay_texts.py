@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from arena.live.plain import long_clock_text
 from arena.live.views import RESULTS, end_word
-from arena.tui.shell.lines import Part
+from arena.tui.shell.chrome import Part
 from arena.tui.text import clip, join, safe
 from arena.tui.widgets.bars import bar
 

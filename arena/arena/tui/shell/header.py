@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from arena.live.plain import duration_text
 from arena.naming import count_text
-from arena.tui.shell.lines import Part
+from arena.tui.shell.chrome import Part
 from arena.tui.text import shorten
 from arena.watching.run_words import run_words
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from typing_extensions import override
 
 from arena.tui.look import app_of
-from arena.tui.shell.lines import Headed
+from arena.tui.shell.chrome import Headed
 from arena.tui.text import safe
 
 if TYPE_CHECKING:

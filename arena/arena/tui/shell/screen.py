@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from arena.tui.look import app_of
 from arena.tui.query_runner import QueryRunner
-from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
+from arena.tui.shell.chrome import Banner, FooterLine, HeaderLine, TabRow, TooSmall
 from arena.tui.text import safe
 from arena.tui.widgets.blank_containers import BlankContainer
 from arena.tui.widgets.canvas import Canvas
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
     from textual.widgets import Input
 
-    from arena.tui.shell.lines import Part
+    from arena.tui.shell.chrome import Part
     from arena.watching.feed import Change, Model
 
 

@@ -14,10 +14,10 @@ from arena.live.views import LiveView, MatchView, ProgressView
 from arena.tui.glyphs import choose_glyphs
 from arena.tui.screens.export import ExportScreen
 from arena.tui.screens.wall_panel import WallPanel
+from arena.tui.shell.chrome import HeaderLine
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData
 from arena.tui.shell.help import HelpScreen
-from arena.tui.shell.lines import HeaderLine
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.form import Field
 from arena.tui.widgets.large_board import LargeBoard
