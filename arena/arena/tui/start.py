@@ -12,7 +12,7 @@ from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.export import ExportScreen
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.screens.new_play import NewPlayScreen
 from arena.tui.screens.places import SCREEN_OF, StoreDashboard
 from arena.tui.screens.play import PlayScreen

@@ -17,7 +17,7 @@ from arena.tui.screens.bots import BotsScreen
 from arena.tui.screens.dashboard import Dashboard, dashboard_of
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.screens.pages import BotPageScreen
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.text import safe

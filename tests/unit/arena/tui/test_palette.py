@@ -12,7 +12,7 @@ from arena.results.addresses import Address
 from arena.tui.screens.bots import BotsScreen
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.screens.pages import BotPageScreen
 from arena.tui.screens.places import PlaceSearch, StoreDashboard
 from arena.tui.screens.replay import ReplayScreen

@@ -11,7 +11,7 @@ import pytest
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.live import LiveScreen
 from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.screens.pages import VersusScreen
 from arena.tui.screens.replay import NARROWED, ReplayScreen
 from arena.tui.screens.standings import StandingsScreen
