@@ -21,7 +21,7 @@ _JOIN_S: Final = 180.0
 _MAX_TEXT: Final = 500
 
 
-def judge_match(option: str | None, number: int, reason: str, *, undo: bool) -> str:
+def set_void(option: str | None, number: int, reason: str, *, undo: bool) -> str:
     """Declare a match void or count it again, and return a sentence about the result.
 
     Args:

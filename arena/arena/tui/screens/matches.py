@@ -11,9 +11,9 @@ from typing_extensions import override
 from arena.live.replay import Replay
 from arena.results.condition import HINT
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.judging import ask_and_judge
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.replay_texts import ending_lines
+from arena.tui.screens.voiding import ask_and_void
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
@@ -158,7 +158,7 @@ class MatchesScreen(ArenaScreen):
         """Declare the match at the cursor void, or count it again."""
         row = self._list.row(self._list.cursor) if self._list.total else None
         if row is not None:
-            ask_and_judge(
+            ask_and_void(
                 self, row.stored, row.address, is_void=bool(row.void_reason), changed=self._list.look_again
             )
 

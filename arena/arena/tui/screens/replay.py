@@ -16,10 +16,10 @@ from arena.person.config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
-from arena.tui.screens.judging import ask_and_judge
 from arena.tui.screens.openings import OpeningsScreen
 from arena.tui.screens.play import PlayScreen
 from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
+from arena.tui.screens.voiding import ask_and_void
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import EvalChart
@@ -273,7 +273,7 @@ class ReplayScreen(JudgedScreen):
         """Declare the match void, or count it again."""
         match = self.match
         if match is not None and match.recorded.stored is not None:
-            ask_and_judge(
+            ask_and_void(
                 self,
                 match.recorded.stored,
                 match.address,

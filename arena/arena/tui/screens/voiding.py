@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
 from arena.live.tournaments import command_line
-from arena.tui.forms.decisions import judge_match
+from arena.tui.forms.decisions import set_void
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.prompt import Asked, PromptScreen
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena.tui.shell.screen import ArenaScreen
 
 
-def ask_and_judge(
+def ask_and_void(
     screen: ArenaScreen, number: int, address: str, *, is_void: bool, changed: Callable[[], None]
 ) -> None:
     """Ask for a reason, then declare a match void, or count a void one again.
@@ -38,7 +38,7 @@ def ask_and_judge(
 
     def work(reason: str) -> None:
         try:
-            text, severity = judge_match(app.store, number, reason, undo=is_void), "information"
+            text, severity = set_void(app.store, number, reason, undo=is_void), "information"
             app.call_from_thread(changed)
         except ArenaError as error:
             text, severity = str(error), "warning"
@@ -47,7 +47,7 @@ def ask_and_judge(
 
     def go_on(filled: Filled | None) -> None:
         if filled is not None:
-            screen.run_worker(partial(work, filled["reason"]), name="judge", group="judge", thread=True)
+            screen.run_worker(partial(work, filled["reason"]), name="void", group="void", thread=True)
 
     question = f"Count {address} again?" if is_void else f"Declare {address} void? No table counts it then."
     if app.may_act():
