@@ -16,9 +16,9 @@ from arena.live.wall import sorted_boards
 from arena.results.brackets import count_decided
 from arena.results.by_place import EventTables
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
-from arena.tui.screens.beginning import Beginning
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import FocusPanel
+from arena.tui.screens.getting_started import GettingStarted
 from arena.tui.screens.replay import ReplayScreen
 from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.screens.wall_panel import WallPanel
@@ -99,7 +99,7 @@ class LiveScreen(ArenaScreen):
     LiveScreen.-empty #below { display: none !important; }
     LiveScreen.-empty #events, LiveScreen.-open #events { display: none !important; }
     LiveScreen.-empty #wall-row > *, LiveScreen.-open #wall-row { display: none; }
-    LiveScreen.-empty #wall-row > Beginning { display: block; }
+    LiveScreen.-empty #wall-row > GettingStarted { display: block; }
     LiveScreen.-open #below { display: block; height: 1fr; }
     LiveScreen.-open #below RatingPlot { display: none; }
     """
@@ -134,7 +134,7 @@ class LiveScreen(ArenaScreen):
     def compose_body(self) -> ComposeResult:
         with BlankVertical():
             with BlankHorizontal(id="wall-row"):
-                yield Beginning("no tournament yet")
+                yield GettingStarted("no tournament yet")
                 yield self._wall
                 with BlankVertical(id="side"):
                     yield StandingsTable()

@@ -18,11 +18,11 @@ _WORDS = 58
 """Width of the longest line, in cells."""
 
 
-class Beginning(Panel):
+class GettingStarted(Panel):
     """Explains how to begin a tournament; hidden once there is one."""
 
     DEFAULT_CSS = """
-    Beginning { width: 1fr; height: 1fr; display: none; }
+    GettingStarted { width: 1fr; height: 1fr; display: none; }
     """
 
     @override
