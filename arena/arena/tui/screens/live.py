@@ -17,10 +17,10 @@ from arena.results.brackets import count_decided
 from arena.results.by_place import EventTables
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
 from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.focus_panel import FocusPanel
 from arena.tui.screens.getting_started import GettingStarted
 from arena.tui.screens.replay import ReplayScreen
-from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import shorten
@@ -121,7 +121,7 @@ class LiveScreen(ArenaScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._steering = Steering(self, self._tell, self._complain)
+        self._control = EventControl(self, self._tell, self._complain)
         self._focus: int | None = None
         self._follows = False
         self._wall = WallPanel(id="wall")
@@ -328,17 +328,17 @@ class LiveScreen(ArenaScreen):
         """Ask the tournament to begin no match for now, or to continue."""
         app = dashboard_of(self)
         if self._may_ask():
-            self._steering.pause(app.tournament, is_paused=app.model.view.progress.state == "paused")
+            self._control.pause(app.tournament, is_paused=app.model.view.progress.state == "paused")
 
     def action_stop(self) -> None:
         """Ask the tournament to stop, after the user confirms."""
         if self._may_ask():
-            self._steering.stop(dashboard_of(self).tournament, dashboard_of(self).tournament)
+            self._control.stop(dashboard_of(self).tournament, dashboard_of(self).tournament)
 
     def action_abort(self) -> None:
         """Ask the tournament to abort, after the user confirms."""
         if self._may_ask():
-            self._steering.abort(dashboard_of(self).tournament, dashboard_of(self).tournament)
+            self._control.abort(dashboard_of(self).tournament, dashboard_of(self).tournament)
 
     def action_resume(self) -> None:
         """Resume the tournament if no process plays it, after reading its current state."""
@@ -381,7 +381,7 @@ class LiveScreen(ArenaScreen):
     def on_live_screen_found(self, message: Found) -> None:
         """Resume the tournament, if that is possible and the user confirms."""
         message.stop()
-        self._steering.resume(message.row)
+        self._control.resume(message.row)
 
     def _tell(self, text: str) -> None:
         self.post_message(self.Said(text))

@@ -19,9 +19,9 @@ from arena.live.tournaments import TournamentRow
 from arena.naming import count_text
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.play import PlayScreen
-from arena.tui.screens.steering import HELD, PLAYED, Steering
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
@@ -135,7 +135,7 @@ class TournamentsScreen(ArenaScreen):
         self._rows: Sequence[TournamentRow] = ()
         self._nothing = "looking ..."
         self._is_all = False
-        self._steering = Steering(self, self._say, self._complain)
+        self._control = EventControl(self, self._say, self._complain)
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -263,8 +263,8 @@ class TournamentsScreen(ArenaScreen):
     def action_pause(self) -> None:
         """Pause a running tournament, or let it continue."""
         row = self.table.current
-        if row is not None and self._steering.may(row, *PLAYED):
-            self._steering.pause(row.id, is_paused=row.state == "paused", lead=f"{show_name(row.name)}: ")
+        if row is not None and self._control.may(row, *PLAYED):
+            self._control.pause(row.id, is_paused=row.state == "paused", lead=f"{show_name(row.name)}: ")
 
     def action_stop(self) -> None:
         """Stop a tournament, or end a play without coordinator, after the user confirms."""
@@ -278,14 +278,14 @@ class TournamentsScreen(ArenaScreen):
             )
             return
         row = self.table.current
-        if row is not None and self._steering.may(row, *HELD):
-            self._steering.stop(row.id, row.name, lead=f"{show_name(row.name)}: ")
+        if row is not None and self._control.may(row, *HELD):
+            self._control.stop(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_abort(self) -> None:
         """Abort a tournament, after the user confirms."""
         row = self.table.current
-        if row is not None and self._steering.may(row, *HELD):
-            self._steering.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
+        if row is not None and self._control.may(row, *HELD):
+            self._control.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_resume(self) -> None:
         """Resume a tournament, also one held by a silent process; a play is resumed at the board."""
@@ -293,11 +293,11 @@ class TournamentsScreen(ArenaScreen):
             link = Link(dashboard_of(self).store, Link.again(play.name))
             dashboard_of(self).push_screen(PlayScreen(link))
             return
-        self._steering.resume(self.table.current)
+        self._control.resume(self.table.current)
 
     def action_join(self) -> None:
         """Enter a bot in an event."""
-        self._steering.join(self.table.current)
+        self._control.join(self.table.current)
 
     def _orphan(self) -> TournamentRow | None:
         """Return the play without coordinator at the cursor, if commands are allowed."""
@@ -320,19 +320,19 @@ class TournamentsScreen(ArenaScreen):
 
     def action_leave(self) -> None:
         """Withdraw a bot from an event."""
-        self._steering.leave(self.table.current)
+        self._control.leave(self.table.current)
 
     def action_disqualify(self) -> None:
         """Disqualify a bot: its matches become void."""
-        self._steering.disqualify(self.table.current)
+        self._control.disqualify(self.table.current)
 
     def action_archive(self) -> None:
         """Hide a tournament from the list, or show it again."""
-        self._steering.archive(self.table.current)
+        self._control.archive(self.table.current)
 
     def action_remove(self) -> None:
         """Move a tournament out of the store, after the user confirms."""
-        self._steering.remove(self.table.current)
+        self._control.remove(self.table.current)
 
     def action_all(self) -> None:
         """Show or hide archived tournaments."""

@@ -1,4 +1,4 @@
-"""Steering events from screen 7: archive, remove, join, leave, take over; what destroys asks first."""
+"""EventControl events from screen 7: archive, remove, join, leave, take over; what destroys asks first."""
 
 from __future__ import annotations
 

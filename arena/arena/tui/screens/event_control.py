@@ -42,7 +42,7 @@ _ENTRANTS: Final[Mapping[_Kind, str]] = {"join": "add", "leave": "withdraw", "di
 """Subcommands of `arena entrants`; a ladder has its own for the first two."""
 
 
-class Steering:
+class EventControl:
     """Sends commands to events for a screen; results are reported by `say`, also from threads."""
 
     def __init__(
@@ -226,7 +226,7 @@ class Steering:
             except ArenaError as error:
                 self._complain(str(error))
 
-        self._screen.run_worker(run, name="steer", group="steer", thread=True)
+        self._screen.run_worker(run, name="control", group="control", thread=True)
 
 
 def _needs_reason(row: TournamentRow, kind: _Kind) -> bool:
