@@ -9,7 +9,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.options import db_option
-from arena.cli.screen import Look, check_toolkit, has_screen, look_options, run_app
+from arena.cli.screen import DisplayOptions, check_toolkit, display_options, has_screen, run_app
 from arena.cli.watch import find_watched
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("address")
 @click.option("--plain", is_flag=True, help="Describe the address, as without a terminal.")
 @click.option("--read-only", is_flag=True, help="Send no commands to the tournament.")
-@look_options
+@display_options
 @db_option
 def open_(  # noqa: PLR0913 - one parameter an option
     address: str,
@@ -48,14 +48,14 @@ def open_(  # noqa: PLR0913 - one parameter an option
         click.echo(shlex.join(["arena", *place.command, *([] if db is None else ["--db", db])]))
         return
     check_toolkit()
-    run_app(_app(db, place, Look(is_ascii, theme, reduce_motion), is_read_only=read_only))
+    run_app(_app(db, place, DisplayOptions(is_ascii, theme, reduce_motion), is_read_only=read_only))
 
 
-def _app(db: str | None, place: Place, look: Look, *, is_read_only: bool) -> Dashboard:
+def _app(db: str | None, place: Place, display: DisplayOptions, *, is_read_only: bool) -> Dashboard:
     """Return the dashboard that shows a place."""
     from arena.tui.start import bot_app, watch_app
 
     found = None if place.kind == "bot" else find_watched(place.address, db)
     if found is None:
-        return bot_app(db, place, is_read_only=is_read_only, **look.options())
-    return watch_app(db, found, is_read_only=is_read_only, **look.options())
+        return bot_app(db, place, is_read_only=is_read_only, **display.options())
+    return watch_app(db, found, is_read_only=is_read_only, **display.options())

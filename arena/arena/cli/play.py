@@ -7,7 +7,7 @@ from rich_click import RichCommand, RichOption
 
 from arena.cli.exits import Exit
 from arena.cli.options import db_option
-from arena.cli.screen import Look, check_toolkit, has_screen, look_options, run_app
+from arena.cli.screen import DisplayOptions, check_toolkit, display_options, has_screen, run_app
 
 _MATCH = "Match"
 _MACHINE = "Machine"
@@ -96,7 +96,7 @@ _MACHINE = "Machine"
 )
 @click.option("--plain", is_flag=True, help="Play in lines of text, as without a terminal.")
 @click.option("--headless", is_flag=True, help="Only referee; moves are read from the store as commands.")
-@look_options
+@display_options
 @db_option
 def play(  # noqa: PLR0913 - one parameter an option
     bot: str | None,
@@ -130,5 +130,5 @@ def play(  # noqa: PLR0913 - one parameter an option
     check_toolkit()
     from arena.tui.start import play_app
 
-    run_app(play_app(db, words, **Look(is_ascii, theme, reduce_motion).options()))
+    run_app(play_app(db, words, **DisplayOptions(is_ascii, theme, reduce_motion).options()))
     return Exit.COMPLETE

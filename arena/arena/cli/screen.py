@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 _PANEL = "Screen"
 _M_ARENA_MAX = -8
 """M_ARENA_MAX of glibc's malloc.h: the `mallopt` parameter that limits the number of heaps."""
-_LOOK = (
+_DISPLAY = (
     click.option(
         "--ascii", "is_ascii", cls=RichOption, panel=_PANEL, is_flag=True, help="Draw with ASCII only."
     ),
@@ -33,7 +33,7 @@ _LOOK = (
 )
 
 
-class Look(NamedTuple):
+class DisplayOptions(NamedTuple):
     """The display options of the dashboard."""
 
     is_ascii: bool
@@ -53,9 +53,9 @@ class Look(NamedTuple):
         }
 
 
-def look_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+def display_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the display options."""
-    for option in reversed(_LOOK):
+    for option in reversed(_DISPLAY):
         command = option(command)
     return command
 

@@ -8,7 +8,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.options import db_option
-from arena.cli.screen import Look, check_toolkit, has_screen, look_options, run_app
+from arena.cli.screen import DisplayOptions, check_toolkit, display_options, has_screen, run_app
 
 if TYPE_CHECKING:
     from arena.results.addresses import Address
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     help="Print plain lines, with one for each finished match instead of a summary.",
 )
 @click.option("--read-only", is_flag=True, help="Send no commands to the tournament.")
-@look_options
+@display_options
 @db_option
 def watch(  # noqa: PLR0913 - one parameter an option
     address: str | None,
@@ -50,7 +50,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
         else:
             print_events(db, found, from_start=from_start)
         return
-    options = Look(is_ascii, theme, reduce_motion).options()
+    options = DisplayOptions(is_ascii, theme, reduce_motion).options()
     check_toolkit()
     from arena.tui.start import empty_app, watch_app
 
@@ -63,7 +63,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
 @click.command(cls=RichCommand)
 @click.argument("address")
 @click.option("--plain", is_flag=True, help="Print every position, as without a terminal.")
-@look_options
+@display_options
 @db_option
 def replay(  # noqa: PLR0913 - one parameter an option
     address: str, *, plain: bool, db: str | None, is_ascii: bool, theme: str, reduce_motion: bool
@@ -82,11 +82,11 @@ def replay(  # noqa: PLR0913 - one parameter an option
 
             replay_match(store, match, found.ply)
             return
-    look = Look(is_ascii, theme, reduce_motion)
+    display = DisplayOptions(is_ascii, theme, reduce_motion)
     check_toolkit()
     from arena.tui.start import replay_app
 
-    run_app(replay_app(db, match.id, found.ply, **look.options()))
+    run_app(replay_app(db, match.id, found.ply, **display.options()))
 
 
 def find_watched(address: str | None, db: str | None) -> Address | None:
