@@ -13,9 +13,9 @@ import msgspec
 from arena.errors import ArenaError
 from arena.pages.html import Html
 from arena.pages.twins import twin_json
+from arena.serve.answer_cache import AnswerCache
 from arena.serve.bounds import within_bound
 from arena.serve.context import RequestContext
-from arena.serve.keeping import KeptAnswers
 from arena.serve.problems import ProblemError
 from arena.serve.rows import JSON, DataRoute, FileRoute, KeptRoute, PageRoute, Raw, StreamRoute
 from arena.serve.sending import Whole, raw_headers
@@ -145,7 +145,7 @@ class _WholeEndpoint(_Endpoint):
         kept_s = self._route.kept_s if isinstance(self._route, KeptRoute) else 0.0
         if kept_s:
             key = context.path, context.query_text
-            whole = await self._serving.part(KeptAnswers).answer(key, kept_s, make)
+            whole = await self._serving.part(AnswerCache).answer(key, kept_s, make)
         elif isinstance(self._route, DataRoute) and self._route.is_probe:
             whole = await self._serving.probe(make)
         else:

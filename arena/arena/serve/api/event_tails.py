@@ -12,15 +12,15 @@ import anyio
 import anyio.to_thread
 
 from arena.errors import ArenaError
-from arena.serve.keeping import StoreVersion
+from arena.serve.answer_cache import StoreVersion
 from arena.watching.store_feed import translated
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from arena.live.events import Event
+    from arena.serve.answer_cache import Version
     from arena.serve.context import Serving
-    from arena.serve.keeping import Version
     from arena.serve.reading import Reading
     from arena_db.records import EventPage, Snapshot
 

@@ -80,7 +80,7 @@ class StoreVersion:
         self._stack.close()
 
 
-class _Kept:
+class _CacheEntry:
     """A cached answer, and the version of the store it was made from."""
 
     __slots__ = ("size", "until", "version", "whole")
@@ -103,7 +103,7 @@ class _Making:
         self.error: Exception | None = None
 
 
-class KeptAnswers:
+class AnswerCache:
     """A cache of the most recently used answers, each with the version of the store it was made from.
 
     One request at a time makes an answer; other requests for it wait. Only the event loop may use the cache.
@@ -113,7 +113,7 @@ class KeptAnswers:
         """Create an empty cache."""
         self._serving = serving
         self._looking = anyio.CapacityLimiter(2)
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        self._kept: OrderedDict[Key, _CacheEntry] = OrderedDict()
         self._making: dict[Key, _Making] = {}
         self._num_made = 0
         self._size = 0
@@ -165,10 +165,10 @@ class KeptAnswers:
             del self._making[key]
             making.done.set()
         if not making.whole.is_moving:
-            self._keep(key, _Kept(key, version, making.whole.pack(), time.monotonic() + kept_s))
+            self._keep(key, _CacheEntry(key, version, making.whole.pack(), time.monotonic() + kept_s))
         return making.whole
 
-    def _keep(self, key: Key, made: _Kept) -> None:
+    def _keep(self, key: Key, made: _CacheEntry) -> None:
         before = self._kept.pop(key, None)
         self._size += made.size - (0 if before is None else before.size)
         self._kept[key] = made
