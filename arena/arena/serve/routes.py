@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Final
 
 from arena.serve.api.api_rows import API_ROWS
 from arena.serve.assets import ASSET_ROWS
-from arena.serve.bot_rows import BOT_ROWS
+from arena.serve.bot_page_rows import BOT_PAGE_ROWS
 from arena.serve.live_rows import LIVE_ROWS
 from arena.serve.page_rows import PAGE_ROWS
 
 if TYPE_CHECKING:
     from arena.serve.rows import Route
 
-ROUTES: Final[tuple[Route, ...]] = (*PAGE_ROWS, *BOT_ROWS, *LIVE_ROWS, *ASSET_ROWS, *API_ROWS)
+ROUTES: Final[tuple[Route, ...]] = (*PAGE_ROWS, *BOT_PAGE_ROWS, *LIVE_ROWS, *ASSET_ROWS, *API_ROWS)
 """All routes."""

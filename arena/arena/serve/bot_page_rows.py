@@ -71,7 +71,7 @@ def _match_text(reading: Reading, context: RequestContext, form: str) -> Raw:
     return Raw(content=match_text(reading.store, address.match, form).encode(), media_type=_TEXT)
 
 
-BOT_ROWS: Final[tuple[Route, ...]] = (
+BOT_PAGE_ROWS: Final[tuple[Route, ...]] = (
     PageRoute(
         path="/bots",
         handle=_bots,
