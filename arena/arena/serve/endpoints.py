@@ -14,11 +14,11 @@ from arena.errors import ArenaError
 from arena.pages.html import Html
 from arena.pages.twins import twin_json
 from arena.serve.answer_cache import AnswerCache
-from arena.serve.bounds import within_bound
 from arena.serve.context import RequestContext
 from arena.serve.problems import ProblemError
 from arena.serve.rows import JSON, DataRoute, FileRoute, KeptRoute, PageRoute, Raw, StreamRoute
 from arena.serve.sending import Whole, raw_headers
+from arena.serve.time_limit import within_time_limit
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class _WholeEndpoint(_Endpoint):
         context, guarded = await self._context(scope, receive)
 
         def make(reading: Reading) -> Whole:
-            return within_bound(reading, lambda: self._make(reading, context).prepare())
+            return within_time_limit(reading, lambda: self._make(reading, context).prepare())
 
         kept_s = self._route.kept_s if isinstance(self._route, KeptRoute) else 0.0
         if kept_s:

@@ -15,7 +15,7 @@ from api_clients import ask, served
 from arena.live.events import Move, Started, pack
 from arena.results.condition import Condition
 from arena.results.leaderboards import rate
-from arena.serve import answer_cache, bounds
+from arena.serve import answer_cache, time_limit
 from arena.serve.api import bot_rows
 from arena.serve.api.badge import badge, text_width
 from arena.serve.problems import ProblemError
@@ -118,7 +118,7 @@ def test_what_is_kept_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "LONGEST_S", 0.01)
+    monkeypatch.setattr(time_limit, "LONGEST_S", 0.01)
     query = Query(str(store.path))
 
     def slow() -> None:
@@ -130,7 +130,7 @@ def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pyte
     with query.store() as read:
         reading = Reading(read, query)
         with pytest.raises(ProblemError, match="took longer") as raised:
-            bounds.within_bound(reading, slow)
+            time_limit.within_time_limit(reading, slow)
     assert raised.value.status == 503
     assert raised.value.headers["retry-after"] == "30"
 

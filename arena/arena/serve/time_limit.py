@@ -18,7 +18,7 @@ LONGEST_S: Final = 10.0
 """Seconds after which queries of the store are interrupted."""
 
 
-def within_bound(reading: Reading, make: Callable[[], _Found]) -> _Found:
+def within_time_limit(reading: Reading, make: Callable[[], _Found]) -> _Found:
     """Call a function and return its result; its queries of the store are interrupted after `LONGEST_S`.
 
     Args:
