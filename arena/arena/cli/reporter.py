@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 
-class Held(NamedTuple):
+class HeldTournament(NamedTuple):
     """A tournament that is being run."""
 
     record: TournamentRecord
@@ -66,7 +66,7 @@ class Results(NamedTuple):
 class Reporter(ABC):
     """Prints progress and warnings to stderr; subclasses print results to stdout."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: HeldTournament) -> None:
         """Create a reporter for `held`."""
         self.held = held
         self.num_warnings = 0

@@ -9,7 +9,7 @@ from arena.cli.failures import print_failure
 from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
-from arena.cli.reporter import Held, Results
+from arena.cli.reporter import HeldTournament, Results
 from arena.cli.sequential import exit_of, print_expectation
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.event_tables import event_tables
@@ -104,7 +104,7 @@ def _play(store: Store, prepared: Prepared, options: RunOptions, *, take_over: b
     scores.restore(store, tournament)
     book = RatedMatches(MatchFilter(tournament=tournament.name))
     test = book_of(store, tournament)
-    held = Held(
+    held = HeldTournament(
         tournament,
         plan.config,
         labels,
@@ -150,7 +150,7 @@ def _play(store: Store, prepared: Prepared, options: RunOptions, *, take_over: b
     return Exit.COMPLETE if test is None else exit_of(test.report())
 
 
-def _results(store: Store, held: Held) -> Results:
+def _results(store: Store, held: HeldTournament) -> Results:
     tables = held.rate()
     order = [row.name for table in tables for row in table.rows]
     report = None if held.test is None else held.test()
