@@ -16,7 +16,7 @@ from arena.coordinator.commands import BOARD_COMMANDS, AskHint, kind_of
 from arena.errors import ArenaError
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import search_lines
-from arena.tui.screens.play_texts import Seen, header_of, status_of
+from arena.tui.screens.play_texts import PlayState, header_of, status_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.screen import ArenaScreen
@@ -115,7 +115,7 @@ class PlayScreen(ArenaScreen):
         self._feed: PlayFeed | None = None
         self._given = link
         self._model = Model()
-        self.seen = Seen()
+        self.seen = PlayState()
         """The state that the screen shows beside the board."""
 
     @override

@@ -30,7 +30,7 @@ _QUIET = frozenset({"played", "taken back", "you resign", "a new match, sides sw
 """Answers that are not shown, since the next event makes them clear."""
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class PlayState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a play as its screen knows it."""
 
     name: str = ""
@@ -48,7 +48,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     is_dead: bool = False
     """Whether the coordinator has ended."""
 
-    def but(self, **changes: Any) -> Seen:  # noqa: ANN401 # of any field
+    def but(self, **changes: Any) -> PlayState:  # noqa: ANN401 # of any field
         """Return a copy with changes."""
         return replace(self, **changes)
 
@@ -72,11 +72,11 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
             return "the coordinator has ended; n continues from here"
         return "the match is over" if self.match.is_over else "not your turn"
 
-    def begun(self, record: TournamentRecord) -> Seen:
+    def begun(self, record: TournamentRecord) -> PlayState:
         """Return the state after a play has begun."""
         return self.but(name=record.name, is_rated=is_rated(record), note="", is_dead=False, pending=None)
 
-    def told(self, view: LiveView, trouble: str) -> Seen:
+    def told(self, view: LiveView, trouble: str) -> PlayState:
         """Return the state after new data from the feed."""
         if not view.matches:
             return self.but(note=trouble or self.note)
@@ -96,13 +96,13 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
             changes["note"] = trouble
         return self.but(**changes)
 
-    def moving(self, action: int) -> Seen:
+    def moving(self, action: int) -> PlayState:
         """Return the state with a pending move."""
         match = self.match
         command = None if match is None else MakeMove(number=match.number, ply=match.ply, action=action)
         return self.but(pending=command, hinted=None)
 
-    def answered(self, command: BoardCommand, answer: str) -> Seen:
+    def answered(self, command: BoardCommand, answer: str) -> PlayState:
         """Return the state after an answer; an answer about a past position is ignored."""
         match = self.match
         if match is None or (command.number, command.ply) != (match.number, match.ply):
@@ -115,7 +115,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         return seen
 
 
-def header_of(seen: Seen, glyphs: Glyphs) -> Sequence[Part]:
+def header_of(seen: PlayState, glyphs: Glyphs) -> Sequence[Part]:
     """Return play, game, players, and whether the match is rated."""
     match = seen.match
     what = seen.name if match is None else match.address
@@ -134,7 +134,7 @@ def header_of(seen: Seen, glyphs: Glyphs) -> Sequence[Part]:
     return [part for part in parts if part.text]
 
 
-def status_of(seen: Seen, now: float, glyphs: Glyphs) -> tuple[str, str]:
+def status_of(seen: PlayState, now: float, glyphs: Glyphs) -> tuple[str, str]:
     """Return the status line and its style."""
     match = seen.match
     if match is None or seen.is_dead:
@@ -154,13 +154,13 @@ def status_of(seen: Seen, now: float, glyphs: Glyphs) -> tuple[str, str]:
     return f"{_bot_name(match, seen)} thinks {max(0.0, now - match.last_t):.0f} s{note}", "dim"
 
 
-def _bot_name(match: MatchView, seen: Seen) -> str:
+def _bot_name(match: MatchView, seen: PlayState) -> str:
     """Return the name of the bot, or its label if the name is too long."""
     seat = match.seats[1 - seen.player]
     return clip(seat.name if cell_len(seat.name) <= _MAX_NAME else seat.label, _MAX_NAME)
 
 
-def _ending(seen: Seen, match: MatchView) -> str:
+def _ending(seen: PlayState, match: MatchView) -> str:
     won = {"first": 0, "second": 1}.get(match.outcome)
     said = {"draw": "a draw", "void": "void"}.get(match.outcome)
     if won is not None:
