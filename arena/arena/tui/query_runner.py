@@ -33,7 +33,7 @@ class HasQueries(Protocol):
 
 
 @runtime_checkable
-class Busy(Protocol):
+class ShowsActivity(Protocol):
     """A screen that shows what is being read."""
 
     def show_doing(self, sender: object, text: str) -> None:
@@ -136,7 +136,7 @@ class QueryRunner:
         if query is not self._query or query.is_cancelled or self._asked is None:
             return
         lost = answer.reason if isinstance(answer, Unavailable) and answer.is_passing else ""
-        if self._node.is_attached and isinstance(self._node.screen, Busy):
+        if self._node.is_attached and isinstance(self._node.screen, ShowsActivity):
             self._node.screen.show_lost(self, lost)
         self._asked.show(answer)
         if lost:
@@ -168,7 +168,7 @@ class QueryRunner:
             self._asked.show(Loading(self._asked.doing))
         spin = "" if app_of(self._node).animation_level == "none" else "|/-\\"[turn % 4]
         screen = self._node.screen
-        if isinstance(screen, Busy):
+        if isinstance(screen, ShowsActivity):
             screen.show_doing(self, f"{spin} {self._asked.doing} ...".strip())
         self._timer = self._node.set_timer(_SPIN_S, partial(self._say, query, turn + 1))
 
@@ -176,5 +176,5 @@ class QueryRunner:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if self._node.is_attached and isinstance(self._node.screen, Busy):
+        if self._node.is_attached and isinstance(self._node.screen, ShowsActivity):
             self._node.screen.show_doing(self, "")

@@ -43,7 +43,7 @@ _TERMINAL_S = 2.0
 
 
 @runtime_checkable
-class Filtered(Protocol):
+class AcceptsFilter(Protocol):
     """A screen that accepts a filter from another screen."""
 
     def show_filter(self, text: str) -> None:
@@ -52,7 +52,7 @@ class Filtered(Protocol):
 
 
 @runtime_checkable
-class Opposed(Protocol):
+class AcceptsOpponent(Protocol):
     """A screen on which a play begins."""
 
     def show_opponent(self, bot: str, game: str) -> None:
@@ -159,7 +159,7 @@ class Dashboard(ArenaApp):
             text = word("tournament", self.tournament)
 
         def show(screen: object) -> None:
-            if isinstance(screen, Filtered):
+            if isinstance(screen, AcceptsFilter):
                 screen.show_filter(text)
 
         await self.open_screen(name, show)
@@ -170,7 +170,7 @@ class Dashboard(ArenaApp):
         if self.has_screen(_PLAY_FORM) and current is not None and self.may_act():
             bot, game = current.opponent(), self.model.view.progress.game
             await self.push_screen(_PLAY_FORM)
-            if isinstance(self.current, Opposed):
+            if isinstance(self.current, AcceptsOpponent):
                 self.current.show_opponent(bot, game)
 
     @override

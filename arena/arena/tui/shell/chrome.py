@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 @runtime_checkable
-class Headed(Protocol):
+class HasHeader(Protocol):
     """A screen or app that supplies the content of header and tabs."""
 
     def header_parts(self, width: int) -> Sequence[Part]:
@@ -68,7 +68,7 @@ class HeaderLine(Canvas):
     @override
     def draw(self, width: int, height: int) -> list[Line]:
         app = app_of(self)
-        parts = list(app.header_parts(width)) if isinstance(app, Headed) else []
+        parts = list(app.header_parts(width)) if isinstance(app, HasHeader) else []
         # One blank before the first part, two between parts.
         while sum(cell_len(part.text) + 2 for part in parts) - 1 > width:
             last = max(parts, key=lambda part: part.rank)
@@ -89,16 +89,16 @@ class TabRow(Canvas):
     @override
     def draw(self, width: int, height: int) -> list[Line]:
         app = app_of(self)
-        note = app.tab_note() if isinstance(app, Headed) else ""
+        note = app.tab_note() if isinstance(app, HasHeader) else ""
         spans = [(text, style) for text, style, _ in self._tabs(width)]
         return [((" ", ""), *spans, (f" {note}", "alert"))]
 
     def _tabs(self, width: int) -> list[tuple[str, str, str]]:
         """Return text, style and key of each tab; short names, then only keys if there is no room."""
         app = app_of(self)
-        tabs = app.tabs() if isinstance(app, Headed) else ()
+        tabs = app.tabs() if isinstance(app, HasHeader) else ()
         # Leave room for the note after the tabs.
-        width -= cell_len(app.tab_note()) + 2 if isinstance(app, Headed) and app.tab_note() else 0
+        width -= cell_len(app.tab_note()) + 2 if isinstance(app, HasHeader) and app.tab_note() else 0
         for names, gap in (
             ([f"{key} {name}" for key, name, _, _ in tabs], "  "),
             ([f"{key} {short}" for key, _, short, _ in tabs], " "),
@@ -119,14 +119,14 @@ class TabRow(Canvas):
         edge = 1
         for text, _, key in self._tabs(self.size.width):
             edge += len(text)
-            if event.x < edge and isinstance(app, Headed):
+            if event.x < edge and isinstance(app, HasHeader):
                 event.stop()
                 app.pick_tab(key)
                 return
 
 
 @runtime_checkable
-class Hinting(Protocol):
+class HasHints(Protocol):
     """A screen that knows which of its keys are useful now."""
 
     def hints_at(self, action: str) -> bool:
@@ -183,7 +183,7 @@ class FooterLine(Canvas):
 
     def _is_meant(self, action: str) -> bool:
         screen = self.screen
-        return not isinstance(screen, Hinting) or screen.hints_at(action)
+        return not isinstance(screen, HasHints) or screen.hints_at(action)
 
     def on_click(self, event: events.Click) -> None:
         """Press the key that was clicked."""

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from typing_extensions import override
 
 from arena.tui.look import app_of
-from arena.tui.shell.chrome import Headed
+from arena.tui.shell.chrome import HasHeader
 from arena.tui.text import safe
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def help_text(screen: Screen[Any]) -> Text:
         if paragraph:
             text.append(f"{safe(paragraph)}\n\n")
     app = app_of(screen)
-    tabs = app.tabs() if isinstance(app, Headed) else ()
+    tabs = app.tabs() if isinstance(app, HasHeader) else ()
     names = {f"tab({key})": f"Screen {label}" for key, label, _, _ in tabs}
     by_action: dict[str, tuple[list[str], str]] = {}
     for active in screen.active_bindings.values():
