@@ -21,6 +21,7 @@ _COLUMNS = {
     "note": "NOTE",
 }
 _NUMBER_OF_CORES = 0
+"""Default of --slots; `num_workers` turns it into one fewer than there are cores."""
 _keys_option = click.option(
     "--keys", type=click.Path(path_type=Path), metavar="FILE", help="The key of this machine."
 )

@@ -34,6 +34,7 @@ _COLUMNS = {
 _LIMIT = 50
 """Default number of matches in a table."""
 _PAGE = 500
+"""Number of matches read from the store at once."""
 
 
 @click.command(cls=RichCommand)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 _LINE = 4000
+"""Maximum number of characters printed of a line."""
 _TOLD = ("started", "move", "finished", "fault")
 HELP = (
     "a move, or: board, col NAME, row NAME, last, clock, legal, hint, undo, resign, new (sides swapped), quit"

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from arena.watching.feed import Batch, Feed
 
 _LINE = 4000
+"""Maximum number of characters printed of a line."""
 _LAST_LOOKS = 3
 """Number of polls for the standings of an ended tournament: its tables are stored after its matches."""
 

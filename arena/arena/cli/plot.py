@@ -17,9 +17,13 @@ _MARKS: Final = {"ascii": "*o+x#@%&", "unicode": "●○◆◇■□▲△"}
 _AXES: Final = {"ascii": ("|", "+", "-"), "unicode": ("│", "└", "─")}
 _STYLES: Final = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 _HEIGHT: Final = 12
+"""Number of rows of a plot."""
 _MOST_COLUMNS: Final = 100
+"""Maximum width of a plot, in characters."""
 _NAME: Final = 40
+"""Maximum number of characters of a curve's name."""
 _NICE: Final = (1, 2, 5)
+"""Steps between rows, times a power of ten."""
 _EVERY_LABEL: Final = 4
 """Rows from one label of the vertical axis to the next."""
 

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
 _BAR = 20
+"""Width of the bar, and maximum number of characters of a bot's name."""
 _CLEAR = "\r\x1b[K"
 _NUM_LEADERS = 3
+"""Number of bots that are shown with their Elo."""
 
 
 class ProgressLine:

@@ -64,6 +64,7 @@ _SPARE = ("tc", "draw_ratio", "evidence", "score_first", "score_second", "points
 """Columns left out on a narrow terminal, in this order; fault columns that are present always stay."""
 _FAULTS = ("time", "illegal", "crash", "other")
 _NUM_MISFITS = 5
+"""Maximum number of misfits that are printed."""
 
 
 def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:

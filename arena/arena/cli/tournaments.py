@@ -33,6 +33,7 @@ _KEYS = (
     *("archived_at", "num_bots", "refusal"),
 )
 _PAGE = 100
+"""Number of tournaments read from the store at once."""
 
 
 @click.command(cls=RichCommand)

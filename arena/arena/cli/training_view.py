@@ -26,9 +26,11 @@ _EVERY_S = 10.0
 _WINDOW_S = 0.5
 """Seconds between two updates of the live view."""
 _NAME = 40
+"""Maximum number of characters of a figure's name."""
 _LINE = 500
 """Maximum number of characters shown of a line."""
 _BAR = 30
+"""Width of the bar, in characters."""
 
 
 class TrainingView:

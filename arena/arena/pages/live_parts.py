@@ -26,6 +26,7 @@ MAX_NEWS: Final = 20
 _MOST_RANKED: Final = 40
 """Maximum number of bots in the standings next to the boards."""
 _MAX_FAULTY: Final = 5
+"""Maximum number of bots in the list of forfeits."""
 _STATES: Final = {
     "LIVE": "running",
     "PAUSED": "paused",

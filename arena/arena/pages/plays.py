@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_OPENINGS: Final = 30
 """Maximum number of openings on a page; its JSON twin has all."""
 _BAR: Final = 120
+"""Width of a bar, in units of the picture."""
 
 
 def losses(

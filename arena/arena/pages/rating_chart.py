@@ -19,9 +19,11 @@ _LEFT: Final = 40
 _RIGHT: Final = 8
 _TOP: Final = 8
 _BOTTOM: Final = 22
+"""Width of the picture, height of the plot, and margins, in units of the picture."""
 _STEPS: Final = (25, 50, 100, 200, 500, 1000, 5000)
 """Possible distances between two grid lines, in Elo."""
 _MOST_LINES: Final = 5
+"""Maximum number of grid steps across the range of ratings."""
 _FARTHEST: Final = 600.0
 """Elo from the line of ratings beyond which the band is cut: the first points are very uncertain."""
 

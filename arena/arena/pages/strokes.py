@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _WIDTH: Final = 160
 _MIDDLE: Final = 8
 _PAD: Final = 4
+"""Width, middle line and horizontal padding of the picture, in its units."""
 
 
 class RatingStroke(NamedTuple):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Key: TypeAlias = tuple[str, ...]
 
 _MOST_KEPT: Final = 512
+"""Maximum number of cached answers."""
 _MOST_BYTES: Final = 8 << 20
 """Maximum size of the cache; answers are kept compressed if that saves anything."""
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _DAY_S: Final = 86_400
 _COOKIE_S: Final = 180 * _DAY_S
+"""Lifetime of the cookie in seconds, the same as the default lifetime of a token."""
 _LONGEST: Final = 200
 """Maximum length of a token; a longer one is not looked up."""
 

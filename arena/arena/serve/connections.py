@@ -27,6 +27,7 @@ _LOOK_S: Final = 2.0
 _LEAVE_S: Final = 0.3
 """Seconds to send the rest of answers when the server ends."""
 BUSY_RETRY_S: Final = 5
+"""Seconds after which a client may retry when there are too many connections."""
 _PLAIN: Final = ((b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"), *SECURITY)
 _UNREADABLE: Final = b"The server cannot read this as an HTTP/1.1 request; its head may be too long.\n"
 _BUSY: Final = b"The server has as many connections as it can serve; try again in some seconds.\n"

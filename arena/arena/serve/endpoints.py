@@ -37,6 +37,7 @@ AGAIN_S: Final = 30
 BODY_S: Final = 20
 """Seconds for a client to send the body of its request."""
 _MOST_PARAMETERS: Final = 50
+"""Maximum number of query parameters of a request."""
 
 
 def endpoints(serving: Serving, route: Route) -> list[tuple[str, ASGIApp]]:

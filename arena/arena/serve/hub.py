@@ -39,7 +39,9 @@ _CROWDED_GAP_S: Final = 1 / 4
 _AGING_S: Final = 1.0
 """Seconds after which an unchanged page is rendered again, because parts of its text depend on the time."""
 _BEAT_S: Final = 15.0
+"""Seconds between two heartbeats."""
 _BROKEN_S: Final = 4.0
+"""Seconds until the feed is polled again after an unexpected error."""
 _log = logging.getLogger(__name__)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 MAX_HUBS: Final = 16
+"""Maximum number of tournaments that are followed at once."""
 _READ_S: Final = 3.0
 """Maximum seconds that a page waits for the first poll of its tournament."""
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 _RETRY_S: Final = 10
+"""Seconds after which a client may retry when too many pages are followed."""
 _OVER: Final = frozenset({"finished", "stopped", "refused", "left"})
 """States of tournaments that are not being played, so that their tables do not change."""
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 STORE_RETRY_S: Final = 5
 """Seconds after which a client may retry if the store is gone or locked."""
 _MAX_DETAIL: Final = 1000
+"""Maximum number of characters of a problem's detail."""
 _WRONG_REQUEST: Final = (ConfigError, IllegalMoveError, InvalidMoveError, PluginError)
 """Arena errors caused by the request, such as a game that is not installed here."""
 PROBLEM_JSON: Final = "application/problem+json"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MOST_EVENTS: Final = 1_000_000
+"""Limit on the tournaments that are read for slugs; far more than a store has."""
 _CHECK_S: Final = 60.0
 """Minimum seconds between two checks of a store after handlers failed on damaged data."""
 

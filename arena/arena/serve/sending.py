@@ -26,6 +26,7 @@ _LEAST_ZIPPED: Final = 600
 """Bytes below which compression does not reduce the number of packets."""
 _ZIPPED: Final = ("text/", "application/json", "application/problem+json", "image/svg+xml")
 _LEVEL: Final = 6
+"""Compression level, which is the default of zlib."""
 REVALIDATE: Final = "private, no-cache"
 """A browser may keep the answer, but must revalidate it before each use."""
 

@@ -38,6 +38,7 @@ _FILES: Final = 4096
 _END_S: Final = 1
 """Seconds to finish running answers when the server ends."""
 _BACKLOG: Final = 512
+"""Number of connections that may wait to be accepted."""
 
 
 def listen(settings: ServeSettings) -> socket.socket:

@@ -48,6 +48,7 @@ _VERSION: Final = 3
 MOST_PAIRS: Final = 2000
 """Maximum number of head-to-heads with a page: newest tournaments first, then those with most matches."""
 _BATCH: Final = 500
+"""Number of matches read from the store at once."""
 _MOST_FORFEITS: Final = 1000
 """Maximum number of forfeits of one kind in one tournament that get a page; the newest are chosen."""
 _FORFEITS: Final = tuple(kind for kind in Termination if kind.is_fault)

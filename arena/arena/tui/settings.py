@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FILE: Final = "dashboard.json"
 """Name of the file in the arena's home."""
 _MAX_BYTES: Final = 10_000
+"""Maximum number of bytes that are read of the file."""
 
 
 class SavedSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

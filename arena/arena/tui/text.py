@@ -17,8 +17,10 @@ Line: TypeAlias = tuple[Span, ...]
 _SPANS: Final[dict[Span, Span]] = {}
 """Interned spans of boards: there are few different ones, which cached lines should share."""
 _MAX_SPANS = 2000
+"""Number of interned spans at which the table is cleared."""
 _GAP = ".."
 _MAX = 1000
+"""Maximum number of characters of a cleaned text."""
 _STOPS = ",;:."
 _BRACKETS: Final = re.compile(r" \([^()]*\)")
 _AGAINST = " v "

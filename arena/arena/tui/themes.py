@@ -12,6 +12,7 @@ GLYPH_CONTRAST = 3.0
 # Margin, so that rounding to 8 bits cannot take a colour below its bound.
 _SPARE = 0.05
 _STEPS = 40
+"""Number of steps in which a colour is blended towards white or black."""
 _LINEAR = 0.04045
 """sRGB is linear up to this value."""
 

@@ -17,8 +17,10 @@ _FONT: Final = "Verdana,DejaVu Sans,Geneva,sans-serif"
 _HEIGHT: Final = 20
 _PAD: Final = 6
 _BASE: Final = 14
+"""Height, horizontal padding and text baseline of the badge, in px."""
 _MOST_NAME: Final = 40
 _MOST_GAME: Final = 40
+"""Maximum number of characters of the names of bot and game."""
 _WIDTHS: Final = {
     **dict.fromkeys("ijlI.,:;'|!`", 4.2),
     **dict.fromkeys('ftr()[]/\\ -"', 4.9),
@@ -29,6 +31,7 @@ _WIDTHS: Final = {
 """Advance width of characters at 11 px, in px; any other character has `_OTHER`."""
 _OTHER: Final = 7.0
 _WIDE: Final = 11.0
+"""Advance width of any other character, and of a wide (East Asian) one, in px."""
 
 
 def badge(name: str, game: str, row: Row | None) -> Html:

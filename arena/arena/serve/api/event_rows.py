@@ -24,6 +24,7 @@ SSE: Final = "text/event-stream"
 BEAT_S: Final = 15.0
 """Seconds after which a silent stream sends a heartbeat: proxies close connections silent for a minute."""
 _MOST_DIGITS: Final = 18
+"""Maximum number of digits of an event number, so that it stays below 2**63."""
 _HELD_BACK: Final = frozenset({"move", "info"})
 """Kinds of events that reveal to opponents what is being played."""
 

@@ -11,7 +11,9 @@ from arena.errors import ConfigError
 from arena.results.condition import WORDS, Condition, read_condition, read_pairs
 
 MOST_MATCHES: Final = 1000
+"""Maximum number of rows on a page."""
 LONGEST_WAIT_S: Final = 30
+"""Maximum seconds that a request may wait for an event."""
 _Repeated: TypeAlias = tuple[str, ...]
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _JOIN_S: Final = 180.0
 """Maximum seconds for a bot to be copied and to answer its first position."""
 _MAX_TEXT: Final = 500
+"""Maximum number of characters shown of a command's last line."""
 
 
 def set_void(option: str | None, number: int, reason: str, *, undo: bool) -> str:

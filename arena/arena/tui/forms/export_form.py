@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _NUM_NEWEST: Final = 50
+"""Maximum number of matches in the preview."""
 _PAGE: Final = 100
+"""Number of matches read from the store at once."""
 
 
 def export_words(form: ExportForm) -> list[str]:

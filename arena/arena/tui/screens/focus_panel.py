@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _MAX_PV = 8
+"""Number of last moves that are shown."""
 _FRAME = 2
+"""Cells that the panel's frame takes from its width."""
 _LEAST = 6
 """Minimum width of a name, in cells."""
 

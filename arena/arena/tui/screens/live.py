@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from arena.watching.feed import Change, Model
 
 _NUM_NEWS = 40
+"""Maximum number of results, and of notices, in a list."""
 _FRESH_S = 60.0
 """Seconds for which a decision stays above all other events."""
 

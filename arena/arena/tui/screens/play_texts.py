@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 _MAX_NAME = 24
+"""Width in cells up to which a bot is shown by its name, not by its label."""
 _QUIET = frozenset({"played", "taken back", "you resign", "a new match, sides swapped"})
 """Answers that are not shown, since the next event makes them clear."""
 

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from arena.watching.one_match import OneMatch
 
 _MAX_NAME = 24
+"""Width in cells up to which a bot is shown by its name, not by its label."""
 _WIDE = 120
 """Columns from which the evaluation bar is long."""
 _BAR, _WIDE_BAR = 10, 32
+"""Width of the evaluation bar on normal and on wide terminals, in cells."""
 
 
 def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[Part]:

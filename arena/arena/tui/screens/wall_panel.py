@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from arena.live.wall import Sort
 
 MAX_BOARDS = 40
+"""Maximum number of boards on a page."""
 _MAX_ZOOM = 3
+"""Maximum number of zoom steps."""
 _FEW_ROWS, _FEW_COLUMNS = 6, 7
 """Rows and columns of a board that are assumed while no match is running."""
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PROGRAM = tuple(own_python("-m", "arena"))
 """The start of the command line."""
 _CHUNK: Final = 1 << 16
+"""Maximum number of bytes read from the pipe at once."""
 _MAX_LINE: Final = 4000
 """Maximum number of characters kept of a line."""
 _PATIENCE_S: Final = 5.0

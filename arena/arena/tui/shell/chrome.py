@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MIN_WIDTH, MIN_HEIGHT = 40, 12
 """The smallest terminal, in columns and lines, on which a screen is shown."""
 _WIDE = 120
+"""Columns from which a terminal is wide."""
 _MAX_KEYS = {False: 7, True: 12}
 """Maximum number of keys in the footer of a normal and of a wide terminal."""
 _LAST_KEYS = ("app.palette", "app.help", "app.quit")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from arena.watching.feed import Model
 
 _WIDE = 120
+"""Columns from which the header has room for goal and progress."""
 _GOAL = 60
 """Maximum width of the progress towards a goal, in cells."""
 

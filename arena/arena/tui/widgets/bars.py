@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _MAX_BAR = 40
+"""Maximum width of a bar, in cells."""
 _MARK = 2
 """Width of a heading's mark and edge, in cells."""
 

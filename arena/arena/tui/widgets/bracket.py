@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _SCORE = 13
+"""Width of the score, in cells."""
 _LEAST_NAME = 8
+"""Minimum width of a name, in cells."""
 _REMARK = 24
 """Cells that a remark gets before names get more than their minimum."""
 

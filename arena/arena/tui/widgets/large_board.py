@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _SEARCH_LINES = 3
+"""Number of lines with search figures: visits, shares, policy."""
 _NUM_BEST = 5
 """Number of moves with figures in games whose moves are cells."""
 _BEST_WIDTH = 6
+"""Width of the figures of a move that is a cell, in cells of the terminal."""
 _UNKNOWN = "?"
 """The score of an unsolved action, which is not shown in cells."""
 

@@ -23,6 +23,7 @@ Mode = Literal["score", "wdl", "elo"]
 MODES: tuple[Mode, ...] = ("score", "wdl", "elo")
 _WIDTHS = {"score": 6, "wdl": 11, "elo": 6}
 _QUARTERS = 4
+"""Number of shades of a score."""
 
 
 class Matrix(Panel, can_focus=True):

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 MARK_NAMES = {"~": "swing", "?": "gave it away", "??": "lost a win", "#": "end"}
 """The meaning of the marks of a replay."""
 _MAX_SEGMENT = 5
+"""Maximum width of a ply between two separators, in cells."""
 _LEGEND_GAP = 3
+"""Number of blanks before each entry of the legend."""
 _EDGES = 3
 """Cells of a timeline without its plies: a blank and the brackets."""
 _MIN_MOVE = 2

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _UNITS = ((1000, "k"), (1_000_000, "M"), (1_000_000_000, "G"))
 _THREE_DIGITS = 999.5
+"""From this count on a unit is needed, since rounding would make it four digits."""
 _TWO_DIGITS = 99.5
+"""From this number of units on the next unit is used, which keeps a count within 3 characters."""
 
 
 def search_rows(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _TREND = 8
+"""Width of the trend, in cells."""
 STANDINGS: Mapping[str, str] = {
     "new": "new: it plays first until its rating is settled",
     "in": "still in the knockout",
