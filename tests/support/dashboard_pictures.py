@@ -132,7 +132,7 @@ async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str,
 
 async def _play(app: Dashboard, pilot: Pilot[None]) -> None:
     """Play some moves against a bot, from the form on."""
-    from arena.tui.screens.play import PlayScreen
+    from arena.tui.screens.play_screen import PlayScreen
     from arena.tui.widgets.form import Field
 
     app.screen.query_one("#field-bot", Field).value = "mcts:playouts=400"

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from arena.coordinator.client import Link
 from arena.home import open_store
 from arena.results.addresses import Address
-from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.bots_screen import BotsScreen
 from arena.tui.screens.dashboard import Dashboard
-from arena.tui.screens.export import ExportScreen
-from arena.tui.screens.live import LiveScreen
-from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.export_screen import ExportScreen
+from arena.tui.screens.live_screen import LiveScreen
+from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.screens.new_play import NewPlayScreen
-from arena.tui.screens.places import SCREEN_OF, StoreDashboard
-from arena.tui.screens.play import PlayScreen
-from arena.tui.screens.replay import ReplayScreen
-from arena.tui.screens.standings import StandingsScreen
-from arena.tui.screens.tournaments import TournamentsScreen
-from arena.tui.screens.train import TrainScreen
+from arena.tui.screens.palette_search import SCREEN_OF, StoreDashboard
+from arena.tui.screens.play_screen import PlayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
+from arena.tui.screens.standings_screen import StandingsScreen
+from arena.tui.screens.tournaments_screen import TournamentsScreen
+from arena.tui.screens.train_screen import TrainScreen
 from arena.watching.first_feed import FirstFeed
 from arena.watching.store_feed import StoreFeed
 

@@ -15,7 +15,7 @@ from arena.results.by_place import BracketPlace, EventTables
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.opening import show_matches
-from arena.tui.screens.pages import VersusScreen
+from arena.tui.screens.page_screens import VersusScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.bracket import BracketList

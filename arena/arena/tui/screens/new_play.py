@@ -17,7 +17,7 @@ from arena.person.config import make_play, play_config, words_of
 from arena.tui.forms.tournament_form import installed_bots
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
-from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Fields, Push
 

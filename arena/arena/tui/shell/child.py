@@ -93,7 +93,7 @@ class Child:
         killing.start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        own_subtree()  # it shares the cgroup of this process, which it could not divide by itself
+        own_subtree()  # the child shares the cgroup of this process, and could not divide it itself
         process = subprocess.Popen(  # noqa: S603 # this program, and words as a list
             [*PROGRAM, *self.words],
             stdin=subprocess.DEVNULL,

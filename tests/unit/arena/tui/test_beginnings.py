@@ -11,10 +11,10 @@ from arena.errors import ConfigError
 from arena.home import has_store
 from arena.live.plays import PlayForm
 from arena.tui.screens.dashboard import Dashboard
-from arena.tui.screens.live import LiveScreen
+from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.new_play import NewPlayScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.start import ALL_SCREENS, empty_app
 from arena.tui.widgets.form import Field, Push

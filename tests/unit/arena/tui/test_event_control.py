@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.own import own_python
-from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.prompt import PromptScreen
 from arena_db.owner import current_owner

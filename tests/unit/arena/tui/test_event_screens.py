@@ -14,7 +14,7 @@ from arena.coordinator import joining
 from arena.live.tables import MatrixView, StandingRow, StandingsView
 from arena.results.brackets import bracket_lines
 from arena.results.corrections import declare_void
-from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.shell.prompt import PromptScreen
 from arena.tui.widgets.bare_lines import BareLines

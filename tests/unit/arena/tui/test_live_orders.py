@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.tui.screens.dashboard import Dashboard
-from arena.tui.screens.live import LiveScreen
+from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.watching.feed import Batch, RecordedFeed
 from arena_db.owner import current_owner

@@ -11,7 +11,7 @@ from textual.events import Click
 
 from arena.coordinator.client import Link, NotStartedError
 from arena.tui.screens.dashboard import Dashboard
-from arena.tui.screens.play import NARROWED, PlayScreen
+from arena.tui.screens.play_screen import NARROWED, PlayScreen
 from arena.tui.shell.keys import clashes
 from arena.tui.widgets.play_board import PlayBoard
 from play_screens import Board, played

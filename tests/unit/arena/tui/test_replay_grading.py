@@ -14,7 +14,7 @@ from arena.analysis import analyse_match
 from arena.results.grades import stored_ply
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.judged import Grading
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.prompt import PromptScreen
 from arena.tui.start import replay_app
 from arena.watching.judges import grading_words

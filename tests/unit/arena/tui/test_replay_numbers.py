@@ -9,7 +9,7 @@ import pytest
 
 from arena.errors import ArenaError
 from arena.person.config import PERSON
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import load_match, replay_of
 from arena.watching.query import Query

@@ -12,7 +12,7 @@ from arena.live.reducer import reduce_all
 from arena.live.tables import MatchRow
 from arena.live.views import LiveView, MatchView, ProgressView
 from arena.tui.glyphs import choose_glyphs
-from arena.tui.screens.export import ExportScreen
+from arena.tui.screens.export_screen import ExportScreen
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.chrome import HeaderLine
 from arena.tui.shell.confirm import ConfirmScreen

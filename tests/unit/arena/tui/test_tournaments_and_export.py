@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator.config import Refusal, TournamentConfig
-from arena.tui.screens.export import ExportScreen
+from arena.tui.screens.export_screen import ExportScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Push
@@ -174,7 +174,7 @@ def test_stop_and_resume_ask_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         said = "".join(app.screen.query_one("#said", BareLines).text_lines())
         assert said.startswith(" ! "), "the store has no configuration of it, and that is what is said"
 
-    monkeypatch.setattr("arena.tui.screens.tournaments._LOOK_S", 1e6)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen._LOOK_S", 1e6)
     shown(watch(path), act, (120, 24))
 
 
@@ -232,7 +232,7 @@ def test_an_export_is_really_written(
     shown_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
-    monkeypatch.setattr("arena.tui.screens.bots.LIST_WORDS", ("bots", "list", "--help"))
+    monkeypatch.setattr("arena.tui.screens.bots_screen.LIST_WORDS", ("bots", "list", "--help"))
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "E")

@@ -16,8 +16,8 @@ from arena.person.config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
-from arena.tui.screens.openings import OpeningsScreen
-from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.openings_screen import OpeningsScreen
+from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
 from arena.tui.screens.voiding import ask_and_void
 from arena.tui.text import safe

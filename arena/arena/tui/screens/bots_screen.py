@@ -13,7 +13,7 @@ from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
 from arena.live.labels import fits_words
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.pages import BotPageScreen
+from arena.tui.screens.page_screens import BotPageScreen
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.output import OutputPanel

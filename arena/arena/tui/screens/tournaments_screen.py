@@ -21,7 +21,7 @@ from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen

@@ -20,7 +20,7 @@ from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.focus_panel import FocusPanel
 from arena.tui.screens.getting_started import GettingStarted
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import shorten

@@ -12,7 +12,7 @@ from typing_extensions import override
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.opening import show_matches
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.page import PagePanel

@@ -13,13 +13,13 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.results.condition import word
 from arena.tui.app import LOWEST
-from arena.tui.screens.bots import BotsScreen
+from arena.tui.screens.bots_screen import BotsScreen
 from arena.tui.screens.dashboard import Dashboard, dashboard_of
-from arena.tui.screens.live import LiveScreen
-from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.live_screen import LiveScreen
+from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.matrix_screen import MatrixScreen
-from arena.tui.screens.pages import BotPageScreen
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.page_screens import BotPageScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.text import safe
 from arena.watching.places import search_places
 from arena.watching.query import Query
