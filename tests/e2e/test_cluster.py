@@ -70,7 +70,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ((*MATCH, "--executor", f"dask:{NOWHERE}", "--keys", "ca.key"), "is not the key of a machine"),
         ((*MATCH, "--cluster", "local:0"), "is not valid; write local:N"),
         ((*MATCH, "--cluster", "local:1", "--executor", f"dask:{NOWHERE}"), "name two clusters"),
-        (("worker", NOWHERE, "--keys", "lab.key", "--slots", "0"), "--slots 0 plays nothing; give 1 or more"),
+        (("worker", NOWHERE, "--keys", "lab.key", "--slots", "0"), "--slots 0 plays nothing; use 1 or more"),
         (("worker", NOWHERE, "--keys", "lab.key"), "nothing answers at tls://127.0.0.1:1"),
         (("worker", "10.0.0.1:1", "--keys", "lab.key"), "write tls://HOST:PORT"),
         (("cluster", "status"), "no cluster was started here"),

@@ -9,12 +9,12 @@ import pytest
 
 from arena.home import open_store
 from arena.results.addresses import find_address
-from arena.tui.screens.export import ExportScreen
-from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.export_screen import ExportScreen
+from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.play import PlayScreen
-from arena.tui.screens.replay import ReplayScreen
-from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.screens.play_screen import PlayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
+from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.start import watch_app
 from arena.tui.widgets.form import Choice, Field, Push
 from arena.tui.widgets.match_list import MatchList
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
     from arena_db.records import StoredMatch
 
 DEADLINE_S = 120.0

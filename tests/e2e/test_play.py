@@ -181,7 +181,7 @@ def test_a_killed_coordinator_is_noticed_and_its_match_goes_on(
         os.kill(lease.owner.pid, signal.SIGKILL)
     said = person.say("4")
     # The move is refused at once, or the end is noticed before it: both name the way on.
-    ways_on = ("arena play --attach play-1 goes on", "arena play --attach play-1 continues it")
+    ways_on = ("to continue: arena play --attach play-1", "arena play --attach play-1 continues it")
     assert any(way in said for way in ways_on), said
     assert person.leave()[0] == 0
     again = sit("--attach", "play-1")

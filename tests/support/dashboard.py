@@ -15,7 +15,7 @@ from arena.live.tables import MatchRow, MatrixCell, MatrixView, Point, Series, S
 from arena.live.wall import wall
 from arena.tui.app import ArenaApp
 from arena.tui.look import LookApp
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.start import SCREENS
 from arena.tui.widgets.bars import ProgressPanel

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 IMAGES: Final = ROOT / "docs" / "images"
 SIZES: Final = {"": (120, 40), "-80": (80, 24), "-200": (200, 60)}
@@ -132,7 +132,7 @@ async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str,
 
 async def _play(app: Dashboard, pilot: Pilot[None]) -> None:
     """Play some moves against a bot, from the form on."""
-    from arena.tui.screens.play import PlayScreen
+    from arena.tui.screens.play_screen import PlayScreen
     from arena.tui.widgets.form import Field
 
     app.screen.query_one("#field-bot", Field).value = "mcts:playouts=400"

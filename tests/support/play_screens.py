@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
-from arena.tui.screens.app import Dashboard
-from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.start import ALL_SCREENS
 from arena.tui.widgets.play_board import PlayBoard
 from dashboard import screen_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.start import ALL_SCREENS
 from arena.watching.feed import Batch
 from arena.watching.store_feed import StoreFeed

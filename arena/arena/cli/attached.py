@@ -1,4 +1,4 @@
-"""`--tui`: a tournament that plays in the background, and the dashboard on it."""
+"""`--tui`: play a tournament in the background and show the dashboard on it."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from arena.results.addresses import Address
 from arena.results.sequential import report_of
 
 _ENDS = frozenset({Exit.COMPLETE, Exit.NOT_SHOWN, Exit.UNDECIDED})
-"""Exit statuses of runs that came to their end."""
+"""Exit statuses of runs that reached their end."""
 _HERE = frozenset({"tui", "db", "form", "quiet"})
-"""Options that are about this terminal, or given in another way."""
+"""Options that concern only this terminal, or that are passed on in another way."""
 
 
 def hold_and_watch(db: str | None) -> int:
-    """Run the command that is being run in a process of its own, and show the dashboard until it is left.
+    """Run the current command in a process of its own, and show the dashboard until the user leaves it.
 
     Args:
-        db: path of the store; None for the usual place.
+        db: path of the store; None for the default place.
 
     Returns:
         The exit status of the run if it has ended, else 0.
 
     Raises:
-        ConfigError: there is no terminal to show it on.
+        ConfigError: there is no terminal to show the dashboard on.
         ArenaError: the run cannot be started.
     """
     if not has_screen():
@@ -54,10 +54,13 @@ def hold_and_watch(db: str | None) -> int:
     run_app(watch_app(db, Address(record)))
     status = started.poll()
     if status is None:
-        say(f"{name} goes on; to see it: arena watch {name}, to stop it: arena stop {name}", err=True)
+        say(
+            f"{name} is still running; to watch it: arena watch {name}, to stop it: arena stop {name}",
+            err=True,
+        )
         return Exit.COMPLETE
     if status < 0:
-        say(f"{name} was ended by signal {-status}; arena resume {name} goes on with it", err=True)
+        say(f"{name} was ended by signal {-status}; arena resume {name} continues it", err=True)
         return Exit.STOPPED
     with open_store(db, read_only=True, create=False) as store:
         report = report_of(store, record)
@@ -69,7 +72,7 @@ def hold_and_watch(db: str | None) -> int:
 
 
 def command_words(context: click.Context) -> list[str]:
-    """Give what was typed behind `arena`, without what is about the screen or the store."""
+    """Return the words typed after `arena`, without the options about the screen and the store."""
     words, bots = _command(context), list[str]()
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -84,12 +87,12 @@ def command_words(context: click.Context) -> list[str]:
         else:
             for each in values:
                 words += [parameter.opts[0], str(each)]
-    # A bot's name never looks like an option then.
+    # After "--" a bot's name cannot be mistaken for an option.
     return [*words, "--", *bots]
 
 
 def _command(context: click.Context) -> list[str]:
-    """Return the words of a command behind `arena`: `ladder run`."""
+    """Return the words of a command after `arena`, such as `ladder run`."""
     words, above = [context.info_name or ""], context.parent
     while above is not None and above.parent is not None:
         words, above = [above.info_name or "", *words], above.parent

@@ -1,4 +1,4 @@
-"""Draws a board so that people can relate it to the moves."""
+"""Draws a board as text, with the names of rows and columns that moves use."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _STYLES = ("", "bold red", "bold yellow")
 
 
 def draw_board(game: Game, state: State, before: State | None = None) -> Text:
-    """Draw a position: X moves first, O second; what changed since `before` stands in brackets.
+    """Draw a position: X moves first, O second; cells that changed since `before` are in brackets.
 
-    The other stones of a line that won stand between stars.
+    The other stones of a winning line are between asterisks.
     """
     rows, columns = game.shape
     column_names, row_names = edges(game)

@@ -1,4 +1,4 @@
-"""`arena bots`: installed bots, their check, a new one; other commands are in `installs` and `histories`."""
+"""`arena bots`: list, inspect, check and create bots; other commands are in `installs` and `histories`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COLUMNS = {
 
 @click.group(cls=RichGroup)
 def bots() -> None:
-    """Bots: list, look at, check, install, remove, begin a new one, see how they did."""
+    """Bots: list, inspect, check, install, remove, create one, see their results."""
 
 
 @bots.command(cls=RichCommand, name="list")
@@ -47,8 +47,8 @@ def bots() -> None:
 def list_(*, form: str) -> None:
     """List all versions of all bots; a name without a version means the newest one.
 
-    Each is loaded once, in a process of its own, so a broken one hurts nothing. Hash: the first digits of the
-    SHA-256 of its wheel, or of the content of a kept bot, which may stand in place of a version.
+    Each bot is loaded once, in a process of its own, so a broken one does no harm. Hash: the first digits of
+    the SHA-256 of its wheel, or of the content of a kept bot; they can be used in place of a version.
     """
     from arena.cli.output import emit
     from arena.executor.trial import load_status
@@ -72,7 +72,7 @@ def list_(*, form: str) -> None:
 @db_option
 @format_option
 def info(bot: str, *, db: str | None, form: str) -> None:
-    """Show what is known of BOT: where it comes from, its identity, and what it played with which content."""
+    """Show what is known of BOT: its origin, its identity, and its matches with each content."""
     from arena.cli.output import emit_one, say
     from arena.coordinator.changes import played_before
     from arena.entrants import resolve
@@ -110,17 +110,17 @@ def info(bot: str, *, db: str | None, form: str) -> None:
 @click.option(
     "--hostile",
     is_flag=True,
-    help="Also play BOT under adverse conditions: a full disk, little memory, a long pause. Without BOT try "
-    "the arena: play bots that cheat, hang and crash.",
+    help="Also play BOT under adverse conditions: a full disk, little memory, a long pause. Without BOT test "
+    "the arena with bots that cheat, hang and crash.",
 )
 @click.option(
     "--only",
     multiple=True,
     metavar="NAME",
-    help="With --hostile, without BOT: this hostile bot alone; may be repeated.",
+    help="With --hostile, without BOT: only this hostile bot; may be repeated.",
 )
 @click.option(
-    "--game", default="connect-four", show_default=True, metavar="SPEC", help="What it plays in the check."
+    "--game", default="connect-four", show_default=True, metavar="SPEC", help="The game of the check."
 )
 @click.option(
     "--seconds",
@@ -135,8 +135,8 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
 
     With --hostile BOT also plays matches with a full scratch folder, without a free inode, with 256 MB of
     memory, without /proc, without chmod, with a pause of 5 seconds between two moves, and after its process
-    was killed. It passes where it plays on or stops with a reason, and fails where it hangs or dies without a
-    word.
+    was killed. It passes if it plays on or stops with a reason, and fails if it hangs or dies without a
+    message.
     """
     from arena.cli.failures import print_failure
     from arena.cli.output import say
@@ -186,7 +186,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     help="The folder to write.  [default: ./NAME]",
 )
 def new(name: str, *, into: Path | None) -> None:
-    """Write the skeleton of a plugin with a bot called NAME: code, tests, packaging, a guide."""
+    """Create a plugin with a bot called NAME: code, tests, packaging, a guide."""
     from arena.cli.output import say
     from arena_plugins.skeleton import write_skeleton
 
@@ -227,15 +227,15 @@ def _try_arena(game: str, only: tuple[str, ...]) -> None:
     default=30.0,
     show_default=True,
     metavar="N",
-    help="Remove what was not used for so many days.",
+    help="Remove copies that were not used for N days.",
 )
 @db_option
 def prune(*, days: float, db: str | None) -> None:
-    """Remove copies of bots that nobody used for a while.
+    """Remove copies of bots that have not been used for a while.
 
-    Bots start from copies of their files. Those of unfinished tournaments and of kept bots stay.
-    A bot whose copy is gone is copied again when it is entered again; what was entered before can then be
-    resumed and verified only while its files are as they were.
+    Bots start from copies of their files. Copies that unfinished tournaments or kept bots need are not
+    removed. A bot without a copy is copied again when it is entered again; its earlier tournaments can then
+    be resumed and verified only if its files are unchanged.
     """
     from arena.cli.output import say
     from arena.content.store import prune as prune_contents
@@ -259,7 +259,7 @@ bots.add_command(show_bot)
 
 
 def _content_line(competitor: Competitor, played: Sequence[Played]) -> str:
-    """Say what a bot consists of, and how its matches are divided among its contents."""
+    """Return a line about the content of a bot, and how its matches are divided among its contents."""
     from arena.entrants import short
 
     plural = "" if competitor.num_files == 1 else "s"

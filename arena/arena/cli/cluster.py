@@ -1,4 +1,4 @@
-"""`arena cluster` and `arena worker`: machines that play the matches of tournaments held elsewhere."""
+"""`arena cluster` and `arena worker`: machines that play the matches of tournaments run elsewhere."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _COLUMNS = {
     "note": "NOTE",
 }
 _NUMBER_OF_CORES = 0
+"""Default of --slots; `num_workers` turns it into one fewer than there are cores."""
 _keys_option = click.option(
     "--keys", type=click.Path(path_type=Path), metavar="FILE", help="The key of this machine."
 )
@@ -28,7 +29,7 @@ _keys_option = click.option(
 
 @click.group(cls=RichGroup)
 def cluster() -> None:
-    """Hold tournaments on many machines: make keys, start the scheduler, see who is there."""
+    """Run tournaments on many machines: make keys, start the scheduler, list the machines."""
 
 
 @cluster.command(cls=RichCommand)
@@ -36,14 +37,14 @@ def cluster() -> None:
 @click.option(
     "--renew",
     is_flag=True,
-    help="Make a new authority: all keys made before are refused once every machine has a new one.",
+    help="Make a new authority: all older keys are refused once every machine has a new one.",
 )
 def keys(names: tuple[str, ...], *, renew: bool) -> None:
-    """Write a key file for each machine NAME into the current folder, all of one cluster.
+    """Write a key file for each machine NAME into the current folder; all belong to one cluster.
 
-    Whoever holds one of these files can run code on every machine of the cluster: they can start a scheduler
-    or a worker, and send bots to all. Copy each file to its machine, as by scp, and to no other place. If one
-    is lost, make new ones with --renew for all machines, and start scheduler and workers again.
+    Anybody who has one of these files can run code on every machine of the cluster: they can start a
+    scheduler or a worker, and send bots to all. Copy each file to its machine only, for example with scp. If
+    a file is lost, make new ones for all machines with --renew, and restart the scheduler and the workers.
     """
     from arena.cli.output import say
     from arena.coordinator.machines import check_extra
@@ -54,7 +55,7 @@ def keys(names: tuple[str, ...], *, renew: bool) -> None:
     made = make_keys(Path(), names, renew=renew)
     files = ", ".join(str(file) for file in made.files)
     say(f"wrote {files} (valid until {made.until:%Y-%m-%d}); ca.key stays here")
-    say("whoever holds one of these files can run code on every machine of this cluster")
+    say("anybody who has one of these files can run code on every machine of this cluster")
 
 
 @cluster.command(cls=RichCommand)
@@ -63,8 +64,8 @@ def keys(names: tuple[str, ...], *, renew: bool) -> None:
 def start(*, bind: str, keys: Path | None) -> None:
     """Start the scheduler, which workers and tournaments connect to; Ctrl-C ends it.
 
-    It passes messages on and decides nothing, so it needs one core of any machine that all others reach.
-    Without --keys it listens on this machine alone, as in --bind 127.0.0.1:8786.
+    The scheduler only passes messages on, so it needs one core of any machine that all others can reach.
+    Without --keys it listens on this machine only, as in --bind 127.0.0.1:8786.
     """
     from arena.cli.output import say
     from arena.coordinator.machines import check_extra
@@ -109,7 +110,7 @@ def status(address: str | None, *, keys: Path | None, form: str) -> None:
     try_place(place)
     rows = [status_row(machine) for machine in ask_status(place)]
     if not rows and form == "table":
-        say("no worker machine is connected; start arena worker on one", err=True)
+        say("no worker machine is connected; run arena worker ADDRESS on one to add its slots", err=True)
         return
     emit("machine", rows, form, _COLUMNS)
 
@@ -123,13 +124,15 @@ def status(address: str | None, *, keys: Path | None, form: str) -> None:
     metavar="N",
     help="Matches at once.  [default: cores - 1]",
 )
-@click.option("--disk", type=float, default=20.0, show_default=True, metavar="GIB", help="Room for bots.")
+@click.option(
+    "--disk", type=float, default=20.0, show_default=True, metavar="GIB", help="Disk quota for bots."
+)
 def worker(address: str, *, keys: Path | None, slots: int | None, disk: float) -> None:
     """Play matches for the tournaments of the cluster at ADDRESS, tls://HOST:PORT, until Ctrl-C.
 
-    This machine opens no port: it needs nothing but a way to ADDRESS. Bots are sent to it, and run in the
-    same sandbox as anywhere (arena doctor shows it). The first Ctrl-C or SIGTERM lets running matches end,
-    the second ends them; they are played again elsewhere.
+    This machine opens no port; it only needs to reach ADDRESS. Bots are sent to it, and run in the same
+    sandbox as on any other machine (see arena doctor). The first Ctrl-C or SIGTERM lets running matches end;
+    the second aborts them, and they are played again on other machines.
     """
     from arena.cli.output import say
     from arena.coordinator.machines import check_extra
@@ -144,9 +147,9 @@ def worker(address: str, *, keys: Path | None, slots: int | None, disk: float) -
     from arena.sandbox.resources import num_cores
 
     if slots is not None and slots < 1:
-        raise ConfigError(f"--slots {slots} plays nothing; give 1 or more, or leave it out for cores - 1")
+        raise ConfigError(f"--slots {slots} plays nothing; use 1 or more, or leave it out for cores - 1")
     if disk <= 0:
-        raise ConfigError(f"--disk {disk:g} has no room for bots; give some GiB")
+        raise ConfigError(f"--disk {disk:g} leaves no room for bots; use more than 0 GiB")
     place = find_place(address, keys)
     try_place(place)
     num = num_workers(slots or _NUMBER_OF_CORES, num_cores())

@@ -1,4 +1,4 @@
-"""How options, files and defaults become one configuration."""
+"""Merges options, files and defaults into one configuration."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from arena.coordinator.config import TournamentConfig
 
 _EXCLUDED = {"tc": ("st", "bank"), "st": ("tc",), "bank": ("tc",)}
-"""What a limit puts out of force where a file has it and an option, or a nearer file, says otherwise."""
+"""Limits that a given limit overrides when they come from a file further away."""
 
 
 def configuration(
     given: Mapping[str, object], file: Path | None, defaults: Mapping[str, object]
 ) -> TournamentConfig:
-    """Lay options over the `--config` file over the user's own file over the defaults.
+    """Merge the configuration: options override the `--config` file, the user's own file, and the defaults.
 
     Args:
-        given: values by parameter name; None and no bots are not given.
-        file: what `--config` names.
-        defaults: those of the command, by option name, that differ from the usual ones.
+        given: values by parameter name; None and an empty tuple mean that an option was not given.
+        file: the path that `--config` names, if any.
+        defaults: defaults of the command, by option name, where they differ from the general ones.
 
     Raises:
         ConfigError: a file or a value cannot be used.

@@ -1,4 +1,4 @@
-"""`arena void` and `unvoid`: matches that no table counts."""
+"""`arena void` and `unvoid`: exclude matches from all tables, and count them again."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MOST_NAMED = 5
-"""Matches that a sentence names."""
+"""Maximum number of tournaments that a message names."""
 
 
 def _match_arguments(command: Callable[..., None]) -> Callable[..., None]:
-    """Add what says which matches are meant, and why."""
+    """Add the arguments and options that choose matches, and the reason."""
     for add in (
         db_option,
         click.option("--reason", required=True, metavar="TEXT", help="Why; shown with each match."),
@@ -37,10 +37,10 @@ def _match_arguments(command: Callable[..., None]) -> Callable[..., None]:
 def void(
     addresses: tuple[str, ...], *, tournament: str | None, bot: str | None, reason: str, db: str | None
 ) -> None:
-    """Declare matches void, so that no table counts them: MATCH spring/89 ..., or all of a bot.
+    """Declare matches void, so that no table counts them: MATCH spring/89 ..., or all matches of a bot.
 
-    They stay stored, are shown with the reason, and are not played again. arena unvoid takes it back. A
-    tournament may go on meanwhile; its later matches count.
+    Void matches stay stored, are shown with the reason, and are not played again. arena unvoid undoes it. The
+    tournament may be running meanwhile; its later matches count.
     """
     _declare(addresses, tournament, bot, reason, db, undo=False)
 
@@ -50,7 +50,7 @@ def void(
 def unvoid(
     addresses: tuple[str, ...], *, tournament: str | None, bot: str | None, reason: str, db: str | None
 ) -> None:
-    """Count void matches again, as if they had never been void; chosen as for arena void."""
+    """Count void matches again, as if they had never been void; they are chosen as for arena void."""
     _declare(addresses, tournament, bot, reason, db, undo=True)
 
 
@@ -78,9 +78,9 @@ def _declare(  # noqa: PLR0913 - one parameter an option
         rest = len(chosen.numbers) - num
         for number in chosen.tournaments if num else ():
             keep_replays(store, number)
-    counts = "count again" if undo else "are void: no table counts them; arena unvoid takes it back"
+    counts = "count again" if undo else "are void: no table counts them; arena unvoid undoes this"
     if num == 1:
-        counts = "counts again" if undo else "is void: no table counts it; arena unvoid takes it back"
+        counts = "counts again" if undo else "is void: no table counts it; arena unvoid undoes this"
     if num:
         say(f"{num} match{'' if num == 1 else 'es'} of {chosen.where} {counts}")
     if rest:
@@ -88,10 +88,10 @@ def _declare(  # noqa: PLR0913 - one parameter an option
 
 
 def _check(addresses: tuple[str, ...], tournament: str | None, bot: str | None, reason: str) -> None:
-    """Refuse what names no match or two ways of choosing.
+    """Check that the arguments choose matches, in one way only.
 
     Raises:
-        ConfigError: says what to give.
+        ConfigError: no match is chosen, or in two ways, or the reason is empty.
     """
     if not reason.strip():
         raise ConfigError("--reason is empty; say why, for everybody who looks at it later")
@@ -105,18 +105,18 @@ def _check(addresses: tuple[str, ...], tournament: str | None, bot: str | None, 
 
 
 class _Chosen(NamedTuple):
-    """Matches that somebody named."""
+    """The matches that the arguments choose."""
 
     where: str
-    """What to call what they belong to."""
+    """The name of the tournament or bot they belong to, for messages."""
     tournaments: Collection[int]
-    """Ids."""
+    """Ids of their tournaments."""
     numbers: Collection[int]
     """Ids of the matches, each once."""
 
 
 def _matches_of(store: Store, tournament: str, bot: str | None) -> _Chosen:
-    """Find the matches of a bot in a tournament."""
+    """Return the matches of a bot in a tournament."""
     from arena.results.addresses import find_entrants, find_tournament
 
     record = find_tournament(store, tournament, unfinished=False)
@@ -129,7 +129,7 @@ def _matches_of(store: Store, tournament: str, bot: str | None) -> _Chosen:
 
 
 def _addressed(store: Store, addresses: tuple[str, ...]) -> _Chosen:
-    """Find single matches."""
+    """Return the matches with these addresses."""
     from arena.results.addresses import find_played
 
     found = [find_played(store, address) for address in addresses]

@@ -1,4 +1,4 @@
-"""`arena db`: look after the store."""
+"""`arena db`: maintain the store."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @click.group(cls=RichGroup)
 def db() -> None:
-    """Look after the store: one SQLite file, or a database of a PostgreSQL server, that holds everything."""
+    """Maintain the store: one SQLite file, or a database of a PostgreSQL server, that holds all data."""
 
 
 @db.command(cls=RichCommand)
 @db_option
 def path(*, db: str | None) -> None:
-    """Print where the store lies."""
+    """Print the path of the store."""
     from arena.home import store_place
 
     click.echo(store_place(db))
@@ -32,7 +32,7 @@ def path(*, db: str | None) -> None:
 @db.command(cls=RichCommand)
 @db_option
 def upgrade(*, db: str | None) -> None:
-    """Bring the store to the schema of this version, after a backup beside it."""
+    """Upgrade the store to the schema of this version, after a backup next to it."""
     from arena.cli.output import say
     from arena.home import open_store
 
@@ -41,7 +41,7 @@ def upgrade(*, db: str | None) -> None:
 
 
 @db.command(cls=RichCommand)
-@click.option("--quick", is_flag=True, help="Leave out what reads every match.")
+@click.option("--quick", is_flag=True, help="Skip the checks that read every match.")
 @db_option
 def check(*, quick: bool, db: str | None) -> Exit:
     """Look for damage: file, schema, seals, plans, every match by hash and rules, counts and sums."""
@@ -54,9 +54,9 @@ def check(*, quick: bool, db: str | None) -> Exit:
 @db.command(cls=RichCommand)
 @db_option
 def repair(*, db: str | None) -> Exit:
-    """Rebuild indexes, marks, counts and sums from plans and matches, which stay as they are; then check.
+    """Rebuild indexes, marks, counts and sums from plans and matches, which are not changed; then check.
 
-    Events that were paired by their own results are replayed where that is missing.
+    Events whose pairings depend on their own results are replayed where their ratings are missing.
     """
     from arena.cli.output import say
     from arena.coordinator.replaying import keep_all_replays
@@ -69,21 +69,19 @@ def repair(*, db: str | None) -> Exit:
         for text in changed:
             say(text)
         say(
-            "the indexes, counts and sums are those of the plans and matches"
-            if changed
-            else "nothing to repair"
+            "indexes, counts and sums were rebuilt from plans and matches" if changed else "nothing to repair"
         )
         return _checked(store, quick=False)
 
 
 def _checked(store: Store, *, quick: bool) -> Exit:
-    """Print what is wrong with a store; return the exit status that says whether anything is."""
+    """Print the faults of a store; return the exit status that says whether there are any."""
     from arena.cli.output import say
 
     faults = store.check(quick=quick)
     notes: list[str] = []
     if not faults and not quick:
-        # What contradicts itself is not compared with anything else.
+        # A store that contradicts itself is not compared with anything else.
         from arena.coordinator.audit import audit
 
         for found in audit(store):
@@ -95,7 +93,7 @@ def _checked(store: Store, *, quick: bool) -> Exit:
         return Exit.COMPLETE
     told = [fault for fault in faults if fault != "more of the same kind"]
     is_derived = all("`arena db repair`" in fault for fault in told)
-    way = "arena db repair mends that" if is_derived else "arena db restore BACKUP takes a backup back"
+    way = "arena db repair fixes this" if is_derived else "arena db restore BACKUP restores a backup"
     say(f"{store.place} is damaged; {way}", err=True)
     return Exit.STORE
 
@@ -104,7 +102,7 @@ def _checked(store: Store, *, quick: bool) -> Exit:
 @click.argument("target", type=click.Path(path_type=Path))
 @db_option
 def backup(target: Path, *, db: str | None) -> None:
-    """Copy the store to the file TARGET; it may be in use meanwhile."""
+    """Copy the store to the file TARGET; the store may be in use meanwhile."""
     from arena.cli.output import say
     from arena.home import open_store
 
@@ -117,7 +115,7 @@ def backup(target: Path, *, db: str | None) -> None:
 @click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
 @db_option
 def restore(source: Path, *, db: str | None) -> None:
-    """Put a copy of BACKUP in the place of the store; the old store is kept beside it."""
+    """Replace the store with a copy of BACKUP; the old store is kept next to it."""
     from arena.cli.output import say
     from arena.home import restore_store, store_place
 
@@ -131,12 +129,13 @@ def restore(source: Path, *, db: str | None) -> None:
 @click.argument("other")
 @db_option
 def merge(other: str, *, db: str | None) -> None:
-    """Copy the tournaments of the store OTHER, or the results of the rescue file OTHER, which stays as it is.
+    """Copy the tournaments of the store OTHER, or the results of the rescue file OTHER; OTHER is not changed.
 
-    OTHER may be a file or postgresql://USER@HOST/DB, so this moves a store to a server and back. Merging
-    twice is the same as merging once. What came from OTHER is only read here; it goes on in OTHER. Two stores
-    in which one tournament went on are refused. A run whose store was moved away writes its results to a
-    rescue file: merged into that store or a backup of it, those that are missing are stored.
+    OTHER may be a file or postgresql://USER@HOST/DB, so this also moves a store to a server and back. Merging
+    twice is the same as merging once. Tournaments from OTHER are read-only here; they are continued in OTHER.
+    The command refuses two stores in which the same tournament was continued. A run whose store was moved
+    away writes its results to a rescue file: merge it into that store or a backup of it to store the missing
+    results.
     """
     from arena.cli.output import say
     from arena.coordinator.replaying import keep_all_replays
@@ -161,7 +160,7 @@ def merge(other: str, *, db: str | None) -> None:
 
 
 def _merge_rescue(store: Store, file: Path) -> None:
-    """Store the results of a lost run, and say what is to be done next."""
+    """Store the results of a run that lost its store, and print the next step."""
     from arena.cli.output import say
 
     found = store.merge_rescue(file)
@@ -177,4 +176,4 @@ def _merge_rescue(store: Store, file: Path) -> None:
             err=True,
         )
     if record.state != "finished":
-        say(f"arena resume {record.name} goes on")
+        say(f"arena resume {record.name} continues it")

@@ -1,4 +1,4 @@
-"""`arena doctor`: which tiers of isolation this machine has, proved by attacks, and what troubles hosts."""
+"""`arena doctor`: which isolation tiers this machine has, proved by attacks, and known problems of hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich_click import RichCommand
 from arena.cli.options import format_option
 
 _TRACE_MS = 60_000
-"""Milliseconds a traced bot has to start, and again to answer."""
+"""Milliseconds that a traced bot has to start, and the same again to answer."""
 _TRACE_COLUMNS = {"call": "Call", "times": "Times", "error": "Error", "allow": "Allowed by"}
 
 
@@ -25,18 +25,18 @@ _TRACE_COLUMNS = {"call": "Call", "times": "Times", "error": "Error", "allow": "
 )
 @click.option("--trace", metavar="SPEC", help="Show the system calls that the sandbox refuses to this bot.")
 @click.option(
-    "--game", default="connect-four", show_default=True, metavar="SPEC", help="What it plays for --trace."
+    "--game", default="connect-four", show_default=True, metavar="SPEC", help="The game for --trace."
 )
 @format_option
 def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> None:
-    """Attack canaries from each tier of isolation, and say which tier bots get.
+    """Attack canaries from each isolation tier, and say which tier bots get.
 
-    Bots for the runtimes that PATH finds (python3, node, sh) are asked for one move in that tier; java is
-    asked for its version. It takes some seconds. Nothing but files, sockets and processes made for the
-    purpose is attacked.
+    Bots for the runtimes found in PATH (python3, node, sh) are asked for one move in that tier; java is asked
+    for its version. This takes a few seconds. Only files, sockets and processes made for the purpose are
+    attacked.
 
     With --trace no attack is made. The bot starts and answers one move in the tier that bots get, and the
-    system calls that were refused are listed. Most programs go on without them.
+    command lists the system calls that the sandbox refused. Most programs go on without them.
     """
     if trace is not None:
         _trace(trace, game, form)

@@ -1,4 +1,4 @@
-"""`arena entrants`: who takes part in an event, changed while it is held or afterwards."""
+"""`arena entrants`: change who takes part in an event, while it is run or afterwards."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @click.group(cls=RichGroup)
 def entrants() -> None:
-    """Add bots to an event, withdraw or disqualify them, while it is played or not."""
+    """Add bots to an event, withdraw or disqualify them, while it is run or not."""
 
 
 def _entrant_arguments(command: Callable[..., None]) -> Callable[..., None]:
-    """Add what says which bot of which event is meant, and why."""
+    """Add the arguments that choose a bot of an event, and the reason."""
     for add in (
         db_option,
         click.option("--reason", required=True, metavar="TEXT", help="Why; kept with the change."),
@@ -39,7 +39,7 @@ def add(name: str, bot: str, *, reason: str, db: str | None) -> None:
     """Enter BOT in the event NAME; its content is kept as it is now.
 
     A ladder and a Swiss tournament pair it from now on; in a round robin or a gauntlet its encounters are
-    added to the plan. Nobody joins a knockout or a match.
+    added to the plan. A knockout and a match accept no more bots.
     """
     from arena.coordinator.joining import find_open_event
     from arena.home import open_store
@@ -51,10 +51,10 @@ def add(name: str, bot: str, *, reason: str, db: str | None) -> None:
 @entrants.command(cls=RichCommand)
 @_entrant_arguments
 def withdraw(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Withdraw BOT from the event NAME: it plays no more, and what it played counts.
+    """Withdraw BOT from the event NAME: it plays no more matches, and those it played count.
 
-    Planned matches of it that are not being played are dropped. In a Swiss tournament and a knockout these
-    are walkovers.
+    Its planned matches that have not begun are dropped. In a Swiss tournament and a knockout they are
+    walkovers.
     """
     from arena.coordinator.joining import find_open_event
     from arena.home import open_store
@@ -66,10 +66,10 @@ def withdraw(name: str, bot: str, *, reason: str, db: str | None) -> None:
 @entrants.command(cls=RichCommand)
 @_entrant_arguments
 def disqualify(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Disqualify BOT from the event NAME: it plays no more, and all its matches are void.
+    """Disqualify BOT from the event NAME: it plays no more matches, and all its matches are void.
 
     They stay stored, are shown with the reason, and are walkovers for its opponents in a Swiss tournament and
-    a knockout. arena unvoid lets them count again.
+    a knockout. arena unvoid makes them count again.
     """
     from arena.cli.output import say
     from arena.coordinator import joining
@@ -84,7 +84,7 @@ def disqualify(name: str, bot: str, *, reason: str, db: str | None) -> None:
 
 
 def enter(store: Store, event: TournamentRecord, bot: str, reason: str) -> None:
-    """Check a bot, enter it in an event and say so."""
+    """Check a bot, enter it in an event and print the result."""
     from arena.cli.failures import print_failure
     from arena.cli.output import say
     from arena.coordinator import joining
@@ -102,7 +102,7 @@ def enter(store: Store, event: TournamentRecord, bot: str, reason: str) -> None:
 
 
 def let_go(store: Store, event: TournamentRecord, bot: str, reason: str) -> None:
-    """Withdraw a bot from an event and say so."""
+    """Withdraw a bot from an event and print the result."""
     from arena.cli.output import say
     from arena.coordinator import joining
     from arena.coordinator.ladder_answers import answer_to_leave
@@ -116,7 +116,7 @@ def let_go(store: Store, event: TournamentRecord, bot: str, reason: str) -> None
 
 
 def _tell_next(store: Store, event: TournamentRecord) -> None:
-    """Say what is to be done where an event waits for its coordinator to go on."""
+    """Print the next step if an event needs a coordinator to go on."""
     from arena.cli.output import say
 
     now = store.tournament(event.id)

@@ -1,4 +1,4 @@
-"""Exit codes, and how errors become one line on stderr."""
+"""Exit statuses, and how errors become one line on stderr."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     Loader = Callable[[], tuple[click.Command, ...]]
 
 _LINE = 4000
-"""Characters of an error that are printed."""
+"""Maximum number of characters printed of an error."""
 
 
 class Exit(IntEnum):
-    """What the exit status says."""
+    """Exit statuses of the commands."""
 
     COMPLETE = 0
     RUN_ERROR = 1
@@ -38,7 +38,7 @@ class Exit(IntEnum):
 
 
 def exit_code(error: ArenaError) -> Exit:
-    """Give the exit status an error ends the command with."""
+    """Return the exit status for an error."""
     if isinstance(error, StoreError):
         return _store_exit(error)
     if isinstance(error, BotFailedError):
@@ -49,7 +49,7 @@ def exit_code(error: ArenaError) -> Exit:
 
 
 def _store_exit(error: StoreError) -> Exit:
-    """Distinguish a bad state of a store from a wrong place or name, a lost lease and a failing disk."""
+    """Tell a damaged store from a wrong place or name, a lost lease and a failing disk."""
     from arena_db import errors
 
     cause = error.__cause__
@@ -71,7 +71,7 @@ def _store_exit(error: StoreError) -> Exit:
 
 
 class ArenaGroup(RichGroup):
-    """The root of the commands: a command gives its exit status, an error ends as one clear line.
+    """The root of the commands: a command returns its exit status, an error ends as one line on stderr.
 
     A command's module is imported when the command is asked for. All of them together take about 80 ms, and
     1 to 3 MB that a dashboard or a server would hold as long as it runs.
@@ -102,7 +102,7 @@ class ArenaGroup(RichGroup):
         """Run a command and end the process with its exit status."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                # A name that the terminal's encoding lacks must not end the command.
+                # A character that the terminal's encoding lacks must not end the command.
                 stream.reconfigure(errors="backslashreplace")
         sys.exit(
             _status(lambda: super(ArenaGroup, self).main(args, *rest, **{**named, "standalone_mode": False}))
@@ -122,7 +122,7 @@ def _status(command: Callable[[], object]) -> int:
     except click.Abort:
         return _complain("arena", "aborted", Exit.RUN_ERROR)
     except OSError as error:
-        # What is left in the buffer would fail once more when Python ends.
+        # Python flushes stdout at exit, and what is left in the buffer would fail once more.
         sys.stdout = io.StringIO()
         return _complain(
             "arena", f"{error.filename or 'the output'}: {error.strerror or error}", Exit.RUN_ERROR

@@ -1,4 +1,4 @@
-"""`arena export`: stored matches as training data or as text."""
+"""`arena export`: write stored matches as training data or as text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TEXTS = ("pgn", "sgf")
 _CLEAR = "\r\x1b[K"
 _MEGABYTE = 1e6
 _INTERVAL = 1.0
-"""Seconds between two lines."""
+"""Seconds between two progress lines."""
 
 
 @click.command(cls=RichCommand)
@@ -44,9 +44,9 @@ _INTERVAL = 1.0
     help="A folder of positions (parquet, npz, jsonl, csv) or a file of matches (pgn, sgf).",
 )
 @match_options
-@click.option("--unrated", is_flag=True, help="Unrated matches, too.")
-@click.option("--include-forfeits", is_flag=True, help="Matches that a bot forfeited, too.")
-@click.option("--include-void", is_flag=True, help="Matches that arena void took out, too.")
+@click.option("--unrated", is_flag=True, help="Include unrated matches.")
+@click.option("--include-forfeits", is_flag=True, help="Include matches that a bot forfeited.")
+@click.option("--include-void", is_flag=True, help="Include void matches.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N matches.  [default: all]")
 @click.option(
     "--split",
@@ -54,11 +54,11 @@ _INTERVAL = 1.0
     metavar="SHARE",
     help="Share of the matches for training, as 0.9; the others are for validation.  [default: all]",
 )
-@click.option("--salt", metavar="TEXT", help="What the split is drawn by.  [default: arena]")
+@click.option("--salt", metavar="TEXT", help="Seed text of the split.  [default: arena]")
 @click.option("--dedup", is_flag=True, help="One row per position, with count, mean value and mean policy.")
-@click.option("--disjoint", is_flag=True, help="No position of training in validation.")
-@click.option("--dry-run", is_flag=True, help="Count what fits and write nothing.")
-@click.option("--quiet", is_flag=True, help="Do not show how far it is.")
+@click.option("--disjoint", is_flag=True, help="Leave out of validation the positions that are in training.")
+@click.option("--dry-run", is_flag=True, help="Count the chosen matches and write nothing.")
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
 @db_option
 def export(  # noqa: PLR0913 - one parameter an option
     condition: Condition,
@@ -79,8 +79,8 @@ def export(  # noqa: PLR0913 - one parameter an option
 ) -> Exit:
     """Write stored matches to OUT as training data or as text.
 
-    Matches that bots forfeited or that arena void took out stay out unless asked for, those without a
-    result always. OUT is new, and whole or not there at all.
+    Forfeited and void matches are left out unless asked for; matches without a result always are. OUT must be
+    new; it is written completely or not at all.
     """
     from arena.export.query import ExportQuery, count
     from arena.home import open_store
@@ -123,7 +123,7 @@ def _say_count(found: Count) -> None:
 
 
 class _Wish(NamedTuple):
-    """The options of positions."""
+    """The options for exporting positions."""
 
     form: str
     split: float | None
@@ -162,7 +162,7 @@ def _export_matches(
 
 
 class _Progress:
-    """How far an export is, on stderr: one line redrawn on a terminal, else a line at most every second."""
+    """Progress of an export on stderr: one line redrawn on a terminal, else one line a second at most."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._is_live = sys.stderr.isatty()
@@ -171,7 +171,7 @@ class _Progress:
         self._is_drawn = False
 
     def __call__(self, done: int, total: int, positions: int) -> None:
-        """Show it where it is due, and at the end."""
+        """Print the progress if it is time, or if the export is complete."""
         now = self._clock()
         if now - self._shown_at < _INTERVAL and done < total:
             return
@@ -181,14 +181,14 @@ class _Progress:
         self._is_drawn = self._is_live
 
     def end(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         if self._is_drawn:
             click.echo(_CLEAR, nl=False, err=True)
 
 
 @contextmanager
 def _interruptible() -> Generator[None]:
-    """Let a wish to end the process end an export as Ctrl-C does: with nothing left behind."""
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, so that an export leaves no files behind."""
 
     def stop(_number: int, _frame: object) -> NoReturn:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Options that say which matches a query is about; each is a word of the language of conditions."""
+"""Options that choose matches; each stands for a word of the filter language."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _Result = TypeVar("_Result")
 
 
 class _Option(NamedTuple):
-    """An option, and the word that it stands for."""
+    """An option and the word of the filter language that it stands for."""
 
     flag: str
     word: str
     metavar: str
     help: str
     sign: str = ""
-    """Of the comparison that it stands for."""
+    """The comparison sign put before the value; empty for none."""
     is_repeated: bool = False
 
     @property
     def parameter(self) -> str:
-        """Name of the parameter that click gives."""
+        """Name of the parameter that click passes."""
         return f"where_{self.flag.strip('-').replace('-', '_')}"
 
 
@@ -43,20 +43,20 @@ _OPTIONS: Final = (
         "--since", "date", "TIME", "Only matches begun at or after this UTC time (2026-01-31T12:00).", ">="
     ),
     _Option("--until", "date", "TIME", "Only matches begun before this UTC time.", "<"),
-    _Option("--tc", "tc", "CLOCK", "Only matches under this limit, as a tournament takes it: 10+0.1."),
-    _Option("--st", "st", "S", "Only matches with so many seconds a move."),
-    _Option("--nodes", "nodes", "N", "Only matches with so many search nodes a move."),
+    _Option("--tc", "tc", "CLOCK", "Only matches with this clock, written as for a tournament: 10+0.1."),
+    _Option("--st", "st", "S", "Only matches with S seconds a move."),
+    _Option("--nodes", "nodes", "N", "Only matches with N search nodes a move."),
     _Option("--pool", "pool", "NAME", "Only matches of this pool, limit and kind of run: '5/move hosted'."),
     _Option("--min-tier", "tier", "TIER", "Only matches with at least this isolation, T0 to T3.", ">="),
     _Option(
         "--termination", "end", "KIND", "Only matches that ended like this: rules, time_move, crash, ..."
     ),
-    _Option("--result", "result", "RESULT", "Only matches with this result, 1-0 for whoever moved first."),
+    _Option("--result", "result", "RESULT", "Only matches with this result, 1-0 if the first player won."),
     _Option(
         "--ply",
         "ply",
         "COMPARISON",
-        "Only matches of so many actions: '<20', '>=7', 42; repeatable.",
+        "Only matches with this number of plies: '<20', '>=7', 42; repeatable.",
         is_repeated=True,
     ),
     _Option("--opening", "opening", "MOVES", "Only matches from this opening: 'd d', 'd*', none."),
@@ -64,14 +64,14 @@ _OPTIONS: Final = (
         "--duration",
         "duration",
         "COMPARISON",
-        "Only matches that took so long: '>10', '<2m'.",
+        "Only matches of this duration, in seconds or with a unit: '>10', '<2m'.",
         is_repeated=True,
     ),
     _Option(
         "--mistakes",
         "mistakes",
         "COMPARISON",
-        "Only graded matches with so many mistakes: '>2'.",
+        "Only graded matches with this number of mistakes: '>2'.",
         is_repeated=True,
     ),
     _Option("--graded", "graded", "JUDGE", "Only matches that this judge graded; yes or no for any judge."),
@@ -82,7 +82,7 @@ _BOTS: Final[Mapping[str, str]] = {
     "--vs": "With --refit: rate only matches against this bot.",
     "--pool": "The pool to rate, or all.  [default: the one with most matches]",
 }
-"""What options mean in a table of ratings, where that is something else."""
+"""Help texts of options that mean something else in a table of ratings."""
 
 
 def match_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -91,13 +91,13 @@ def match_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
 
 def table_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that choose what a table of ratings is about; given as `match_options` gives them."""
+    """Add the options that choose the matches of a rating table, passed on as by `match_options`."""
     words = {"game", "tournament", "bot", "vs", "date", "tc", "st", "nodes", "pool", "tier"}
     return _with(command, [option for option in _OPTIONS if option.word in words], _BOTS)
 
 
 def versus_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that choose matches of two bots; given as `match_options` gives them."""
+    """Add the options that choose matches of two bots, passed on as by `match_options`."""
     words = {"game", "tournament", "date", "tc", "st", "nodes", "pool", "tier"}
     return _with(command, [option for option in _OPTIONS if option.word in words], {})
 
@@ -127,10 +127,10 @@ def _with(
 
 
 def _condition(typed: str, chosen: Iterable[tuple[_Option, object]]) -> Condition:
-    """Read all options as one condition.
+    """Merge all options into one condition.
 
     Raises:
-        click.BadParameter: an option has a value that means nothing; names the option.
+        click.BadParameter: an option has an invalid value; the error names the option.
         ConfigError: conditions exclude each other.
     """
     from arena.results.condition import read_condition, read_pairs
@@ -151,7 +151,7 @@ def _condition(typed: str, chosen: Iterable[tuple[_Option, object]]) -> Conditio
 
 
 def _texts(given: object) -> list[str]:
-    """Return the values of an option: several of one that may be repeated, none where it was not given."""
+    """Return the values of an option: several if it may be repeated, none if it was not given."""
     if isinstance(given, tuple):
         return [str(text) for text in cast("tuple[object, ...]", given)]
     return [] if given is None else [str(given)]

@@ -1,4 +1,4 @@
-"""`arena grade`: lets a judge look at stored matches, and keeps what it says beside them."""
+"""`arena grade`: let a judge analyse stored matches, and store its grades."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _NICENESS = 10
-"""As that of workers: judging must not take time from matches."""
+"""Same niceness as worker processes: grading must not take time from matches."""
 _KEYS = ("address", "judge", "complete", "mistakes", "analysis")
 
 
@@ -32,25 +32,25 @@ _KEYS = ("address", "judge", "complete", "mistakes", "analysis")
 @click.option(
     "--by",
     metavar="JUDGE",
-    help="solver, or a bot by its spec, which is asked about every position.  [default: solver]",
+    help="solver, or the spec of a bot, which is asked about every position.  [default: solver]",
 )
 @click.option(
     "--nodes",
     type=click.IntRange(1),
     metavar="N",
-    help="Positions searched for a ply at most.  [default: until it is solved; a bot 1 second]",
+    help="Maximum number of positions searched for each ply.  [default: until it is solved; a bot: 1 second]",
 )
 @click.option(
     "--isolation",
     type=click.Choice(["auto", "none", "T1", "T2", "T3"]),
     default="auto",
     show_default=True,
-    help="How a bot that judges is kept apart.",
+    help="Isolation of a bot that judges.",
 )
 @click.option(
     "--require-tier", type=click.Choice(["T0", "T1", "T2", "T3"]), help="Refuse to judge below this tier."
 )
-@click.option("--read-only", is_flag=True, help="Print what the judge says and store nothing.")
+@click.option("--read-only", is_flag=True, help="Print the grades and store nothing.")
 @format_option
 @db_option
 def grade(  # noqa: PLR0913 - one parameter an option
@@ -64,10 +64,10 @@ def grade(  # noqa: PLR0913 - one parameter an option
     form: str,
     db: str | None,
 ) -> None:
-    """Judge a match, ADDRESS spring/89, or all of a tournament that were not judged yet, ply by ply.
+    """Judge a match, ADDRESS spring/89, or all matches of a tournament that were not judged yet.
 
-    Each ply is stored once it is judged: interrupted and run again, the command goes on with the rest.
-    Priority is low, so that matches that are being played lose no time.
+    Each ply is stored once it is judged, so an interrupted command goes on where it stopped. It runs at low
+    priority, so that running matches lose no time.
     """
     lower_priority()
     wish = GradeWish(by, nodes, isolation, require_tier, read_only)
@@ -75,7 +75,7 @@ def grade(  # noqa: PLR0913 - one parameter an option
 
 
 class GradeWish(NamedTuple):
-    """How something is to be judged."""
+    """The options of a grading."""
 
     by: str | None = None
     nodes: int | None = None
@@ -85,20 +85,20 @@ class GradeWish(NamedTuple):
 
 
 def lower_priority() -> None:
-    """Lower the priority of this process, so that everything else on this machine goes first."""
+    """Lower the priority of this process, so that all other processes of this machine go first."""
     with suppress(OSError, AttributeError):
         if os.getpriority(os.PRIO_PROCESS, 0) < _NICENESS:
             os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
 
 
 def grade_address(what: str, db: str | None, wish: GradeWish, form: str | None) -> None:
-    """Judge a match, or all those of a tournament that were not judged yet.
+    """Judge a match, or all matches of a tournament that were not judged yet.
 
     Args:
-        what: an address.
-        db: path of the store; None for the usual place.
-        wish: how.
-        form: table, json, ndjson or csv; None prints but the progress.
+        what: address of a match or tournament.
+        db: path of the store; None for the default place.
+        wish: the options.
+        form: table, json, ndjson or csv; None prints only the progress.
 
     Raises:
         NotFoundError: there is no such match or tournament.
@@ -131,7 +131,7 @@ def grade_address(what: str, db: str | None, wish: GradeWish, form: str | None) 
 
 
 class _GradeRun:
-    """Judges matches one after another and tells how far it is."""
+    """Judges matches one after another and prints the progress."""
 
     def __init__(
         self, store: Store, judge: MatchJudge, found: Address, form: str | None, *, keep: bool
@@ -161,7 +161,7 @@ class _GradeRun:
             }
 
     def print_text(self) -> None:
-        """Judge the match and print what the judge says of it."""
+        """Judge the match and print its mistakes."""
         from arena.cli.output import say
         from arena.cli.showing import print_mistakes
 
@@ -171,7 +171,7 @@ class _GradeRun:
             print_mistakes(match, self._restored(match, analysis))
 
     def sum_up(self) -> None:
-        """Say how many matches of a tournament were judged."""
+        """Print how many matches of a tournament were judged."""
         self._clear()
         if self._found.number is None:
             click.echo(f"judged {self._num} matches", err=True)

@@ -1,4 +1,4 @@
-"""What `arena doctor` says: the attacks in each tier, which guarantees hold, which do not and why."""
+"""The output of `arena doctor`: attacks in each tier, the guarantees that hold, and why others do not."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _NO_TIER = "no tier"
 
 
 class MachineFacts(NamedTuple):
-    """What is said beside the attacks."""
+    """Facts about this machine that are printed next to the attacks."""
 
     auto: str
-    """The tier that `--isolation auto` takes."""
+    """The tier that `--isolation auto` uses."""
     runtimes: list[dict[str, str]]
     """Programs of this machine that run bots: `runtime`, `program`, `verdict` and `cause`."""
     limits: str
     """Whether the kernel limits memory and tasks (`kernel`) or the arena polls them (`polled`), and why."""
     granted: list[str]
     causes: dict[str, str]
-    """Why a tier cannot be had, by tier."""
+    """The reason why a tier is not available, by tier."""
     cures: dict[str, str]
-    """What to do about it, where that is known."""
+    """What the user can do about it, by tier, where known."""
     kernel: str
     landlock: int
     user: str
@@ -39,7 +39,7 @@ class MachineFacts(NamedTuple):
 
 
 def attack_rows(grades: Sequence[Grade]) -> list[dict[str, object]]:
-    """Return a row for each attack: its number, its name, and what became of it in each tier."""
+    """Return a row for each attack: its number, its name, and its verdict in each tier."""
     from arena.sandbox.attacks.promises import ATTACKS
 
     return [
@@ -58,12 +58,12 @@ def attack_rows(grades: Sequence[Grade]) -> list[dict[str, object]]:
 
 
 def own_rows(grades: Sequence[Grade], file: Path, names: dict[str, str]) -> list[dict[str, object]]:
-    """Try a host's own attacks in each tier there is, and return a row for each.
+    """Try a host's own attacks in each available tier, and return a row for each.
 
     Args:
-        grades: of the tiers.
-        file: with the attacks.
-        names: what each attack is called, by its function.
+        grades: the grades of the tiers.
+        file: the Python file with the attacks.
+        names: display name of each attack, by its function.
     """
     from arena.sandbox.canaries.own import try_own
 
@@ -85,7 +85,7 @@ def _own_verdict(found: dict[str, bool], function: str) -> str:
 
 
 def collect_facts(grades: Sequence[Grade]) -> MachineFacts:
-    """Return what is known of this machine, from the grades of the tiers T1 to T3."""
+    """Return the facts about this machine, from the grades of the tiers T1 to T3."""
     from arena.sandbox.cures import cure
     from arena.sandbox.grade import default_tier
     from arena.sandbox.limits.exact import describe_limits
@@ -112,7 +112,7 @@ def collect_facts(grades: Sequence[Grade]) -> MachineFacts:
 
 
 def _tried_runtimes() -> list[TriedRuntime]:
-    """Ask a bot of each runtime for a move; where there is no tier for processes, none can be asked."""
+    """Ask a bot of each runtime for a move; return an empty list if no tier can start processes."""
     from arena.errors import ConfigError
     from arena.executor.runtime_trial import try_runtimes
 
@@ -143,7 +143,7 @@ def _user(grade: Grade) -> str:
 
 
 def _pth_files() -> list[str]:
-    """Return the .pth files whose code each Python here runs at its start; hosts of bots do not."""
+    """Return the .pth files that run code whenever this Python starts; hosts of bots do not run them."""
     return [
         str(path)
         for folder in dict.fromkeys(sys.path)
@@ -156,11 +156,11 @@ def _pth_files() -> list[str]:
 
 
 def print_facts(facts: MachineFacts) -> None:
-    """Print the facts as lines, for people."""
+    """Print the facts as lines of text."""
     from arena.cli.output import say
 
     say("")
-    say(f"tier      {facts.auto} is what --isolation auto takes")
+    say(f"tier      {facts.auto} is used by --isolation auto")
     for tier, cause in facts.causes.items():
         say(f"          {tier}: {cause}")
         if tier in facts.cures:

@@ -1,4 +1,4 @@
-"""`arena bots history`: how the rating of a bot went."""
+"""`arena bots history`: the rating of a bot over time."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ _DAY = len("2026-11-23")
 @format_option
 @db_option
 def history(bot: str, *, form: str, db: str | None) -> None:
-    """Show how the rating of BOT went, in each tournament and over its versions.
+    """Show the rating of BOT over time, in each tournament and over its versions.
 
     BOT is a name, spec or label, as tables print it: my-bot means all its versions, my-bot@0.2.0 or
     my-bot~7f3a9c one of them. Elo within a tournament is relative to the mean of its bots, so tournaments
     with other bots have other scales; versions are compared by all their matches in one pool.
 
-    --format json, ndjson and csv give all points: `over` says whether a row is a point of a tournament, after
-    `matches` of its rated matches, or a version in its pool; `games` and `faults` are those of the bot in all
-    of it.
+    --format json, ndjson and csv print all points: `over` says whether a row is a point of a tournament,
+    after `matches` of its rated matches, or a version in its pool; `games` and `faults` count those of the
+    bot in the whole tournament or pool.
     """
     from arena.cli.output import emit
     from arena.home import open_store
@@ -70,7 +70,7 @@ def history(bot: str, *, form: str, db: str | None) -> None:
 
 
 def history_objects(found: BotHistory) -> Iterator[dict[str, object]]:
-    """Yield all points as objects: those of tournaments, then the versions."""
+    """Yield all points as objects: those of tournaments first, then the versions."""
     from arena.watching.json_rows import utc
 
     for event in found.events:
@@ -129,7 +129,7 @@ def _print_events(events: Sequence[EventHistory]) -> None:
         for event in events
     ]
     print_table(rows, _EVENTS)
-    # Points of one tournament at one moment stand above each other, whoever they are of.
+    # Points of one tournament at one moment share a column, whichever bot they belong to.
     moments = {
         (event.tournament.created_at, event.tournament.id, stand.num_matches): stand.ended_at
         for event in events

@@ -1,4 +1,4 @@
-"""`arena bots install`, `keep` and `remove`: bots from wheels, and bots that stay as they are now."""
+"""`arena bots install`, `keep` and `remove`: bots from wheels, and bots kept in their present state."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ def _check_sha256(_context: click.Context, _option: click.Parameter, value: str 
     "--sha256",
     metavar="HEX",
     callback=_check_sha256,
-    help="The hash the wheel must have; any other is refused.",
+    help="The hash that the wheel must have.",
 )
 @click.option(
-    "--index", metavar="URL", help="The package index names are looked up in (default: the one of pip)."
+    "--index", metavar="URL", help="The package index in which names are looked up (default: that of pip)."
 )
 @click.option(
     "--as",
     "name",
     metavar="NAME",
-    help="Call the bot NAME; its wheel must have no other.  [default: the name in the wheel]",
+    help="Call the bot NAME; only for a wheel with a single bot.  [default: the name in the wheel]",
 )
 def install(wheel: str, *, sha256: str | None, index: str | None, name: str | None) -> None:
     """Install the bots of WHEEL, a .whl file or the name of a package, into a folder of their own.
 
-    Versions of one package lie side by side: my-bot@0.1.0 meets my-bot@0.2.0, and my-bot is the newest.
+    Several versions of a package can be installed: my-bot@0.1.0 can play my-bot@0.2.0, and my-bot is the
+    newest.
 
-    Nothing of the wheel runs in the arena, now or later: its bots play in processes of their own, and games
-    it may have are never loaded. What it needs and the arena lacks is fetched as wheels too.
+    No code of the wheel ever runs in the arena's own processes: its bots play in processes of their own, and
+    games in the wheel are never loaded. Dependencies that the arena lacks are downloaded as wheels, too.
     """
     from arena.cli.output import say
     from arena.shelf import install as shelf
@@ -62,8 +63,8 @@ def install(wheel: str, *, sha256: str | None, index: str | None, name: str | No
 def keep(bot: str) -> None:
     """Keep BOT as it is now, so that a later version can be tested against it: arena test BOT.
 
-    Its files are copied, and stay when they change or go. It can be entered by the address that is printed,
-    its version or the first digits of its content, wherever a bot can.
+    Its files are copied, and the copy stays when they change or are deleted. The command prints an address,
+    its version or the first digits of its content, under which the bot can be entered anywhere.
     """
     from arena.cli.output import say
     from arena.entrants import resolve
@@ -77,9 +78,9 @@ def keep(bot: str) -> None:
 @click.command(cls=RichCommand)
 @click.argument("name", metavar="NAME[@VERSION]")
 def remove(name: str) -> None:
-    """Remove the bot or the package called NAME, with all that came with its wheel; or one that was kept.
+    """Remove the bot or package called NAME, with everything from its wheel; or a kept bot.
 
-    Where several versions are installed, name one as in my-bot@0.1.0, or by the digits that arena bots list
+    If several versions are installed, name one as in my-bot@0.1.0, or by the digits that arena bots list
     shows. A kept bot is named by its whole address.
     """
     from arena.cli.output import say
@@ -89,6 +90,6 @@ def remove(name: str) -> None:
     kept = next((each for each in kept_bots() if each.address == name), None)
     if kept is not None:
         drop_kept(kept)
-        say(f"{name} is kept no more")
+        say(f"{name} is no longer kept")
         return
     say(f"removed {', '.join(shelf.remove(name)) or name}")

@@ -1,4 +1,4 @@
-"""Shows a running tournament to programs: one JSON object a line, its `type` first."""
+"""Prints a running tournament for programs: one JSON object a line, its `type` first."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class JsonReporter(Reporter):
-    """Objects begun, bot_changed, match_started, match_finished, encounter, rating, refused and ended.
+    """Prints objects: begun, bot_changed, match_started, match_finished, encounter, rating, refused, ended.
 
-    Of a Swiss tournament or a knockout place and bracket, too.
-    Of a sequential test sprt, again and again and in place of encounter, and decided.
+    A Swiss tournament or a knockout also has place and bracket. A sequential test has decided, and sprt in
+    place of encounter, repeatedly.
     """
 
     @override
@@ -83,7 +83,7 @@ class JsonReporter(Reporter):
 
     @override
     def standings(self) -> None:
-        """Show how a test stands; who wants ratings in between asks `arena leaderboard`."""
+        """Print the state of a sequential test; `arena leaderboard` has ratings in between."""
         if self.held.test is not None:
             self._emit("sprt", self.held.test().to_object())
 

@@ -1,4 +1,4 @@
-"""`arena ladder`: an event that bots join and leave while it is played."""
+"""`arena ladder`: an event that bots join and leave while it is run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from arena.cli.options import RunOptions
 
 _AGAIN = ("concurrency", "force_concurrency", "max_time", "executor", "keys", "cluster")
-"""Options of a run that goes on with a stored ladder."""
+"""Options of a run that continues a stored ladder."""
 
 
 @click.group(cls=RichGroup)
 def ladder() -> None:
-    """Hold a ladder: bots of similar strength meet, for ever or until all ratings are close enough."""
+    """Run a ladder: bots of similar strength meet, without end or until all ratings are precise enough."""
 
 
 @ladder.command(cls=RichCommand)
@@ -32,7 +32,7 @@ def ladder() -> None:
     cls=RichOption,
     panel="Ends",
     metavar="error=E",
-    help="Play until every rating is within E Elo.  [default: for ever]",
+    help="Play until every rating is within E Elo.  [default: without end]",
 )
 @click.option(
     "--anchor",
@@ -41,7 +41,7 @@ def ladder() -> None:
     panel="Matches",
     multiple=True,
     metavar="BOT=ELO",
-    help="A bot of known strength; a table of ratings hangs on the first one it has.",
+    help="A bot of known strength; ratings are relative to the first anchor in a table.",
 )
 @event_options
 @run_options
@@ -56,9 +56,9 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
     tui: bool,
     **given: object,
 ) -> int:
-    """Begin the ladder NAME with some BOTs, or go on with it; arena stop NAME stops it.
+    """Begin the ladder NAME with some BOTs, or continue it; arena stop NAME stops it.
 
-    Others join and leave at any time: arena ladder join, arena ladder leave
+    Other bots join and leave at any time: arena ladder join, arena ladder leave
     """
     from arena.cli.attached import hold_and_watch
     from arena.cli.configuration import configuration
@@ -90,10 +90,10 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
 @ladder.command(cls=RichCommand)
 @click.argument("name")
 @click.argument("bot")
-@click.option("--reason", default="", metavar="TEXT", help="Kept with the change.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; stored with the change.")
 @db_option
 def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Enter BOT in the ladder NAME, from any shell, while it is played or not.
+    """Enter BOT in the ladder NAME, from any shell, while it is run or not.
 
     Its content is kept as it is now. Changed code is another bot and needs a name of its own.
     """
@@ -108,7 +108,7 @@ def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
 @ladder.command(cls=RichCommand)
 @click.argument("name")
 @click.argument("bot")
-@click.option("--reason", default="", metavar="TEXT", help="Kept with the change.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; stored with the change.")
 @db_option
 def leave(name: str, bot: str, *, reason: str, db: str | None) -> None:
     """Withdraw BOT from the ladder NAME; it keeps its matches and its rating, and can join again."""
@@ -125,7 +125,7 @@ def leave(name: str, bot: str, *, reason: str, db: str | None) -> None:
 @db_option
 @format_option
 def status(name: str, *, db: str | None, form: str) -> None:
-    """Show who plays in the ladder NAME, how close the ratings are, and the table."""
+    """Show which bots play in the ladder NAME, how precise the ratings are, and the table."""
     from arena.cli.output import say
     from arena.cli.standings import print_standings
     from arena.coordinator.joining import find_ladder, ladder_status
@@ -143,7 +143,7 @@ def status(name: str, *, db: str | None, form: str) -> None:
 
 
 def _check_ladder(db: str | None, name: str) -> None:
-    """Refuse to go on with what is no ladder.
+    """Check that the name is that of a ladder.
 
     Raises:
         NotFoundError: there is no such tournament.

@@ -192,13 +192,13 @@ _LOADERS = {
 )
 @click.version_option(package_name="bot-arena", prog_name="arena")
 def main() -> None:
-    """Hold tournaments of game-playing bots: strict referee, durable store, sound ratings.
+    """Run tournaments of game-playing bots: strict referee, durable store, sound ratings.
 
-    Every command answers --help. Where things are kept: arena db path.
+    Every command has --help. To see where data is stored: arena db path.
     """
     import logging
 
     level = os.environ.get("ARENA_LOG") or "warning"
     if level.lower() not in _LEVELS:
-        raise ConfigError(f"ARENA_LOG={level} is none of {', '.join(_LEVELS)}")
+        raise ConfigError(f"ARENA_LOG={level} is not one of {', '.join(_LEVELS)}")
     logging.basicConfig(level=level.upper(), format="%(levelname)s %(message)s")

@@ -32,13 +32,14 @@ _COLUMNS = {
 
 
 _LIMIT = 50
-"""Matches of a table that nobody bounds."""
+"""Default number of matches in a table."""
 _PAGE = 500
+"""Number of matches read from the store at once."""
 
 
 @click.command(cls=RichCommand)
 @match_options
-@click.option("--unrated", is_flag=True, help="Unrated and void matches, too.")
+@click.option("--unrated", is_flag=True, help="Include unrated and void matches.")
 @click.option(
     "--limit",
     type=click.IntRange(1),
@@ -61,7 +62,7 @@ def matches(  # noqa: PLR0913 - one parameter an option
     form: str,
     db: str | None,
 ) -> None:
-    """List stored matches, newest first; of a void one its end says why."""
+    """List stored matches, newest first; the end of a void match includes the reason."""
     from arena.cli.output import emit
     from arena.home import open_store
     from arena.results.absence import check_names
@@ -84,7 +85,7 @@ def matches(  # noqa: PLR0913 - one parameter an option
 
 
 def _for_people(match: StoredMatch) -> dict[str, object]:
-    """Return a row of a table: its end says also why it is void, which is a key of its own in other forms."""
+    """Return a table row; its end includes why a match is void, which has its own key in other formats."""
     from arena.results.corrections import ending_of
     from arena.watching.objects import stored_match_object
 
@@ -92,7 +93,7 @@ def _for_people(match: StoredMatch) -> dict[str, object]:
 
 
 class _FormerName(RichCommand):
-    """A command under the name it had; it says so."""
+    """A command under its former name; it prints a notice."""
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the command returns
         """Run the command after a notice on stderr."""
@@ -121,7 +122,7 @@ class _Pages:
         """The match that was read last."""
 
     def __iter__(self) -> Iterator[StoredMatch]:
-        """Read the matches."""
+        """Yield the matches."""
         while self._left:
             page = self._store.matches(self._where, before=self._before, limit=min(self._left, _PAGE))
             for match in page:
@@ -139,14 +140,14 @@ class _Pages:
 @click.option(
     "--grade",
     is_flag=True,
-    help="Let the exact solver judge its matches first, as arena grade does.",
+    help="Judge its matches with the exact solver first, as arena grade does.",
 )
 @format_option
 @db_option
 def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) -> None:
     """Show a tournament, ADDRESS spring, a match, spring/89, or a position of it, spring/89:17, in full.
 
-    A match that has no result yet is shown as far as it is known.
+    Of a match without a result the known moves are shown.
     """
     if grade:
         from arena.cli.grading import GradeWish, grade_address
@@ -176,14 +177,14 @@ def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) 
 @click.option(
     "--bot",
     metavar="BOT",
-    help="Only what this bot printed: name, spec, label, or ~ and digits of its identity.",
+    help="Only the output of this bot: name, spec, label, or ~ and digits of its identity.",
 )
 @db_option
 def logs(address: str, *, bot: str | None, db: str | None) -> None:
     """Print what bots wrote to stdout and stderr: in a tournament, ADDRESS spring, or in a match, spring/89.
 
-    Each line is headed by the number of the match and of the ply; ply 0 is before the first question.
-    --bot-output of tournament and match says of which matches it is kept.
+    Each line begins with the numbers of the match and the ply; ply 0 is before the first question. The option
+    --bot-output of tournament and match chooses the matches whose output is kept.
     """
     from arena.cli.output import say
     from arena.executor.prints import prints_path, read_prints
@@ -215,7 +216,7 @@ def logs(address: str, *, bot: str | None, db: str | None) -> None:
 def verify(address: str, *, db: str | None) -> Exit:
     """Replay a stored match, ADDRESS spring/89, by the rules and ask its bots for the same actions again.
 
-    Only bots that say they are deterministic have to play the same.
+    Only bots that declare themselves deterministic must play the same actions.
     """
     from arena.cli.output import say
     from arena.coordinator.verify import verify_match

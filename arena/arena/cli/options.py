@@ -26,7 +26,7 @@ def _note_insecure(context: click.Context, _: click.Parameter, value: bool) -> N
 
 
 def _place(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    """Return the place of the store, with what was said of its connection, as other processes take it."""
+    """Return the place of the store, with the flag of --db-insecure, in the form other processes accept."""
     if not context.meta.get(_INSECURE):
         return value
     given = value or os.environ.get("ARENA_DB", "")
@@ -48,12 +48,12 @@ _INSECURE_FLAG: dict[str, Any] = {
     "is_eager": True,
     "expose_value": False,
     "callback": _note_insecure,
-    "help": "Reach a store on a server although nothing vouches for it, or the network can read along.",
+    "help": "Connect to a server without verifying its identity, or without encryption.",
 }
 
 
 def db_option(command: _Command) -> _Command:
-    """Add the options that say where the store is; the command gets the place as `db`."""
+    """Add the options that choose the store; the command gets its place as `db`."""
     return click.option("--db", **_PLACE)(click.option("--db-insecure", **_INSECURE_FLAG)(command))
 
 
@@ -63,12 +63,12 @@ format_option = click.option(
     type=click.Choice(["table", "json", "ndjson", "csv"]),
     default="table",
     show_default=True,
-    help="How results are printed.",
+    help="Output format.",
 )
 
 
 class RunOptions(NamedTuple):
-    """What is asked of one run of a tournament, beyond what defines the tournament."""
+    """The options of one run of a tournament that are not part of its definition."""
 
     db: str | None
     fast: bool
@@ -77,7 +77,7 @@ class RunOptions(NamedTuple):
     form: str
     """text or ndjson."""
     pgnout: Path | None = None
-    """Where the matches are written as PGN when the run ends."""
+    """The file to which the matches are written as PGN when the run ends."""
 
 
 _field = partial(click.option, cls=RichOption, panel="Matches")
@@ -95,28 +95,33 @@ _ROUNDS = (
     ),
     _field("--games", type=click.Choice(["1", "2"]), help="Matches per encounter and round.  [default: 2]"),
     _field(
-        "--no-swap", is_flag=True, default=None, help="Keep sides: the first-named bot always moves first."
+        "--no-swap",
+        is_flag=True,
+        default=None,
+        help="Do not swap sides: the bot named first always moves first.",
     ),
 )
-_REVERSE = _field("--reverse", is_flag=True, default=None, help="The second-named bot starts.")
+_REVERSE = _field("--reverse", is_flag=True, default=None, help="The bot named second moves first.")
 _STOP_WHEN = _end("--stop-when", metavar="error=E", help="Stop when every rating is within E Elo.")
-_NAME = _output("--name", metavar="ID", help="What the tournament is called; rr-N and the like by default.")
+_NAME = _output(
+    "--name", metavar="ID", help="Name of the tournament; by default its type and a number, as in rr-1."
+)
 _TUI = _output("--tui", is_flag=True, help="Play in the background and open the dashboard; q leaves it.")
 MACHINES = (
     _machine(
         "--executor",
         metavar="WHERE",
-        help="local: worker processes; inline: this one; dask:tls://HOST:PORT: worker machines.  "
+        help="local: worker processes; inline: this process; dask:tls://HOST:PORT: worker machines.  "
         "[default: local]",
     ),
     _machine(
         "--keys", metavar="FILE", help="This machine's key for dask:tls://; arena cluster keys makes it."
     ),
     _machine(
-        "--cluster", metavar="local:N", help="A scheduler and N slots of this run alone, on this machine."
+        "--cluster", metavar="local:N", help="A scheduler and N slots for this run only, on this machine."
     ),
 )
-"""Options that say where matches are played."""
+"""Options that choose where matches are played."""
 _EVENT = (
     _field(
         "--openings",
@@ -127,15 +132,15 @@ _EVENT = (
         "--srand", type=int, metavar="SEED", help="Tournament seed; drawn, printed and stored by default."
     ),
     _limit("--tc", metavar="CLOCK", help="Game clock moves/time+inc: 60+0.6, 40/60+0.5, 2:30+1, inf."),
-    _limit("--st", type=float, metavar="S", help="Seconds a move.  [default: 5]"),
-    _limit("--nodes", type=int, metavar="N", help="Search nodes a move; a playout counts as one."),
+    _limit("--st", type=float, metavar="S", help="Seconds per move.  [default: 5]"),
+    _limit("--nodes", type=int, metavar="N", help="Search nodes per move; a playout counts as one."),
     _limit("--timemargin", type=int, metavar="MS", help="How late an answer may be.  [default: 50]"),
-    _limit("--bank", type=float, metavar="S", help="Seconds a match beyond --st."),
+    _limit("--bank", type=float, metavar="S", help="Seconds per match in addition to --st."),
     _limit("--init-time", type=float, metavar="S", help="Seconds a bot may take to start.  [default: 60]"),
     _machine(
         "--isolation",
         type=click.Choice(["auto", "none", "T1", "T2", "T3"]),
-        help="How bots are kept apart.  [default: auto]",
+        help="Isolation of bots.  [default: auto]",
     ),
     _machine(
         "--require-tier", type=click.Choice(["T0", "T1", "T2", "T3"]), help="Refuse to run below this tier."
@@ -143,7 +148,7 @@ _EVENT = (
     _machine(
         "--require-limits",
         type=click.Choice(["kernel", "polled"]),
-        help="Refuse to run without limits that the kernel keeps exactly.  [default: polled]",
+        help="kernel: refuse to run unless the kernel enforces the limits.  [default: polled]",
     ),
     *MACHINES,
     _machine(
@@ -184,15 +189,15 @@ _EVENT = (
         "--log",
         is_flag=True,
         default=None,
-        help="Keep what is said with bots in ARENA_HOME/logs, of all matches; of faults it is kept anyway.",
+        help="Keep the messages of all matches with bots in ARENA_HOME/logs, not only those of faults.",
     ),
     _output(
         "--bot-output",
         type=click.Choice(["all", "faults", "none"]),
-        help="Of which matches the prints of bots are kept.  [default: all of up to 50, else faults]",
+        help="The matches whose bot output is kept.  [default: all of up to 50, else faults]",
     ),
-    _output("--event", metavar="TEXT", help="Written into records."),
-    _output("--site", metavar="TEXT", help="Written into records."),
+    _output("--event", metavar="TEXT", help="Name of the event in PGN files."),
+    _output("--site", metavar="TEXT", help="Site in PGN files."),
     _output("--dry-run", is_flag=True, help="Print the plan and play nothing."),
     _output(
         "--config",
@@ -211,23 +216,26 @@ _TEST = (
         "elo0=,elo1=,alpha=,beta=,model=normalized|logistic.",
     ),
     _field(
-        "--pairs", type=int, metavar="N", help="With --sprt: pairs at most.  [default: as many as openings]"
+        "--pairs",
+        type=int,
+        metavar="N",
+        help="With --sprt: maximum number of pairs.  [default: as many as openings]",
     ),
     _field(
         "--then-rate",
         type=int,
         metavar="N",
-        help="With --sprt: play N pairs after the decision, which are rated.  [default: 0; arena test: 32]",
+        help="With --sprt: play N rated pairs after the decision.  [default: 0; arena test: 32]",
     ),
     _field(
         "--rated",
         is_flag=True,
         default=None,
-        help="With --sprt: rate its matches, too, though they stopped when a bot was ahead.",
+        help="With --sprt: rate its matches, too, although it stopped when a bot was ahead.",
     ),
 )
 _RUN = (
-    _machine("--fast", is_flag=True, help="Do not wait for the disk: a power cut may lose the last matches."),
+    _machine("--fast", is_flag=True, help="Do not wait for the disk: a power cut can lose the last matches."),
     _machine("--db", **_PLACE),
     _machine("--db-insecure", **_INSECURE_FLAG),
     _end("--strict", is_flag=True, help="Exit 4 when bots forfeited or warnings were printed."),
@@ -236,7 +244,7 @@ _RUN = (
         "--pgnout",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Write all its matches as PGN when the run ends or is stopped; replaces FILE.",
+        help="Write all its matches as PGN when the run ends or is stopped; FILE is replaced.",
     ),
     _output(
         "--format",
@@ -260,17 +268,17 @@ def encounter_options(command: Callable[..., _Result]) -> Callable[..., _Result]
 
 
 def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that define a sequential test, which settles rounds and its end by itself."""
+    """Add the options that define a sequential test, which sets its number of rounds and its end itself."""
     return _with(command, *_GAME, *_TEST, _REVERSE, *_EVENT, _NAME, _TUI)
 
 
 def event_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options of any event, whatever its plan."""
+    """Add the options that any type of event has."""
     return _with(command, *_GAME, *_EVENT, _TUI)
 
 
 def machine_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that say where matches are played."""
+    """Add the options that choose where matches are played."""
     return _with(command, *MACHINES)
 
 

@@ -1,4 +1,4 @@
-"""Prints rows as a table, JSON, NDJSON or CSV, and lines of text; one place, so that all commands agree."""
+"""Prints rows as a table, JSON, NDJSON or CSV, and lines of text, for all commands."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _WIDE = 4096
-"""Columns: the terminal breaks long lines, nothing is left out."""
+"""Columns; wide enough that rich leaves nothing out, and the terminal breaks long lines."""
 _LINE = 4000
-"""Characters of a line that are printed."""
+"""Maximum number of characters printed of a line."""
 _CELL = 200
-"""Characters of a cell of a table that are printed."""
+"""Maximum number of characters printed of a table cell."""
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print one line that may hold names, made safe for a terminal."""
+    """Print one line, with control characters made safe for a terminal."""
     click.echo(clean_text(text, _LINE), err=err)
 
 
 def say_whole(text: str) -> None:
-    """Print a TOML text as it is, with escapes in the place of characters that steer a terminal."""
+    """Print a TOML text as it is, with control characters escaped."""
     click.echo("".join(c if c == "\n" or clean_text(c, 1) == c else _escape(ord(c)) for c in text), nl=False)
 
 
@@ -47,14 +47,14 @@ def _escape(code: int) -> str:
 def emit(
     kind: str, rows: Iterable[Row], form: str, columns: Mapping[str, str], keys: Sequence[str] = ()
 ) -> None:
-    """Print rows of one type; all forms but the table print each as it comes, so there may be many.
+    """Print rows of one type; all formats except table print each row at once, so there may be many.
 
     Args:
         kind: the `type` of each object.
         rows: values by JSON key.
         form: table, json, ndjson or csv.
-        columns: for the table: JSON key to header, in order.
-        keys: the header of a CSV without any row.
+        columns: for the table: header by JSON key, in order.
+        keys: the header of a CSV without rows.
     """
     if form == "table":
         print_table(tuple(rows), columns)
@@ -71,7 +71,7 @@ def emit(
 
 
 def emit_one(kind: str, row: Row, form: str) -> None:
-    """Print a single thing as JSON, NDJSON or CSV."""
+    """Print a single object as JSON, NDJSON or CSV."""
     if form == "json":
         click.echo(json.dumps(named_object(kind, row), indent=2))
     else:
@@ -86,7 +86,7 @@ def emit_object(kind: str, row: Row) -> None:
 def fit_columns(
     rows: Sequence[Row], columns: Mapping[str, str], spare: Sequence[str], width: int
 ) -> dict[str, str]:
-    """Give the columns of a table that is at most `width` characters wide.
+    """Return the columns of a table that is at most `width` characters wide.
 
     The keys in `spare` are left out as far as needed, the first one first; all others stay.
     """
@@ -102,16 +102,17 @@ def fit_columns(
 
 
 def print_table(rows: Sequence[Row], columns: Mapping[str, str], spare: Sequence[str] = ()) -> None:
-    """Print a plain table; numbers stand to the right.
+    """Print a plain table; numbers are right-aligned.
 
-    On a terminal too narrow for it, columns in `spare` are left out, the first one first, and named below it.
+    On a terminal that is too narrow, columns in `spare` are left out, the first one first, and named below
+    the table.
     """
     if sys.stdout.isatty():
         shown = fit_columns(rows, columns, spare, shutil.get_terminal_size().columns)
         missing = [header for key, header in columns.items() if key not in shown]
         _print_whole_table(rows, shown)
         if missing:
-            click.echo(f"Left out for want of room: {', '.join(missing)} (--format csv has all)")
+            click.echo(f"Left out, the terminal is too narrow: {', '.join(missing)} (--format csv has all)")
     else:
         _print_whole_table(rows, columns)
 
@@ -121,7 +122,7 @@ def _print_whole_table(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    # ASCII alone, so that it reads the same on every terminal.
+    # ASCII only, so that it looks the same on every terminal.
     rule = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
     table = Table(box=rule, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     body = [[format_cell(row[key]) for key in columns] for row in rows]
@@ -134,14 +135,14 @@ def _print_whole_table(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
 
 
 def console() -> Console:
-    """Give a rich console on stdout that obeys no markup and is as wide as what it prints."""
+    """Return a rich console on stdout without markup, as wide as the text it prints."""
     from rich.console import Console
 
     return Console(file=sys.stdout, width=_WIDE, markup=False, emoji=False, highlight=False)
 
 
 def format_cell(value: object) -> str:
-    """Write one value; what is absent is `-`, and text is cleaned."""
+    """Format one value; None is `-`, and text is cleaned."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -166,9 +167,9 @@ def _print_csv(rows: Iterator[Row], keys: Sequence[str]) -> None:
 
 
 def _csv_cell(value: object) -> object:
-    """Keep a text from steering a terminal, and a spreadsheet from running it as a formula."""
+    """Return a value that neither a terminal nor a spreadsheet can take for a command or formula."""
     if isinstance(value, str):
-        # Cleaned first: a character that goes may have hidden the start of a formula.
+        # Cleaned first, because a removed character may have hidden the start of a formula.
         text = clean_text(value, len(value))
         return "'" * (value.startswith(_FORMULA) or text.startswith(_FORMULA)) + text
     return json.dumps(value) if isinstance(value, bool | list | dict) else value

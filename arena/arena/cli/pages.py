@@ -1,4 +1,4 @@
-"""`arena bots show`, `arena versus` and `arena openings`: pages of bots and openings as text and data."""
+"""`arena bots show`, `arena versus` and `arena openings`: reports on bots and openings as text and data."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 @format_option
 @db_option
 def show_bot(bot: str, *, form: str, db: str | None) -> None:
-    """Show how BOT did: opponents, worst losses, versions, mistakes, openings, tournaments, forfeits.
+    """Show the results of BOT: opponents, worst losses, versions, mistakes, openings, tournaments, forfeits.
 
     BOT is a name, spec or label, as tables print it: my-bot means all its versions, my-bot@0.2.0 or
-    my-bot~7f3a9c one of them. A loss is the worse the more points the ratings expected; of equal ones that
-    with the earliest mistake by a stored grade comes first.
+    my-bot~7f3a9c one of them. Losses are ordered by the points that the ratings expected, most first; among
+    equal ones the loss with the earliest mistake by a stored grade comes first.
 
-    --format json and ndjson give all of it as one object, csv the results against each opponent.
+    --format json and ndjson print all of it as one object, csv the results against each opponent.
     """
     import msgspec
 
@@ -58,10 +58,10 @@ def show_bot(bot: str, *, form: str, db: str | None) -> None:
 def versus(condition: Condition, bot: str, opponent: str, *, form: str, db: str | None) -> None:
     """Show BOT against OPPONENT: score, Elo, likelihood of superiority, openings, worst losses, matches.
 
-    The numbers of a tournament are those of its crosstable. Matches under different limits are never mixed:
-    the pool with most matches is shown in full, the others as a line each.
+    The figures of a tournament are those of its crosstable. Matches under different limits are never mixed:
+    the pool with most matches is shown in full, each other pool as one line.
 
-    --format json and ndjson give all of it as one object, csv a row for each pool and two versions.
+    --format json and ndjson print all of it as one object, csv a row for each pool and pair of versions.
     """
     import msgspec
 
@@ -83,25 +83,25 @@ def versus(condition: Condition, bot: str, opponent: str, *, form: str, db: str 
 @click.command(cls=RichCommand)
 @click.argument("moves", nargs=-1)
 @match_options
-@click.option("--unrated", is_flag=True, help="Unrated matches, too.")
+@click.option("--unrated", is_flag=True, help="Include unrated matches.")
 @click.option(
     "--solve",
     is_flag=True,
-    help="Only what perfect play says of every move of --game, however long that takes.",
+    help="Print only the result of every move under perfect play; needs --game, and can take long.",
 )
 @format_option
 @db_option
 def openings(  # noqa: PLR0913 - one parameter an option
     condition: Condition, moves: Sequence[str], *, unrated: bool, solve: bool, form: str, db: str | None
 ) -> None:
-    """Show what was played after MOVES in stored matches, how it scored, and what perfect play says.
+    """Show what was played after MOVES in stored matches, how it scored, and the result of perfect play.
 
-    MOVES begin with the initial position; without any, first moves are shown. Other orders of the same moves
-    and mirrored or turned positions are counted, too. Scores are those of the side to move, with 95 %
-    intervals that count equal matches once. Without --game the game with most matches is taken.
+    MOVES begin at the initial position; without any, first moves are shown. Other orders of the same moves
+    and mirrored or rotated positions are counted, too. Scores are those of the side to move, with 95 %
+    intervals that count equal matches once. Without --game, the game with most matches is used.
 
     --solve reads no stored match: the exact solver judges every legal move. With --format ndjson each move is
-    printed as soon as it is known, and again where more becomes known of it.
+    printed as soon as its result is known, and again when more is known.
     """
     from arena.cli.output import emit, say
     from arena.home import open_store
@@ -130,7 +130,7 @@ _MOVE_KEYS = (
 
 
 def _solve(condition: Condition, moves: str, form: str) -> None:
-    """Print what perfect play says of every move of a position."""
+    """Print the result of every move of a position under perfect play."""
     import msgspec
 
     from arena.cli.output import emit

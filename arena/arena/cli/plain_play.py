@@ -1,4 +1,4 @@
-"""Play by lines of text: for screen readers, pipes and terminals that draw nothing."""
+"""Play in lines of text: for screen readers, pipes and terminals that cannot draw."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 _LINE = 4000
+"""Maximum number of characters printed of a line."""
 _TOLD = ("started", "move", "finished", "fault")
 HELP = (
     "a move, or: board, col NAME, row NAME, last, clock, legal, hint, undo, resign, new (sides swapped), quit"
@@ -38,15 +39,15 @@ HELP = (
 
 
 class PlainPlay:
-    """One person at one play: prints what happens, asks for a line whenever it is their turn."""
+    """One person in a play: prints the events, and asks for a line whenever it is the person's turn."""
 
     def __init__(self, link: Link, record: TournamentRecord, lines: TextIO) -> None:
-        """Take the play.
+        """Attach to a play.
 
         Args:
-            link: to its coordinator.
-            record: of the play.
-            lines: what the person writes.
+            link: the connection to its coordinator.
+            record: the play.
+            lines: the input of the person.
         """
         self._link = link
         self._lines = lines
@@ -66,7 +67,7 @@ class PlainPlay:
         }
 
     def run(self) -> Exit:
-        """Play until the person has had enough, or their lines end."""
+        """Play until the person quits or the input ends."""
         _say(f"{self._record.name}: {HELP}")
         with closing(self._feed):
             try:
@@ -85,7 +86,7 @@ class PlainPlay:
         return self._view.matches[max(self._view.matches)]
 
     def _catch_up(self) -> bool:
-        """Print what has happened, until the person is to say something; False once nobody plays any more."""
+        """Print events until the person has to act; return False once the play has ended."""
         while True:
             batch = self._feed.poll()
             if batch is not None:
@@ -93,14 +94,14 @@ class PlainPlay:
             elif self._view.progress.state == "ended":
                 return False
             elif not self._link.is_alive:
-                _say(f"the coordinator has ended; arena play --attach {self._record.name} goes on")
+                _say(f"the coordinator has ended; to continue: arena play --attach {self._record.name}")
                 return False
             elif self._view.matches and self._is_due():
                 return True
             time.sleep(min(0.05, self._feed.interval))
 
     def _is_due(self) -> bool:
-        """Say whether the person is to move, or the match is over, and that since something was shown."""
+        """Return whether the person can act now: their turn or the end of the match, not shown before."""
         match = self._match
         number, ply = self._shown
         if match.number < number or (match.number == number and match.ply < ply and not match.is_over):
@@ -146,7 +147,7 @@ class PlainPlay:
             state = position(match.game, match.actions)
             action = find_game(match.game).parse_move(state, text)
         except ArenaError as error:
-            return f"{error} (help tells what can be said)"
+            return f"{error} (help lists the commands)"
         return self._order(MakeMove(number=match.number, ply=match.ply, action=action))
 
     def _ask_for(self, kind: str, _: str) -> str:
@@ -168,7 +169,7 @@ class PlainPlay:
         return answer
 
     def _leave(self) -> Exit:
-        """End the play, if it still goes on."""
+        """End the play if it is still running."""
         if self._view.progress.state != "ended":
             number = max(self._view.matches, default=0)
             self._link.leave(number=number, is_rated=is_rated(self._record))
@@ -176,5 +177,5 @@ class PlainPlay:
 
 
 def _say(text: str) -> None:
-    """Print a line at once, whoever reads it."""
+    """Print one cleaned line."""
     click.echo(clean_text(text, _LINE))

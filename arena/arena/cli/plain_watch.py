@@ -1,4 +1,4 @@
-"""A tournament as plain lines, as they come: for screen readers, pipes and terminals that draw nothing."""
+"""Events of a tournament as plain lines: for screen readers, pipes and terminals that cannot draw."""
 
 from __future__ import annotations
 
@@ -36,19 +36,20 @@ if TYPE_CHECKING:
     from arena.watching.feed import Batch, Feed
 
 _LINE = 4000
+"""Maximum number of characters printed of a line."""
 _LAST_LOOKS = 3
-"""Looks for the standings of a tournament that has ended: its tables come after its matches."""
+"""Number of polls for the standings of an ended tournament: its tables are stored after its matches."""
 
 
 def print_events(db: str | None, address: Address, *, from_start: bool = False) -> None:
-    """Print where a tournament stands and what happens, until it has ended or ctrl+c is pressed.
+    """Print the state of a tournament and its events until it has ended or ctrl+c is pressed.
 
-    Of the address of a match only that match is told, until it has a result.
+    For the address of a match, only the events of that match are printed, until it has a result.
 
     Args:
-        db: path of the store; None for the usual place.
-        address: of the tournament or match.
-        from_start: print a line for each match that is over already, oldest first, in place of a summary.
+        db: path of the store; None for the default place.
+        address: address of the tournament or match.
+        from_start: print a line for each finished match, oldest first, instead of a summary.
     """
     if address.match is not None:
         _say(finished_line(finished_of(address.match, {})))
@@ -61,13 +62,13 @@ def print_events(db: str | None, address: Address, *, from_start: bool = False) 
         else:
             follow_plain(feed, time.sleep, address.number)
     except KeyboardInterrupt:
-        click.echo("left; the tournament goes on by itself", err=True)
+        click.echo("left; the tournament continues", err=True)
     finally:
         feed.close()
 
 
 def say_how_to_begin(db: str | None) -> None:
-    """Say that there is nothing to watch yet, and how that changes."""
+    """Say that there is nothing to watch yet, and how to begin a tournament."""
     _say(
         f"no tournament has been played yet (the store is {store_place(db)}); arena tournament mcts minimax "
         "begins one, arena watch in a terminal has a form for it"
@@ -91,16 +92,16 @@ def follow_plain(
     *,
     known: Container[int] | None = None,
 ) -> None:
-    """Print the lines of a feed until its tournament has ended, or the one match that is asked for.
+    """Print the lines of a feed until its tournament has ended, or the chosen match.
 
-    A store that is gone or locked is said to be once, and looked for again.
+    A store that is gone or locked is reported once, and polled again.
 
     Args:
-        feed: where they come from.
-        wait: waits so many seconds between two looks.
-        number: of the match that is asked for; None for all.
-        known: numbers in the store of the matches that were printed before; None where a summary is to say
-            what has happened so far.
+        feed: the source of the events.
+        wait: waits the given number of seconds between two polls.
+        number: number of the chosen match; None for all.
+        known: numbers in the store of the matches that were printed before; None prints a summary of the
+            past.
 
     Raises:
         ArenaError: the feed fails for a reason that will not pass.
@@ -115,12 +116,12 @@ def follow_plain(
         trouble = _print_trouble(error, trouble)
         if batch is not None:
             view = _print_batch(batch, view, number, known, is_first=is_first)
-            # Whoever came before the first match has seen it all.
+            # A viewer from before the first match has seen all results as lines.
             has_standings = has_standings or (is_first and not view.finished)
             standings = batch.facts.get("standings")
             if not has_standings and isinstance(standings, StandingsView):
                 has_standings = True
-                # As the dashboard: by place where places count.
+                # Like the dashboard: by place in events that have places.
                 ranked = batch.facts.get("by_place")
                 is_by_place = isinstance(ranked, StandingsView)
                 for line in standings_lines(ranked if is_by_place else standings, is_by_place=is_by_place):
@@ -140,7 +141,7 @@ def follow_plain(
 
 
 def _print_trouble(error: ArenaError | None, before: str) -> str:
-    """Say once that the store cannot be read, and once that it can be again; return what is wrong now."""
+    """Report once that the store cannot be read, and once that it can be again; return the current error."""
     if error is not None and not isinstance(error, StoreLost):
         raise error
     now = "" if error is None else str(error)
@@ -152,7 +153,7 @@ def _print_trouble(error: ArenaError | None, before: str) -> str:
 def _print_batch(
     batch: Batch, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
 ) -> LiveView:
-    """Print what a batch tells, and return the view after it."""
+    """Print the contents of a batch, and return the view after it."""
     view = _print_news(batch, _print_view(batch, view, number, known, is_first=is_first), number)
     for event in batch.events:
         view = reduce(view, event)
@@ -165,7 +166,7 @@ def _print_batch(
 def _print_view(
     batch: Batch, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
 ) -> LiveView:
-    """Print what is new where a batch replaces all that was known."""
+    """Print what is new in a batch that replaces the whole view."""
     if batch.view is not None:
         told = {(match.number, match.attempt) for match in view.finished}
         before, view = view, _played(batch.view, batch.health)
@@ -187,7 +188,7 @@ def _print_view(
 
 
 def _print_news(batch: Batch, view: LiveView, number: int | None) -> LiveView:
-    """Print what people decided, and how far the event is where that is new."""
+    """Print people's decisions, and the progress of the event if it has changed."""
     before, view = view, with_news(view, batch, view)
     if number is None and view.progress.goal != before.progress.goal and batch.view is None:
         _say(progress_line(view.progress))
@@ -195,7 +196,7 @@ def _print_news(batch: Batch, view: LiveView, number: int | None) -> LiveView:
 
 
 def _since(new: list[FinishedMatch], view: LiveView, known: Container[int] | None) -> list[FinishedMatch]:
-    """Return the matches that a viewer who comes now is told of: how things stand, not how each ended."""
+    """Return the matches to print for a new viewer; without `known`, print a summary instead."""
     if known is not None:
         return [match for match in new if match.stored is None or match.stored not in known]
     if new:
@@ -204,21 +205,21 @@ def _since(new: list[FinishedMatch], view: LiveView, known: Container[int] | Non
 
 
 def _played(view: LiveView, health: Health | None) -> LiveView:
-    """Return a view without the rate of a process that plays no more."""
+    """Return a view without the rate if the process that plays is gone or silent."""
     return stalled(view) if health is not None and (health.is_gone or health.is_silent) else view
 
 
 def _print_health(health: Health, before: Health, view: LiveView) -> Health:
-    """Say that the process that plays is not heard of, or is again; return what is known now."""
+    """Report that the process that plays has fallen silent or is back; return its health now."""
     name = view.progress.name or "tournament"
     if health.is_silent and not before.is_silent and health.heartbeat_t is not None:
         silence = duration_text(time.time() - health.heartbeat_t)
-        _say(f"{name} silent: the process that plays it has not been heard of for {silence}")
+        _say(f"{name} silent: no sign of life from the process that plays it for {silence}")
     elif before.is_silent and not health.is_silent:
         _say(f"{name} goes on")
     return health
 
 
 def _say(text: str) -> None:
-    """Print a line at once, whoever reads it."""
+    """Print one cleaned line."""
     click.echo(clean_text(text, _LINE))

@@ -1,4 +1,4 @@
-"""Prints a plan that is not played."""
+"""Prints a plan without playing it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_plan(plan: Plan, form: str) -> None:
-    """Print what would be played, one match a line; form is text or ndjson."""
+    """Print the planned matches, one a line; `form` is text or ndjson."""
     labels = [competitor.label for competitor in plan.competitors]
     source, num_matches = plan.source, 0
     for match in () if source is None else planned_beforehand(source, len(labels)):

@@ -1,4 +1,4 @@
-"""`arena play`: a person plays a bot, on the screen or by plain lines."""
+"""`arena play`: a person plays a bot, on a screen or in plain lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich_click import RichCommand, RichOption
 
 from arena.cli.exits import Exit
 from arena.cli.options import db_option
-from arena.cli.screen import Look, check_toolkit, has_screen, look_options, run_app
+from arena.cli.screen import DisplayOptions, check_toolkit, display_options, has_screen, run_app
 
 _MATCH = "Match"
 _MACHINE = "Machine"
@@ -37,7 +37,7 @@ _MACHINE = "Machine"
     cls=RichOption,
     panel=_MATCH,
     metavar="CLOCK",
-    help="Game clock of both: 5:00+3, 60+0.6.  [default: none; an hour a move for you]",
+    help="Game clock of both: 5:00+3, 60+0.6.  [default: none; one hour per move for you]",
 )
 @click.option(
     "--st",
@@ -45,19 +45,21 @@ _MACHINE = "Machine"
     cls=RichOption,
     panel=_MATCH,
     metavar="S",
-    help="Seconds a move of the bot.  [default: 5]",
+    help="Seconds per move of the bot.  [default: 5]",
 )
-@click.option("--nodes", type=int, cls=RichOption, panel=_MATCH, metavar="N", help="Its search nodes a move.")
+@click.option(
+    "--nodes", type=int, cls=RichOption, panel=_MATCH, metavar="N", help="Search nodes per move of the bot."
+)
 @click.option(
     "--hint",
     cls=RichOption,
     panel=_MATCH,
     metavar="BOT",
     default="",
-    help="Who gives hints.  [default: solver, or minimax where a game has none]",
+    help="The bot that gives hints.  [default: solver, or minimax for games without a solver]",
 )
 @click.option(
-    "--rated", is_flag=True, cls=RichOption, panel=_MATCH, help="The match counts: no undo and no hints."
+    "--rated", is_flag=True, cls=RichOption, panel=_MATCH, help="The match is rated: no undo and no hints."
 )
 @click.option(
     "--opening",
@@ -65,12 +67,10 @@ _MACHINE = "Machine"
     panel=_MATCH,
     metavar="MOVES",
     default="",
-    help='Moves that are played already, as in "4 4 3".',
+    help='Moves played before the match begins, as in "4 4 3".',
 )
 @click.option("--name", cls=RichOption, panel=_MATCH, metavar="ID", default="", help="By default play-N.")
-@click.option(
-    "--attach", cls=RichOption, panel=_MATCH, metavar="ID", help="Go on with a stored play from where it is."
-)
+@click.option("--attach", cls=RichOption, panel=_MATCH, metavar="ID", help="Continue a stored play.")
 @click.option(
     "--isolation",
     type=click.Choice(["auto", "none", "T1", "T2", "T3"]),
@@ -78,7 +78,7 @@ _MACHINE = "Machine"
     panel=_MACHINE,
     default="auto",
     show_default=True,
-    help="How the bot is kept apart.",
+    help="Isolation of the bot.",
 )
 @click.option(
     "--require-tier",
@@ -92,13 +92,11 @@ _MACHINE = "Machine"
     type=click.Choice(["kernel", "polled"]),
     cls=RichOption,
     panel=_MACHINE,
-    help="Refuse to play without limits that the kernel keeps exactly.  [default: polled]",
+    help="kernel: refuse to play unless the kernel enforces the limits.  [default: polled]",
 )
-@click.option("--plain", is_flag=True, help="Play by lines of text, as where there is no terminal.")
-@click.option(
-    "--headless", is_flag=True, help="Only referee; moves come as commands that are left in the store."
-)
-@look_options
+@click.option("--plain", is_flag=True, help="Play in lines of text, as without a terminal.")
+@click.option("--headless", is_flag=True, help="Only referee; moves are read from the store as commands.")
+@display_options
 @db_option
 def play(  # noqa: PLR0913 - one parameter an option
     bot: str | None,
@@ -113,7 +111,7 @@ def play(  # noqa: PLR0913 - one parameter an option
     reduce_motion: bool,
     **given: object,
 ) -> int:
-    """Play against BOT, with undo and hints; every match is stored, and counts only with --rated."""
+    """Play against BOT, with undo and hints; every match is stored, but only --rated ones are rated."""
     if (bot is None) == (attach is None):
         raise click.UsageError("give a BOT to play (arena bots list), or --attach ID to go on with a play")
     from arena.cli.playing import coordinate, play_by_lines
@@ -125,12 +123,12 @@ def play(  # noqa: PLR0913 - one parameter an option
     )
     if headless:
         return coordinate(db, config, attach)
-    # What is wrong with the options is said here, before anything is started.
+    # Errors in the options are reported here, before a process is started.
     words = Link.again(attach or "") if config is None else words_of(make_play(config))
     if plain or not has_screen():
         return play_by_lines(db, words)
     check_toolkit()
     from arena.tui.start import play_app
 
-    run_app(play_app(db, words, **Look(is_ascii, theme, reduce_motion).options()))
+    run_app(play_app(db, words, **DisplayOptions(is_ascii, theme, reduce_motion).options()))
     return Exit.COMPLETE

@@ -1,4 +1,4 @@
-"""What `arena play` does: the coordinator without a screen, and play by lines of text."""
+"""Implements `arena play`: the coordinator without a screen, and play in lines of text."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def coordinate(db: str | None, config: PlayConfig | None, attach: str | None) -> Exit:
-    """Referee a new play, or go on with a stored one; moves come from the store.
+    """Referee a new play, or continue a stored one; moves are read from the store.
 
     Raises:
         BotFailedError: the bot does not start.
-        ArenaError: it cannot be played.
+        ArenaError: the play is not possible.
     """
     with open_store(db) as store:
         if config is None:
@@ -38,7 +38,7 @@ def coordinate(db: str | None, config: PlayConfig | None, attach: str | None) ->
 
 
 def play_by_lines(db: str | None, words: Sequence[str]) -> int:
-    """Start a coordinator and play by lines; give the exit status."""
+    """Start a coordinator and play in lines of text; return the exit status."""
     link = Link(db, words)
     try:
         record = link.begin()

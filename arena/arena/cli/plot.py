@@ -1,4 +1,4 @@
-"""Draws curves with characters: coloured marks on a terminal, ASCII anywhere else."""
+"""Draws curves with characters: coloured marks on a terminal, ASCII otherwise."""
 
 from __future__ import annotations
 
@@ -17,30 +17,34 @@ _MARKS: Final = {"ascii": "*o+x#@%&", "unicode": "●○◆◇■□▲△"}
 _AXES: Final = {"ascii": ("|", "+", "-"), "unicode": ("│", "└", "─")}
 _STYLES: Final = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 _HEIGHT: Final = 12
+"""Number of rows of a plot."""
 _MOST_COLUMNS: Final = 100
+"""Maximum width of a plot, in characters."""
 _NAME: Final = 40
+"""Maximum number of characters of a curve's name."""
 _NICE: Final = (1, 2, 5)
+"""Steps between rows, times a power of ten."""
 _EVERY_LABEL: Final = 4
-"""Lines from one label of the axis to the next."""
+"""Rows from one label of the vertical axis to the next."""
 
 _Grid = list[list[tuple[str, int] | None]]
 
 
 class Line(NamedTuple):
-    """A curve to be drawn."""
+    """A curve."""
 
     name: str
     points: Sequence[tuple[int, float]]
-    """Place from the left, from 0 on, and height."""
+    """Position from the left, counted from 0, and value."""
 
 
 def print_plot(lines: Sequence[Line], left: str, right: str) -> None:
     """Print curves with their names below.
 
     Args:
-        lines: with at least one point among them.
-        left: what the left end of the axis is, such as a date.
-        right: what the right end is.
+        lines: the curves; at least one has a point.
+        left: label of the left end of the axis, such as a date.
+        right: label of the right end.
     """
     is_screen = sys.stdout.isatty()
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
@@ -63,12 +67,12 @@ def print_plot(lines: Sequence[Line], left: str, right: str) -> None:
 def draw(
     lines: Sequence[Line], left: str, right: str, width: int, charset: str
 ) -> list[list[tuple[str, int | None]]]:
-    """Return the rows of a plot, each of texts with the numbers of the curves that they belong to.
+    """Return the rows of a plot; a row is a list of texts, each with the number of its curve or None.
 
     Args:
-        lines: as `print_plot` has them.
-        left: what the left end of the axis is.
-        right: what the right end is.
+        lines: the curves; at least one has a point.
+        left: label of the left end of the axis.
+        right: label of the right end.
         width: characters of a row.
         charset: `ascii` or `unicode`.
     """
@@ -94,7 +98,7 @@ def draw(
 
 
 def _grid(lines: Sequence[Line], low: float, step: float, columns: int, marks: str) -> _Grid:
-    """Return the marks by line from the bottom and column; of two in one place the later curve is seen."""
+    """Return the marks by row from the bottom and column; in a shared cell the later curve is shown."""
     last = max(place for line in lines for place, _ in line.points)
     grid: _Grid = [[None] * columns for _ in range(_HEIGHT)]
     for number, line in enumerate(lines):
@@ -105,7 +109,7 @@ def _grid(lines: Sequence[Line], low: float, step: float, columns: int, marks: s
 
 
 def _scale(least: float, most: float) -> tuple[float, float]:
-    """Return the height of the lowest line and the distance of two lines: 1, 2 or 5 times a power of ten."""
+    """Return the value of the lowest row and the step between rows: 1, 2 or 5 times a power of ten."""
     unit = 1.0
     while True:
         for nice in _NICE:

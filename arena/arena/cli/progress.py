@@ -1,4 +1,4 @@
-"""How far a run is, on stderr."""
+"""The progress of a run on stderr."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
 _BAR = 20
+"""Width of the bar, and maximum number of characters of a bot's name."""
 _CLEAR = "\r\x1b[K"
 _NUM_LEADERS = 3
+"""Number of bots that are shown with their Elo."""
 
 
 class ProgressLine:
-    """One line: redrawn at most once a second on a terminal, else printed where it is due."""
+    """A progress line: redrawn at most once a second on a terminal, otherwise printed when due."""
 
     def __init__(self, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        """Show nothing when `quiet`."""
+        """Create the line; if `quiet`, it is never shown."""
         self._quiet = quiet
         self._live = sys.stderr.isatty() and not quiet
         self._clock = clock
@@ -44,15 +46,15 @@ class ProgressLine:
         elo: Mapping[str, float],
         is_most: bool = False,
     ) -> None:
-        """Show how far the run is.
+        """Show the progress of the run.
 
         Args:
-            done: finished matches.
-            total: matches that are to be played in all; None where nobody can know yet.
-            is_most: whether `total` is only the most there can be.
-            faults: matches that bots forfeited.
-            due: whether it is time for a line where no terminal is.
-            elo: the incremental Elo of each bot; the best ones are shown, marked as approximate.
+            done: number of finished matches.
+            total: number of matches to be played in all; None if it is not known yet.
+            is_most: whether `total` is only an upper bound.
+            faults: number of matches that bots forfeited.
+            due: whether to print a line if stderr is not a terminal.
+            elo: incremental Elo of each bot; the best ones are shown, marked as approximate.
         """
         if self._num_before is None:
             self._num_before = done - 1
@@ -67,7 +69,7 @@ class ProgressLine:
             text = f"{done} matches  {pace}  faults {faults}"
         else:
             eta_s = progress.eta_s
-            # Of a test only its decision is known to end it.
+            # The decision of a test can come at any time, so an ETA would mean nothing.
             left = "" if is_most else f"  ETA {'-' if eta_s is None else timedelta(seconds=round(eta_s))}"
             most = f"at most {total}" if is_most else f"{total}"
             percent = "" if is_most else f" ({100 * done // max(total, 1)}%)"
@@ -81,14 +83,14 @@ class ProgressLine:
 
     @contextmanager
     def aside(self) -> Generator[None]:
-        """Take the line away while something else is printed."""
+        """Clear the line while something else is printed."""
         if self._line:
             click.echo(_CLEAR, nl=False, err=True)
         yield
         self._draw()
 
     def end(self) -> None:
-        """Take the line away for good."""
+        """Clear the line for good."""
         if self._line:
             click.echo(_CLEAR, nl=False, err=True)
             self._line = ""

@@ -1,4 +1,4 @@
-"""What happens in a running tournament: counted, and shown by a subclass for people or for programs."""
+"""Reports the events of a running tournament; subclasses print them for people or for programs."""
 
 from __future__ import annotations
 
@@ -26,48 +26,48 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 
-class Held(NamedTuple):
-    """A tournament that is being held."""
+class HeldTournament(NamedTuple):
+    """A tournament that is being run."""
 
     record: TournamentRecord
     config: TournamentConfig
     labels: list[str]
-    """By seat."""
+    """Labels of the bots, by seat."""
     scores: Scores
-    """Knows the matches that were stored before."""
+    """Scores, which include the matches stored before this run."""
     rate: Callable[[], list[Table]]
-    """Gives the standings as they are."""
+    """Returns the present standings."""
     quiet: bool
-    """Whether only what came of it is shown."""
+    """Whether only the results are shown."""
     refused: Sequence[LeftOut] = ()
-    """Bots that take no part, though they were to."""
+    """Bots that were to take part but were refused."""
     test: Callable[[], SprtReport] | None = None
-    """Returns the state of the sequential test that it is; None where it is none."""
+    """Returns the state of the sequential test; None if the tournament is not one."""
 
     @property
     def is_match(self) -> bool:
-        """Whether it is one encounter of two bots."""
+        """Whether the tournament is one encounter of two bots."""
         return self.record.type == "match"
 
 
 class Results(NamedTuple):
-    """What came of a run."""
+    """The results of a run."""
 
     tables: list[Table]
     cross: Crosstable
     met: HeadToHead | None
-    """Of a match of two bots, as the one named first sees it; of a test none."""
+    """The encounter of a match of two bots, as seen by the bot named first; None for a test."""
     report: SprtReport | None = None
-    """Of a sequential test."""
+    """The report of a sequential test."""
     event: EventTables | None = None
-    """Of a Swiss tournament or a knockout."""
+    """The tables of a Swiss tournament or a knockout."""
 
 
 class Reporter(ABC):
-    """Progress and warnings go to stderr; subclasses print results to stdout."""
+    """Prints progress and warnings to stderr; subclasses print results to stdout."""
 
-    def __init__(self, held: Held) -> None:
-        """Show `held`."""
+    def __init__(self, held: HeldTournament) -> None:
+        """Create a reporter for `held`."""
         self.held = held
         self.num_warnings = 0
         self._progress = ProgressLine(quiet=held.quiet)
@@ -77,30 +77,30 @@ class Reporter(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Say what is going to be played."""
+        """Print what is going to be played."""
 
     @abstractmethod
     def started(self, event: MatchStarted) -> None:
-        """Show that a match began."""
+        """Print that a match began."""
 
     @abstractmethod
     def finished(self, event: MatchFinished, num_finished: int) -> None:
-        """Show a finished match, the `num_finished`-th of this run."""
+        """Print a finished match, the `num_finished`-th of this run."""
 
     @abstractmethod
     def decided(self, event: DecisionFell) -> None:
-        """Show what was decided."""
+        """Print the decision of a test."""
 
     @abstractmethod
     def standings(self) -> None:
-        """Show the standings in between."""
+        """Print the standings during the run."""
 
     @abstractmethod
     def end(self, ended: Ended, results: Results) -> None:
-        """Show what came of it, and how the run ended."""
+        """Print the results, and how the run ended."""
 
     def tell(self, event: Event) -> None:
-        """Hear one event."""
+        """Report one event."""
         if isinstance(event, Notice):
             (self.warn if event.is_warning else self.remark)(event.text)
         elif isinstance(event, MatchStarted):
@@ -116,7 +116,7 @@ class Reporter(ABC):
             self._progress.end()
 
     def changed(self, change: BotChange) -> None:
-        """Hear of a bot that is entered as a new competitor because its content changed."""
+        """Report a bot that is entered as a new competitor because its content changed."""
         self.remark(str(change))
 
     def warn(self, text: str) -> None:

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 @click.command(cls=RichCommand)
 @table_options
 @click.option("--refit", is_flag=True, help="Rate only the matches of --bot and --vs, not those of all bots.")
-@click.option("--anchor", metavar="BOT=ELO", help="Give this bot this rating; all others are relative to it.")
+@click.option(
+    "--anchor", metavar="BOT=ELO", help="Set the rating of this bot; all others are relative to it."
+)
 @click.option(
     "--bootstrap",
     type=click.IntRange(1),
     metavar="N",
-    help="Intervals from drawing openings again N times, too.",
+    help="Add intervals from N bootstrap samples of the openings.",
 )
 @format_option
 @db_option
@@ -38,8 +40,8 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Rate the bots of one game over all stored tournaments; with --tournament alone, show its standings.
 
-    Bots are compared within a pool: matches under one limit, run in one way. --bot shows some rows of the
-    whole table; with --refit only the matches of these bots are rated.
+    Bots are compared within a pool: matches with the same limit and kind of run. --bot shows only some rows
+    of the whole table; with --refit only the matches of these bots are rated.
     """
     from arena.cli.output import say
     from arena.cli.standings import print_standings
@@ -75,12 +77,12 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
 @click.option(
     "--tie-breaks",
     is_flag=True,
-    help="Order by place: points, then tie-breaks; JSON and CSV have the table by place alone.",
+    help="Order by place: points, then tie-breaks; JSON and CSV contain only the table by place.",
 )
 @format_option
 @db_option
 def crosstable(tournament: str | None, *, tie_breaks: bool, form: str, db: str | None) -> None:
-    """Show how every bot of a tournament did against every other (default: the last tournament).
+    """Show the score of every bot of a tournament against every other (default: the last tournament).
 
     Bots are ordered by rating. With --tie-breaks they are ordered by points, then by Buchholz, Buchholz
     without the lowest opponent (cut 1), without lowest and highest (median), Sonneborn-Berger, direct

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     panel="Matches",
     type=int,
     metavar="N",
-    help="Enlarge it to so many rounds.",
+    help="Extend it to N rounds.",
 )
 @click.option(
     "--concurrency",
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     panel="Machine",
     type=int,
     metavar="N",
-    help="Matches at once, in place of what was planned.",
+    help="Matches at once, instead of the planned number.",
 )
 @click.option(
     "--force-concurrency",
@@ -45,14 +45,15 @@ if TYPE_CHECKING:
     panel="Ends",
     type=float,
     metavar="S",
-    help="Begin no match after so many seconds.",
+    help="Begin no match after S seconds.",
 )
 @click.option(
     "--take-over",
     cls=RichOption,
     panel="Machine",
     is_flag=True,
-    help="Replace a process that holds it and has been silent for 30 s; it stores nothing more.",
+    help="Take the tournament over from a process that has been silent for 30 s; that process stores nothing "
+    "more.",
 )
 @machine_options
 @run_options
@@ -69,7 +70,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
     keys: str | None,
     cluster: str | None,
 ) -> Exit:
-    """Go on with a tournament (default: the last unfinished one); every match is played exactly once."""
+    """Continue a tournament (default: the last unfinished one); every match is played exactly once."""
     from arena.cli.session import hold_again
     from arena.coordinator.prepare import Again
 
@@ -83,7 +84,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
 @click.option(
     "--now",
     is_flag=True,
-    help="End running matches at once; resuming plays them again. A training run keeps no checkpoint.",
+    help="Abort running matches; resuming plays them again. A training run writes no checkpoint.",
 )
 @db_option
 def stop(tournament: str | None, *, db: str | None, now: bool) -> None:
@@ -108,7 +109,7 @@ def _stop_tournament(tournament: str | None, db: str | None, *, now: bool) -> No
     with open_store(db, read_only=True, create=False) as store:
         record = find_event(store, tournament, unfinished=True)
         if record.state not in ("running", "preparing"):
-            say(f"{record.name} is {record.state}; nothing runs", err=True)
+            say(f"{record.name} is {record.state}; nothing is running", err=True)
             return
         if store.lease(record.id) is None:
             say(nobody_runs(record), err=True)
@@ -119,7 +120,7 @@ def _stop_tournament(tournament: str | None, db: str | None, *, now: bool) -> No
 
 
 def _stop_training(name: str, *, now: bool) -> bool:
-    """Stop the training run of a name; return whether there is one."""
+    """Stop the training run with this name; return whether there is one."""
     from arena.cli.output import say
     from arena.training.runs import find_run, has_run
     from arena.training.stopping import ask_to_stop
@@ -129,9 +130,9 @@ def _stop_training(name: str, *, now: bool) -> bool:
     folder, _ = find_run(name)
     again = f"to go on later: arena train --resume {name}"
     if not ask_to_stop(folder, at_once=now):
-        say(f"no process trains {name}, or it is suspended: the order was not taken; {again}", err=True)
+        say(f"no process trains {name}, or it is suspended: the request was not received; {again}", err=True)
     elif now:
         say(f"{name} ends at once, without another checkpoint; {again}")
     else:
-        say(f"{name} keeps a checkpoint at its next step and ends; {again}")
+        say(f"{name} writes a checkpoint at its next step and ends; {again}")
     return True

@@ -27,9 +27,9 @@ _COLUMNS = {
 @click.command(cls=RichCommand)
 @format_option
 def rules(*, form: str) -> None:
-    """List the games that can be played, with the values their options have unless given.
+    """List the games that can be played, with the default values of their options.
 
-    --game takes a name with options, as in gomoku:size=6,k=4. Matches that were played: arena matches.
+    --game takes a name with options, as in gomoku:size=6,k=4. To list stored matches: arena matches.
     """
     from arena.cli.output import emit
     from arena_plugins.entries import GAMES, list_plugins
@@ -41,7 +41,7 @@ def rules(*, form: str) -> None:
 
 
 def _row(entry: Entry) -> dict[str, object]:
-    """Return a game as an object; one that cannot be loaded says why."""
+    """Return a game as an object; the status of one that cannot be loaded is the reason."""
     from arena_plugins import load_game
 
     try:

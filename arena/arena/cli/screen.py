@@ -1,4 +1,4 @@
-"""What commands with a screen share: how it looks, whether there is one, and running a dashboard on it."""
+"""Shared by commands with a screen: its options, whether there is a terminal, and running a dashboard."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.tui.glyphs import GlyphName
-    from arena.tui.screens.app import Dashboard, ScreenOptions
+    from arena.tui.screens.dashboard import Dashboard, ScreenOptions
 
 _Result = TypeVar("_Result")
 _PANEL = "Screen"
 _M_ARENA_MAX = -8
-"""By this number `mallopt` of glibc knows how many heaps there may be (malloc.h)."""
-_LOOK = (
+"""M_ARENA_MAX of glibc's malloc.h: the `mallopt` parameter that limits the number of heaps."""
+_DISPLAY = (
     click.option(
-        "--ascii", "is_ascii", cls=RichOption, panel=_PANEL, is_flag=True, help="Draw with ASCII alone."
+        "--ascii", "is_ascii", cls=RichOption, panel=_PANEL, is_flag=True, help="Draw with ASCII only."
     ),
     click.option(
         "--theme", cls=RichOption, panel=_PANEL, metavar="NAME", default="", help="Colours; T lists them."
     ),
     click.option(
-        "--reduce-motion", cls=RichOption, panel=_PANEL, is_flag=True, help="Nothing slides, fades or blinks."
+        "--reduce-motion", cls=RichOption, panel=_PANEL, is_flag=True, help="No sliding, fading or blinking."
     ),
 )
 
 
-class Look(NamedTuple):
-    """How the dashboard looks."""
+class DisplayOptions(NamedTuple):
+    """The display options of the dashboard."""
 
     is_ascii: bool
     theme: str
     reduce_motion: bool
 
     def options(self) -> ScreenOptions:
-        """Return it as the options of the dashboard, which remembers what is changed in it."""
+        """Return the options of the dashboard, which remembers what is changed in it."""
         from arena.tui.settings import SettingsFile
 
         glyphs: GlyphName | None = "ascii" if self.is_ascii or os.environ.get("ARENA_ASCII") else None
@@ -53,23 +53,23 @@ class Look(NamedTuple):
         }
 
 
-def look_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options of the screen."""
-    for option in reversed(_LOOK):
+def display_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Add the display options."""
+    for option in reversed(_DISPLAY):
         command = option(command)
     return command
 
 
 def has_screen() -> bool:
-    """Say whether a program may draw on this terminal."""
+    """Return whether a program can draw on this terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def check_toolkit() -> None:
-    """Refuse a version of the toolkit that the dashboard was not made for.
+    """Check that the installed version of the toolkit is one that the dashboard supports.
 
     Raises:
-        ConfigError: names the version and the way out.
+        ConfigError: it is not; the error names the version and the way out.
     """
     from importlib.metadata import version
 
@@ -79,15 +79,15 @@ def check_toolkit() -> None:
     if not (8, 2, 8) <= tuple(int(part) for part in found.split(".")[:3] if part.isdecimal()) < (9,):
         raise ConfigError(
             f"the dashboard needs textual 8.2.8 or a newer 8, and {found} is installed; "
-            'pip install "textual>=8.2.8,<9" mends it, --plain works without'
+            'pip install "textual>=8.2.8,<9" fixes this, --plain works without it'
         )
 
 
 def run_app(app: Dashboard) -> None:
-    """Run the dashboard to its end.
+    """Run the dashboard until it is closed.
 
     Raises:
-        Exit: with the status it failed with.
+        Exit: the dashboard failed; carries its status.
     """
     _share_one_heap()
     app.run()
@@ -96,10 +96,10 @@ def run_app(app: Dashboard) -> None:
 
 
 def _share_one_heap() -> None:
-    """Let all threads of this process allocate from one heap; each of its own would keep what it frees."""
+    """Make all threads of this process allocate from one heap; separate heaps would keep freed memory."""
     if sys.platform == "linux":
         import ctypes
 
-        # Other libraries than glibc do not have it.
+        # Only glibc has it.
         with contextlib.suppress(AttributeError):
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

@@ -1,4 +1,4 @@
-"""What a session does for a sequential test: what to expect, whom it keeps, how it ends."""
+"""The part of a session that is particular to a sequential test: its expected length and exit status."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_expectation(config: TournamentConfig, options: RunOptions) -> None:
-    """Print how long a test will be; `config` is that of its plan."""
+    """Print the expected length of a test; `config` is that of its plan."""
     from arena.results.sequential import expectation
     from arena.schedules.sprt_words import parse_sprt
 
@@ -27,5 +27,5 @@ def print_expectation(config: TournamentConfig, options: RunOptions) -> None:
 
 
 def exit_of(report: SprtReport) -> Exit:
-    """Return the exit status of a test that is decided."""
+    """Return the exit status of a decided test."""
     return {"H0": Exit.NOT_SHOWN, "undecided": Exit.UNDECIDED}.get(str(report.state.decision), Exit.COMPLETE)

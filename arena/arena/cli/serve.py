@@ -25,17 +25,17 @@ _USUAL = "127.0.0.1:8642"
 @click.option(
     "--public-url",
     metavar="URL",
-    help="https://NAME under which a proxy publishes the server; needed to listen beyond this machine.",
+    help="https://NAME under which a proxy publishes the server; needed to listen beyond loopback.",
 )
 @click.option("--anonymous", is_flag=True, help="Show pages to everybody, without a token.")
-@click.option("--read-only", is_flag=True, help="Refuse commands, the host's too.")
+@click.option("--read-only", is_flag=True, help="Refuse all commands, the host's too.")
 @click.option(
     "--delay",
     type=click.IntRange(0),
     default=0,
     show_default=True,
     metavar="PLIES",
-    help="Hold positions of running matches back: viewers can be opponents.",
+    help="Delay positions of running matches by so many plies, since viewers can be opponents.",
 )
 @click.option(
     "--proxy-hops",
@@ -43,7 +43,7 @@ _USUAL = "127.0.0.1:8642"
     default=0,
     show_default=True,
     metavar="N",
-    help="Proxies in front whose X-Forwarded-For tells the address of a client.",
+    help="Number of trusted proxies that set X-Forwarded-For.",
 )
 @click.option("--title", default="arena", show_default=True, help="Heading of the first page.")
 @db_option
@@ -58,10 +58,10 @@ def serve(  # noqa: PLR0913 - one parameter an option
     title: str,
     db: str | None,
 ) -> None:
-    """Show the store in a browser: events, live boards, tables, matches, each with a twin in JSON.
+    """Show the store in a browser: events, live boards, tables, matches, each also available as JSON.
 
     Prints a link with the host's token, which is valid until the server ends. arena token new makes links for
-    others. Ctrl-C ends the server; tournaments go on.
+    other people. Ctrl-C ends the server; tournaments continue.
     """
     from arena_plugins.extras import require_modules
 
@@ -85,8 +85,9 @@ def serve(  # noqa: PLR0913 - one parameter an option
         proxy_hops=proxy_hops,
         title=title,
     )
-    # What is wrong with the store is said before anybody is invited to look at it. A server may be started
-    # before the first event, so the usual store is made here; a name given by mistake makes none.
+    # Report problems with the store before printing a link. A server may be started before the first event,
+    # so the default store is created here; a path given with --db must exist, so that a mistyped one creates
+    # nothing.
     is_first = db is None and not has_store()
     with open_store(db, read_only=not is_first, create=is_first) as store:
         name = store.place.name
@@ -99,20 +100,20 @@ def _place(bind: str) -> tuple[str, int]:
     """Return host and port.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: the text is not HOST:PORT.
     """
     host, colon, port = bind.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > _MOST_PORT:
-        raise ConfigError(f"--bind {bind} is no HOST:PORT; {_USUAL} is the usual one")
+        raise ConfigError(f"--bind {bind} is not HOST:PORT, as in {_USUAL}")
     return host, int(port)
 
 
 def _checked_url(url: str | None) -> str:
-    """Return the public address without a slash at its end.
+    """Return the public address without a trailing slash.
 
     Raises:
-        ConfigError: it is no https address of a server alone.
+        ConfigError: it is not an https address without a path.
     """
     if url is None:
         return ""

@@ -9,7 +9,7 @@ from arena.cli.failures import print_failure
 from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
-from arena.cli.reporter import Held, Results
+from arena.cli.reporter import HeldTournament, Results
 from arena.cli.sequential import exit_of, print_expectation
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.event_tables import event_tables
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 def hold_new(config: TournamentConfig, options: RunOptions, *, dry_run: bool) -> Exit:
-    """Plan, check the bots, store the plan, play; give the exit status.
+    """Plan a tournament, check the bots, store the plan and play it; return the exit status.
 
     Raises:
-        ArenaError: it cannot be held.
+        ArenaError: the tournament cannot be run.
     """
     _check_place(options)
     plan = make_plan(config)
@@ -64,10 +64,10 @@ def hold_new(config: TournamentConfig, options: RunOptions, *, dry_run: bool) ->
 
 
 def hold_again(name: str | None, options: RunOptions, again: Again) -> Exit:
-    """Go on with a stored tournament; give the exit status.
+    """Continue a stored tournament; return the exit status.
 
     Raises:
-        ArenaError: it cannot be held as it was; then it stays as it is.
+        ArenaError: it cannot be continued; the store is not changed.
     """
     _check_place(options)
     with open_store(options.db, fast=options.fast, create=False) as store:
@@ -87,10 +87,10 @@ def hold_again(name: str | None, options: RunOptions, again: Again) -> Exit:
 
 
 def _check_place(options: RunOptions) -> None:
-    """Refuse before anything is played what could not be written after it.
+    """Check before the run that its PGN file can be written after it.
 
     Raises:
-        ConfigError: there is no such folder, or a folder in its place.
+        ConfigError: the folder does not exist, or the path is a folder.
     """
     if options.pgnout is not None:
         check_replaceable(options.pgnout)
@@ -99,14 +99,14 @@ def _check_place(options: RunOptions) -> None:
 def _play(
     store: Store, prepared: PreparedTournament, options: RunOptions, *, take_over: bool = False
 ) -> Exit:
-    """Play what is left of a stored tournament and print what came of it."""
+    """Play the remaining matches of a stored tournament and print the results."""
     tournament, plan = prepared.record, prepared.plan
     labels = [competitor.label for competitor in plan.competitors]
     scores = Scores(labels)
     scores.restore(store, tournament)
     book = RatedMatches(MatchFilter(tournament=tournament.name))
     test = book_of(store, tournament)
-    held = Held(
+    held = HeldTournament(
         tournament,
         plan.config,
         labels,
@@ -128,7 +128,7 @@ def _play(
         reporter.remark("--fast: a power cut may lose the last matches")
     for warning in () if plan.source is None else plan.source.warnings:
         reporter.warn(warning)
-    # A ladder closes its plan by itself.
+    # The coordinator closes the plan of a ladder.
     goal = None if tournament.type == "ladder" else plan.config.error_goal()
     ended = hold(
         store,
@@ -152,7 +152,7 @@ def _play(
     return Exit.COMPLETE if test is None else exit_of(test.report())
 
 
-def _results(store: Store, held: Held) -> Results:
+def _results(store: Store, held: HeldTournament) -> Results:
     tables = held.rate()
     order = [row.name for table in tables for row in table.rows]
     report = None if held.test is None else held.test()

@@ -1,4 +1,4 @@
-"""How one match and one tournament are shown in full, boards drawn."""
+"""Prints one match or one tournament in full, with boards."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 _COLUMNS = {"ply": "Ply", "side": "", "move": "Move", "ms": "ms", "value": "Value"}
 _SAID = {"depth": "Depth", "nodes": "Nodes", "pv": "Line", "text": "Text", "grade": "Grade"}
-"""Columns that are shown where any bot said such a thing."""
+"""Columns that are shown only if a bot or judge supplied such a value."""
 _MAX_LINE = 8
-"""Moves of a line that are shown; JSON has all."""
+"""Maximum number of moves shown of a line; JSON has all."""
 
 
 def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = None) -> None:
-    """Print one match: who, when, how it ended, a board, all moves and what the bots said of them.
+    """Print one match: players, times, how it ended, a board, all moves and the remarks of the bots.
 
     Args:
-        store: where it is.
+        store: the store of the match.
         match: the match.
         form: table or json.
-        ply: after how many plies the board is shown; None for the end.
+        ply: show the board after this number of plies; None shows the end.
     """
     if form != "table":
         emit_one("match", whole_match(store, match), form)
@@ -60,7 +60,7 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
     game = load_game(match.game)
     states = _states(game, match)
     say(_headline(match))
-    # The sentence about a forfeit ends with the termination.
+    # The sentence about a forfeit already ends with the termination.
     termination = "" if f"({match.termination})" in match.reason else f"{match.termination}, "
     say(f"{ending_of(match)}; {termination}{len(match.actions)} plies, {match.duration_ms / 1000:.1f} s")
     say(
@@ -86,7 +86,7 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
         for key, value in evidence.items():
             first, *more = str(value).splitlines() or [""]
             if more:
-                # A traceback has a shape, which its author reads: each line stays one.
+                # Print a traceback line by line, so that its indentation stays readable.
                 first, more = "", [first, *more]
             say(f"  {key}: {first}".rstrip())
             for line in more:
@@ -100,7 +100,7 @@ def _print_plies(
     remarks: Sequence[Remark | None],
     grades: Sequence[PlyGrade | None],
 ) -> None:
-    """Print a line for each ply; the opening's took no time, and no bot said anything of them."""
+    """Print a line for each ply; those of the opening have no time and no remarks."""
     rows: list[dict[str, object]] = [
         {
             "ply": ply + 1,
@@ -121,7 +121,7 @@ def _print_plies(
 
 
 def _line(game: Game, state: State, actions: Sequence[int]) -> str:
-    """Write the line of a search as moves, as far as the rules allow them."""
+    """Return the line of a search as moves, up to the first illegal one."""
     moves = line_of(game, state, actions[:_MAX_LINE])
     if len(moves) < len(actions[:_MAX_LINE]):
         return " ".join([*moves, f"({actions[len(moves)]} is not legal)"])
@@ -129,7 +129,7 @@ def _line(game: Game, state: State, actions: Sequence[int]) -> str:
 
 
 def replay_match(store: Store, match: StoredMatch, ply: int | None = None) -> None:
-    """Print every position of a match, or the one after `ply` plies, with what a judge says of it."""
+    """Print every position of a match, or the one after `ply` plies, with the grades of a judge."""
     game = load_game(match.game)
     grades = _stored_grades(store, match)
     states = _states(game, match)
@@ -155,7 +155,7 @@ def replay_match(store: Store, match: StoredMatch, ply: int | None = None) -> No
 
 
 def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
-    """Print one tournament: what it is, who plays, how far it is."""
+    """Print one tournament: its settings, its bots, its progress."""
     if form != "table":
         emit_one("tournament", whole_tournament(store, record), form)
         return
@@ -172,7 +172,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
         say(f"refused: {refused}; arena resume {record.name} tries again")
     origin = store.origin(record.id)
     if origin is not None:
-        say(f"a copy to read, merged from {origin.source} on {utc(origin.merged_at, 'seconds')}")
+        say(f"a read-only copy, merged from {origin.source} on {utc(origin.merged_at, 'seconds')}")
     for entrant in entrants:
         bot = entrant.bot
         limit = f"  {entrant.limit}" if entrant.limit else ""
@@ -190,7 +190,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
 
 
 def _stored_grades(store: Store, match: StoredMatch) -> tuple[PlyGrade | None, ...]:
-    """Return what is stored of a judge, one per action; None where it has not come to it."""
+    """Return the stored grades of a judge, one per action; None for plies not judged yet."""
     stored = preferred(store.analyses([match.id]).get(match.id, ()))
     if stored is None:
         return (None,) * len(match.actions)
@@ -203,7 +203,7 @@ def _mark_text(grade: PlyGrade | None) -> str:
 
 
 def _print_advice(game: Game, state: State, grade: PlyGrade | None) -> None:
-    """Print what a judge says of a position: its best moves and line, and the score of every move."""
+    """Print a judge's view of a position: its best moves and line, and the score of every move."""
     if grade is None:
         return
     say(grade.advice)
@@ -212,7 +212,7 @@ def _print_advice(game: Game, state: State, grade: PlyGrade | None) -> None:
 
 
 def print_mistakes(match: StoredMatch, analysis: Analysis) -> None:
-    """Print each mistake of a judged match with what would have been better, and how each side played."""
+    """Print each mistake of a judged match with better moves, and the accuracy of each side."""
     game = load_game(match.game)
     states = _states(game, match)
     for ply, grade in zip(analysis.plies, grades_of(game, match.actions, analysis), strict=True):
@@ -223,7 +223,7 @@ def print_mistakes(match: StoredMatch, analysis: Analysis) -> None:
 
 
 def print_sides(match: StoredMatch, analysis: Analysis) -> None:
-    """Print how well each side played, by a judge."""
+    """Print how well each side played according to a judge."""
     game = load_game(match.game)
     states = _states(game, match)
     for label, side in zip((match.first_label, match.second_label), analysis.sides, strict=True):

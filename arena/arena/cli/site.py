@@ -26,8 +26,8 @@ from arena.cli.options import db_option
 def site(out: Path, *, matches: int, tournament: str | None, title: str, db: str | None) -> None:
     """Write the store as a folder of web pages: events, tables, bots and matches.
 
-    The folder OUT can be opened from the disk and published by any web server. A second run writes only what
-    has changed. Archived tournaments are left out.
+    The folder OUT can be opened from disk or published by any web server. A second run writes only the files
+    that have changed. Archived tournaments are left out.
     """
     from arena.cli.output import say
     from arena.home import open_store

@@ -1,4 +1,4 @@
-"""How standings, crosstables and encounters are printed."""
+"""Prints standings, crosstables and encounters."""
 
 from __future__ import annotations
 
@@ -61,16 +61,17 @@ PLACE_COLUMNS = {
     "wins": "W",
 }
 _SPARE = ("tc", "draw_ratio", "evidence", "score_first", "score_second", "points", "los", "against_next")
-"""What a narrow terminal does without, in this order; fault columns that are there always stay."""
+"""Columns left out on a narrow terminal, in this order; fault columns that are present always stay."""
 _FAULTS = ("time", "illegal", "crash", "other")
 _NUM_MISFITS = 5
+"""Maximum number of misfits that are printed."""
 
 
 def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:
-    """Print rating tables; several where bots are not connected by matches.
+    """Print rating tables; there are several if matches do not connect all bots.
 
     Args:
-        tables: those of one field.
+        tables: the tables of one pool.
         form: table, json, ndjson or csv.
         more: further keys of each object.
     """
@@ -87,13 +88,13 @@ def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:
         if number:
             click.echo("\nNot connected with the table above by any match:")
         print_table([_for_people(row) for row in table.rows], columns, _SPARE)
-    # One that has not begun has none.
+    # A tournament that has not begun has no tables.
     if tables:
         _print_notes(tables)
 
 
 def print_refused(refused: Sequence[Refusal]) -> None:
-    """Print the bots that took no part, if any, with whole causes: cells of a table would cut the way out."""
+    """Print the bots that were refused, if any, with whole causes: table cells would cut the way out."""
     if not refused:
         return
     width = max(len("Refused"), *(len(bot) for bot, _ in refused))
@@ -105,7 +106,7 @@ def print_refused(refused: Sequence[Refusal]) -> None:
 
 
 def encounter_object(a: str, b: str, met: HeadToHead) -> dict[str, object]:
-    """Return an encounter as an object, seen by `a`; what is undefined or unbounded is None."""
+    """Return an encounter as an object, seen by `a`; undefined or unbounded values are None."""
     counts, gap = met.counts, met.gap
     nelo, nelo_error = counts.normalized
     return {
@@ -142,7 +143,7 @@ def _finite(value: float) -> float | None:
 
 
 def _side_object(results: tuple[int, int, int]) -> dict[str, object]:
-    """Give the results of one side, and the 95 % interval of its share of wins."""
+    """Return the results of one side, and the 95 % interval of its share of wins."""
     wins, draws, losses = results
     low, high = wilson(wins, sum(results))
     return {
@@ -155,7 +156,7 @@ def _side_object(results: tuple[int, int, int]) -> dict[str, object]:
 
 
 def _print_notes(tables: Sequence[Table]) -> None:
-    """Say what the numbers mean, and where they do not fit."""
+    """Print what the figures mean, and which results they do not describe."""
     anchors = [table.anchor for table in tables if table.anchor]
     scale = anchors[0] if anchors else "the mean of the table (1500)"
     if anchors and len(anchors) < len(tables):
@@ -222,7 +223,7 @@ def print_event(tables: EventTables | None) -> None:
         click.echo()
         for line in bracket_lines(tables.bracket):
             say(line)
-        say("*: goes on")
+        say("*: advances")
     click.echo()
     rows = [row for kind, row in event_objects(tables) if kind == "place"]
     print_table(rows, {key: PLACE_COLUMNS[key] for key in rows[0]})

@@ -1,4 +1,4 @@
-"""Shows a running tournament to people; programs parse some of these lines, so they stay as they are."""
+"""Prints a running tournament for people; programs parse some of these lines, so their format is fixed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TextReporter(Reporter):
-    """Lines and tables; with `--quiet` the last ones alone."""
+    """Prints lines and tables; with `--quiet` only the final ones."""
 
     @override
     def begin(self) -> None:
@@ -56,7 +56,7 @@ class TextReporter(Reporter):
         if report is not None and not self.held.quiet and report.then_rate:
             say(f"{report.llr_line()}")
             say(report.verdict())
-            say(f"now {report.then_rate} pairs follow that are rated")
+            say(f"now {report.then_rate} rated pairs follow")
 
     @override
     def standings(self) -> None:
@@ -93,7 +93,7 @@ class TextReporter(Reporter):
             say(f"Tournament was interrupted. To resume: arena resume {self.held.record.name}")
 
     def _end_test(self, report: SprtReport) -> None:
-        """Show how a test stands: the matches of it, what it cost, and in one sentence what it decided."""
+        """Print the result of a test: its matches, its cost, and its decision."""
         say(report.llr_line())
         say(f"Ptnml(0-2): {list(report.state.cells)}, {report.state.num_pairs} pairs")
         say(report.cost_line())

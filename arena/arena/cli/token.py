@@ -1,4 +1,4 @@
-"""`arena token`: who may ask the server."""
+"""`arena token`: tokens for the server."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _COLUMNS: Final = {
 
 @click.group(cls=RichGroup)
 def token() -> None:
-    """Make and revoke tokens: who has one may look at the server, or command it.
+    """Make and revoke tokens, which allow people and programs to view the server, or to send it commands.
 
-    A token is shown once; the store keeps its hash. arena serve needs no restart to know it.
+    A token is shown once; the store keeps only its hash. arena serve accepts it without a restart.
     """
 
 
@@ -45,7 +45,7 @@ def token() -> None:
     type=click.Choice(_ROLES),
     default="viewer",
     show_default=True,
-    help="viewer: looks. bot: connects as one bot. author: submits bots, too. host: all, commands included.",
+    help="viewer: reads pages. bot: connects as one bot. author: also submits bots. host: also commands.",
 )
 @click.option("--bot", "bot_name", metavar="NAME", help="With --role bot: the bot it connects as.")
 @click.option(
@@ -53,13 +53,13 @@ def token() -> None:
     default="180d",
     show_default=True,
     metavar="TIME",
-    help="How long it counts: 12h, 30d, 8w, or never.",
+    help="How long it is valid: 12h, 30d, 8w, or never (no end).",
 )
 @db_option
 def new(account: str, *, role: str, bot_name: str | None, expires: str, db: str | None) -> None:
     """Make a token for ACCOUNT, a name of a person or a program; an account may have several.
 
-    In a browser: the server's address with /?token=TOKEN behind it. In programs: the header
+    In a browser: open the server's address followed by /?token=TOKEN. In programs: send the header
     Authorization: Bearer TOKEN.
     """
     from arena.cli.output import say
@@ -69,7 +69,7 @@ def new(account: str, *, role: str, bot_name: str | None, expires: str, db: str 
     for what, name in (("ACCOUNT", account), ("--bot", bot_name)):
         if name is not None and not NAME.match(name):
             raise ConfigError(
-                f'{what} "{name}" cannot be one; use letters, digits, "_", ".", "-", at most 64'
+                f'{what} "{name}" is not a valid name; use letters, digits, "_", ".", "-", at most 64'
             )
     if (role == "bot") != (bot_name is not None):
         raise ConfigError("--role bot and --bot NAME belong together: such a token connects one bot")
@@ -85,7 +85,7 @@ def new(account: str, *, role: str, bot_name: str | None, expires: str, db: str 
 @format_option
 @db_option
 def list_(*, form: str, db: str | None) -> None:
-    """List all tokens, oldest first: whose, what for, how long, when used last."""
+    """List all tokens, oldest first: account, role, state, expiry, last use."""
     from arena.cli.output import emit
     from arena.home import open_store
 
@@ -98,10 +98,12 @@ def list_(*, form: str, db: str | None) -> None:
 
 @token.command(cls=RichCommand)
 @click.argument("account")
-@click.option("--token", "number", type=click.IntRange(1), metavar="N", help="Only the one with this number.")
+@click.option(
+    "--token", "number", type=click.IntRange(1), metavar="N", help="Only the token with this number."
+)
 @db_option
 def revoke(account: str, *, number: int | None, db: str | None) -> None:
-    """End the tokens of ACCOUNT at once: pages are refused, open ones within half a minute."""
+    """Revoke the tokens of ACCOUNT: new requests fail at once, open pages within half a minute."""
     from arena.cli.output import say
     from arena.home import open_store
 
@@ -111,7 +113,7 @@ def revoke(account: str, *, number: int | None, db: str | None) -> None:
             raise NotFoundError(f"no account {account}{nearest(account, known)} (arena token list shows all)")
         ended = store.revoke_tokens(account, number)
     if number is not None and not ended:
-        raise NotFoundError(f"{account} has no token {number} that counts (arena token list shows all)")
+        raise NotFoundError(f"{account} has no valid token {number} (arena token list shows all)")
     say(f"{account}: {len(ended)} revoked" if ended else f"{account}: all were revoked before")
 
 
@@ -119,13 +121,13 @@ def _until(text: str) -> float | None:
     """Return when a token expires, in UTC seconds; None for never.
 
     Raises:
-        ConfigError: the text is no time.
+        ConfigError: the text is not a time span.
     """
     if text == "never":
         return None
     found = _SPAN.fullmatch(text)
     if found is None:
-        raise ConfigError(f"--expires {text} is no time; write 12h, 30d or 8w, or never")
+        raise ConfigError(f"--expires {text} is not a time span; write 12h, 30d or 8w, or never")
     return time.time() + int(found["number"]) * _SECONDS[found["unit"]]
 
 

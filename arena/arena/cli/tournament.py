@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     cls=RichOption,
     panel="Matches",
     type=click.Choice(["round-robin", "gauntlet", "swiss", "knockout"]),
-    help="Who meets whom.  [default: round-robin]",
+    help="How bots are paired.  [default: round-robin]",
 )
 @click.option(
     "--pairs",
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     panel="Matches",
     type=int,
     metavar="N",
-    help="Pairs of each encounter of a swiss or knockout.  [default: 1]",
+    help="Pairs per encounter of a swiss or knockout.  [default: 1]",
 )
 @click.option(
     "--tie-pairs",
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     panel="Matches",
     type=int,
     metavar="N",
-    help="More pairs where an encounter of a knockout is level.  [default: 2]",
+    help="More pairs if an encounter of a knockout is tied.  [default: 2]",
 )
 @click.option(
     "--double",
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     panel="Matches",
     is_flag=True,
     default=None,
-    help="In a knockout, two defeats put a bot out.",
+    help="In a knockout, a bot is out after two defeats.",
 )
 @click.option(
     "--third-place",
@@ -55,14 +55,14 @@ if TYPE_CHECKING:
     panel="Matches",
     is_flag=True,
     default=None,
-    help="In a knockout, those who lose a semifinal meet.",
+    help="In a knockout, the losers of the semifinals play for third place.",
 )
 @click.option(
     "--seeding",
     cls=RichOption,
     panel="Matches",
     type=click.Choice(["given", "leaderboard"]),
-    help="Seats of a swiss or knockout: as named, or by rating.  [default: given]",
+    help="Seeding of a swiss or knockout: as named, or by rating.  [default: given]",
 )
 @click.option(
     "--seeds",
@@ -82,9 +82,9 @@ if TYPE_CHECKING:
 @tournament_options
 @run_options
 def tournament(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
-    """Hold a tournament between all BOTs, written name@version:option=value,option=value.
+    """Run a tournament between all BOTs, written name@version:option=value,option=value.
 
-    Every match is stored; the run can be stopped at any moment and goes on with: arena resume
+    Every match is stored; the run can be stopped at any moment and continued with: arena resume
     """
     return _hold(given, options, config, dry_run=dry_run, tui=tui)
 
@@ -94,7 +94,7 @@ def tournament(options: RunOptions, *, config: Path | None, dry_run: bool, tui: 
 @encounter_options
 @run_options
 def match(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
-    """Play two bots against each other and tell which one is stronger.
+    """Play two bots against each other and report which one is stronger.
 
     With --sprt it is a sequential test of A, which ends as soon as it is decided: see arena test.
     """
@@ -111,10 +111,10 @@ def test(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, 
     """Test whether NEW is stronger than OLD (default: the version of NEW that was kept or tested last).
 
     Pairs are played until a sequential test decides: exit 0 if NEW is stronger, 10 if that is not shown, 11
-    if the openings run out. Both bots are kept as they are now. The matches are not rated, since a test stops
-    when a bot is ahead; 32 pairs that follow it are.
+    if the openings run out. Both bots are kept as they are now. The matches of the test are not rated, since
+    a test stops when a bot is ahead; the 32 pairs after the test are.
 
-    30 normalized Elo are 28 Elo at 11 % draws, 24 where openings favour a side, 21 at 50 % draws.
+    30 normalized Elo are 28 Elo at 11 % draws, 24 if openings favour a side, 21 at 50 % draws.
     """
     from arena.coordinator.config import THEN_RATE
 

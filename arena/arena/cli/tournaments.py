@@ -33,10 +33,11 @@ _KEYS = (
     *("archived_at", "num_bots", "refusal"),
 )
 _PAGE = 100
+"""Number of tournaments read from the store at once."""
 
 
 @click.command(cls=RichCommand)
-@click.option("--all", "is_all", is_flag=True, help="Archived ones, too.")
+@click.option("--all", "is_all", is_flag=True, help="Include archived ones.")
 @format_option
 @db_option
 def tournaments(*, is_all: bool, form: str, db: str | None) -> None:
@@ -57,7 +58,7 @@ def tournaments(*, is_all: bool, form: str, db: str | None) -> None:
 @click.argument("name")
 @db_option
 def archive(name: str, *, db: str | None) -> None:
-    """Hide the tournament NAME from lists; its matches go on counting, and its name still finds it."""
+    """Hide the tournament NAME from lists; its matches still count, and its name still finds it."""
     _archive(name, db, undo=False)
 
 
@@ -81,10 +82,10 @@ def unarchive(name: str, *, db: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 @db_option
 def remove(name: str, *, target: Path | None, yes: bool, db: str | None) -> None:
-    """Move the tournament NAME out of the store to a file of its own, which arena db merge takes back.
+    """Move the tournament NAME out of the store to a file of its own; arena db merge moves it back.
 
-    All that is known of it goes along; no table here counts its matches any more. One that is being run
-    stays.
+    All its data moves with it; no table here counts its matches any more. A tournament that is being run
+    cannot be removed.
     """
     from arena.cli.output import say
     from arena.home import open_store, removed_file
@@ -97,7 +98,7 @@ def remove(name: str, *, target: Path | None, yes: bool, db: str | None) -> None
         question = f"Move {record.name} with its {record.num_done} matches out of {store.place} to {file}?"
         if not yes:
             if not sys.stdin.isatty():
-                raise ConfigError(f"{question} Nobody can answer here; --yes says so")
+                raise ConfigError(f"{question} There is no terminal to answer in; --yes confirms it")
             click.confirm(question, abort=True)
         store.remove(record.id, file, who=author())
         say(f"{record.name} is in {file}; arena db merge {shlex.quote(str(file))} takes it back")
@@ -127,7 +128,7 @@ def _read(store: Store, *, is_all: bool) -> Iterator[TournamentRecord]:
 
 
 def _for_people(store: Store, record: TournamentRecord) -> dict[str, object]:
-    """Return a row of a table; some of its cells are worded for people."""
+    """Return a table row; some of its cells are worded for people."""
     from arena.live.tournaments import STATES
     from arena.naming import count_text
     from arena.results.tested import kind_of
@@ -145,7 +146,7 @@ def _for_people(store: Store, record: TournamentRecord) -> dict[str, object]:
 
 
 def _print_rest(store: Store, *, is_all: bool) -> None:
-    """Say how many tournaments are not listed, and where removed ones are."""
+    """Print how many tournaments are not listed."""
     hidden = 0 if is_all else store.num_archived()
     if hidden:
         click.echo(f"{hidden} archived: arena tournaments --all lists them, too", err=True)

@@ -1,4 +1,4 @@
-"""`arena train`: weights for a bot, made by a trainer."""
+"""`arena train`: a trainer makes weights for a bot."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     click.option(
-        "--recipe", metavar="NAME|FILE", help="What to train, and how.  [default: best, where there is one]"
+        "--recipe",
+        metavar="NAME|FILE",
+        help="Settings of the training.  [default: best, if the trainer has it]",
     ),
     click.option("--game", metavar="SPEC", help="The game.  [default: the recipe's, else connect-four]"),
     click.option(
-        "--seed", type=int, metavar="N", help="Of all chance; the recipe's, else drawn and printed."
+        "--seed", type=int, metavar="N", help="Random seed.  [default: the recipe's, else drawn and printed]"
     ),
-    click.option("--budget", type=float, metavar="S", help="End after so many seconds of training."),
-    click.option("--name", metavar="RUN", help="What the run is called; trainer and number by default."),
-    click.option("--resume", metavar="RUN", help="Go on with a run that was stopped or killed."),
-    click.option("--from", "start", metavar="RUN", help="Begin a new run from another one's checkpoint."),
-    click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Copy the weights there."),
+    click.option("--budget", type=float, metavar="S", help="End after S seconds of training."),
+    click.option("--name", metavar="RUN", help="Name of the run; by default trainer and number."),
+    click.option("--resume", metavar="RUN", help="Continue a run that was stopped or killed."),
+    click.option("--from", "start", metavar="RUN", help="Begin a new run from the checkpoint of this one."),
+    click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Copy the weights to FILE."),
     click.option(
-        "--data", type=click.Path(path_type=Path), metavar="FOLDER", help="Matches to learn from, exported."
+        "--data", type=click.Path(path_type=Path), metavar="FOLDER", help="Exported matches to learn from."
     ),
+    click.option("--store", "keeps_matches", is_flag=True, help="Store the matches of the run, unrated."),
     click.option(
-        "--store", "keeps_matches", is_flag=True, help="Store the matches that the run plays, unrated."
-    ),
-    click.option(
-        "--evaluate", multiple=True, metavar="BOT", help="Measure the weights against it; repeatable."
+        "--evaluate", multiple=True, metavar="BOT", help="Measure the weights against BOT; may be repeated."
     ),
     click.option(
         "--matches",
         type=click.IntRange(min=2),
         metavar="N",
-        help="With each of them.  [default: 200]",
+        help="Matches against each bot of --evaluate.  [default: 200]",
     ),
     db_option,
-    click.option("--quiet", is_flag=True, help="Print what comes of it only."),
+    click.option("--quiet", is_flag=True, help="Print only the result."),
 )
 
 
@@ -70,9 +70,10 @@ def train(  # noqa: PLR0913 - one parameter an option
     db: str | None,
     quiet: bool,
 ) -> Exit:
-    """Train weights for a bot; they can be entered at once, as BOT:weights=FILE.
+    """Train weights for a bot; the bot can be entered at once, as BOT:weights=FILE.
 
-    Ctrl-C keeps a checkpoint; --resume RUN goes on exactly there. Without TRAINER and --resume: the trainers.
+    Ctrl-C writes a checkpoint; --resume RUN continues exactly there. Without TRAINER and --resume the
+    trainers are listed.
     """
     from arena.training.runs import Order
 
@@ -108,7 +109,7 @@ def _begin(order: Order) -> tuple[Path, RunSettings]:
     from arena.training.session import check
 
     settings = settle(order)
-    # Nothing is written for a trainer that refuses its options.
+    # A trainer that refuses its options must leave no folder behind.
     check(settings)
     return make_folder(settings, order.name), settings
 
@@ -198,23 +199,23 @@ def _list_trainers() -> Exit:
 
 
 def _options_of(words: tuple[str, ...]) -> dict[str, str]:
-    """Read OPTION=VALUE words.
+    """Parse OPTION=VALUE words.
 
     Raises:
-        BadParameter: one is no such word, or given twice.
+        BadParameter: a word has another form, or an option is given twice.
     """
     options: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key or key in options:
-            reason = "is given twice" if key in options else "is no OPTION=VALUE"
+            reason = "is given twice" if key in options else "is not OPTION=VALUE"
             raise click.BadParameter(f"{word} {reason}", param_hint="'OPTION=VALUE'")
         options[key] = value
     return options
 
 
 def _command(words: tuple[str, ...], **given: object) -> str:
-    """Give the command again, as far as it decides what a run makes."""
+    """Return the command line again, limited to what decides the result of a run."""
     import shlex
 
     given["from"] = given.pop("start", None)

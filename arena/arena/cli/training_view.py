@@ -1,4 +1,4 @@
-"""How a training run is shown: live on a terminal, else as plain lines now and then."""
+"""Shows a training run: live on a terminal, otherwise as plain lines at intervals."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ if TYPE_CHECKING:
     from arena.training.metrics import Figure
 
 _EVERY_S = 10.0
-"""Seconds between plain lines."""
+"""Seconds between two plain lines."""
 _WINDOW_S = 0.5
-"""Seconds between two looks of the live view."""
+"""Seconds between two updates of the live view."""
 _NAME = 40
+"""Maximum number of characters of a figure's name."""
 _LINE = 500
-"""Characters of a line that are shown."""
+"""Maximum number of characters shown of a line."""
 _BAR = 30
+"""Width of the bar, in characters."""
 
 
 class TrainingView:
-    """What a user sees of a run: the newest of each figure, how far it is, how fast, how long still."""
+    """The view of a run: the newest value of each figure, progress, speed, time left."""
 
     def __init__(
         self, *, quiet: bool, live: Live | None, clock: Callable[[], float] = time.monotonic
@@ -47,11 +49,11 @@ class TrainingView:
         self._shown_at = clock()
 
     def figure(self, figure: Figure) -> None:
-        """Remember a figure."""
+        """Record the newest value of a figure."""
         self._figures[figure.name] = figure
 
     def progress(self, step: int, total: int, seconds: float) -> None:
-        """Show where the run is, when it is time to."""
+        """Record the position of the run, and show it if it is time to."""
         self._step, self._total, self._seconds = step, total, seconds
         if self._start is None:
             self._start = (step, seconds)
@@ -65,7 +67,7 @@ class TrainingView:
             self._live.update(self._table(), refresh=True)
 
     def say(self, text: str) -> None:
-        """Print a line, above the live view where there is one."""
+        """Print a line, above the live view if there is one."""
         if self._quiet:
             return
         if self._live is None:
@@ -74,7 +76,7 @@ class TrainingView:
             self._live.console.print(clean_text(text, _LINE))
 
     def _rate(self) -> float:
-        """Give the steps a second of this sitting."""
+        """Return the steps per second of this sitting."""
         step, seconds = self._start or (0, 0.0)
         return (self._step - step) / max(self._seconds - seconds, 1e-9)
 
@@ -113,14 +115,14 @@ class TrainingView:
 
 @contextmanager
 def view_of(*, quiet: bool) -> Generator[TrainingView]:
-    """Give the view that fits where stderr goes."""
+    """Yield the live view if stderr is a terminal, else one of plain lines."""
     if quiet or not sys.stderr.isatty():
         yield TrainingView(quiet=quiet, live=None)
         return
     from rich.console import Console
     from rich.live import Live
 
-    # Drawn when there is something new, not by a thread of its own, which would take time from training.
+    # Drawn only when there is something new: a refresh thread of its own would take time from training.
     with Live(
         console=Console(stderr=True, markup=False, emoji=False, highlight=False),
         auto_refresh=False,

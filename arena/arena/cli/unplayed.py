@@ -1,4 +1,4 @@
-"""How a match is shown that has no result yet: who is to play it, and how far it is."""
+"""Prints a match without a result: its players and its moves so far."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_unplayed(store: Store, address: Address, form: str) -> None:
-    """Print a planned match: who plays, from which opening, and the moves that have been heard of.
+    """Print a planned match: players, opening, and the moves received so far.
 
     Raises:
         NotFoundError: it has fewer plies than the address says.
@@ -29,7 +29,7 @@ def show_unplayed(store: Store, address: Address, form: str) -> None:
         return
     shown = found.actions
     say(f"{address} {found.game}  {found.first} (X) vs {found.second} (O)  {found.state}")
-    say(f"{len(shown)} plies, {found.num_opening} of them given; arena watch {address} shows it")
+    say(f"{len(shown)} plies, {found.num_opening} of them from the opening; arena watch {address} shows it")
     game = load_game(found.game)
     moves: list[str] = []
     for ply, action in enumerate(shown):

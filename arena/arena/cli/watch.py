@@ -1,4 +1,4 @@
-"""`arena watch` and `arena replay`: the dashboard, and the same as plain lines."""
+"""`arena watch` and `arena replay`: the dashboard, and its content as plain lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.options import db_option
-from arena.cli.screen import Look, check_toolkit, has_screen, look_options, run_app
+from arena.cli.screen import DisplayOptions, check_toolkit, display_options, has_screen, run_app
 
 if TYPE_CHECKING:
     from arena.results.addresses import Address
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 @click.command(cls=RichCommand)
 @click.argument("address", required=False, metavar="[ADDRESS]")
-@click.option("--plain", is_flag=True, help="Print a line for each event, as where there is no terminal.")
+@click.option("--plain", is_flag=True, help="Print a line for each event, as without a terminal.")
 @click.option(
-    "--from-start", is_flag=True, help="As plain lines: print each match that is over, in place of a summary."
+    "--from-start",
+    is_flag=True,
+    help="Print plain lines, with one for each finished match instead of a summary.",
 )
-@click.option("--read-only", is_flag=True, help="Ask nothing of the tournament, only look.")
-@look_options
+@click.option("--read-only", is_flag=True, help="Send no commands to the tournament.")
+@display_options
 @db_option
 def watch(  # noqa: PLR0913 - one parameter an option
     address: str | None,
@@ -34,7 +36,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
     theme: str,
     reduce_motion: bool,
 ) -> None:
-    """Watch a tournament (default: the newest): boards, standings, matches; q leaves it as it runs.
+    """Watch a tournament (default: the newest): boards, standings, matches; q leaves it running.
 
     ADDRESS is that of a tournament, spring, of one of its matches, spring/89, or of a screen, spring/table or
     spring/matches.
@@ -48,7 +50,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
         else:
             print_events(db, found, from_start=from_start)
         return
-    options = Look(is_ascii, theme, reduce_motion).options()
+    options = DisplayOptions(is_ascii, theme, reduce_motion).options()
     check_toolkit()
     from arena.tui.start import empty_app, watch_app
 
@@ -60,8 +62,8 @@ def watch(  # noqa: PLR0913 - one parameter an option
 
 @click.command(cls=RichCommand)
 @click.argument("address")
-@click.option("--plain", is_flag=True, help="Print every position, as where there is no terminal.")
-@look_options
+@click.option("--plain", is_flag=True, help="Print every position, as without a terminal.")
+@display_options
 @db_option
 def replay(  # noqa: PLR0913 - one parameter an option
     address: str, *, plain: bool, db: str | None, is_ascii: bool, theme: str, reduce_motion: bool
@@ -80,15 +82,15 @@ def replay(  # noqa: PLR0913 - one parameter an option
 
             replay_match(store, match, found.ply)
             return
-    look = Look(is_ascii, theme, reduce_motion)
+    display = DisplayOptions(is_ascii, theme, reduce_motion)
     check_toolkit()
     from arena.tui.start import replay_app
 
-    run_app(replay_app(db, match.id, found.ply, **look.options()))
+    run_app(replay_app(db, match.id, found.ply, **display.options()))
 
 
 def find_watched(address: str | None, db: str | None) -> Address | None:
-    """Find what is to be watched; None where that is the newest tournament, and there is none yet.
+    """Return the address to watch; None if it is the newest tournament and there is none yet.
 
     Raises:
         NotFoundError: the address names nothing.

@@ -1,1 +1,1 @@
-"""Web pages as HTML, made of view-models alone: a static site and a server show the same."""
+"""Web pages as HTML, rendered from view-models only, for both the static site and the server."""

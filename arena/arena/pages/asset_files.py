@@ -12,8 +12,8 @@ from arena.pages.plies import ply_rules
 def asset_files() -> dict[str, bytes]:
     """Return the files that pages refer to by `Links.asset`, by name.
 
-    A replay has one style sheet, which also holds the rules of its plies: a second one would be one more
-    request before it can be shown.
+    A replay has a single style sheet, which includes the rules of its plies: a second one would delay the
+    first display by another request.
     """
     found = {file.name: file.read_bytes() for file in (files("arena.pages") / "assets").iterdir()}
     found["replay.css"] = found["style.css"] + ply_rules().encode()

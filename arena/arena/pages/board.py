@@ -1,7 +1,7 @@
-"""The board of a match as a picture that can be stepped through without a script.
+"""The board of a match as an SVG picture that can be stepped through without a script.
 
-The stone of ply n lies in a group that also holds all later ones, so one rule of the style sheet, hiding the
-group of ply n + 1, shows the position after ply n.
+The stone of ply n is in a group that also contains all later stones. One style rule, which hides the group of
+ply n + 1, therefore shows the position after ply n.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     from arena.live.views import MatchView, MoveView
 
 CELL: Final = 40
-"""Units of the picture for one cell."""
+"""Size of one cell, in units of the picture."""
 EDGE: Final = 22
-"""Units around the board, where the names of columns and rows stand."""
+"""Width of the margin for the names of columns and rows, in units of the picture."""
 _LINES: Final = 7
-"""Rows from which a board of cells is drawn as crossing lines, as Gomoku is."""
+"""Number of rows from which a board is drawn as crossing lines, as in Gomoku."""
 
 
 class Grid(Protocol):
-    """What has rows and columns: a match, or the geometry of a game."""
+    """Anything with rows and columns: a match, or the geometry of a game."""
 
     @property
     def rows(self) -> int:
-        """Rows of cells; 0 where there is no board."""
+        """Number of rows; 0 if there is no board."""
         ...
 
     @property
     def columns(self) -> int:
-        """Columns of cells."""
+        """Number of columns."""
         ...
 
 
 def kind_of(grid: Grid, *, gravity: bool) -> str:
-    """Return how a board is drawn: `discs` behind holes, stones where `lines` cross, or `marks`."""
+    """Return how a board is drawn: `discs` behind holes, stones where `lines` cross, or `marks` in cells."""
     return "discs" if gravity else "lines" if grid.rows >= _LINES else "marks"
 
 
 def size_of(grid: Grid) -> tuple[int, int]:
-    """Return width and height of a picture with its edges, in its units."""
+    """Return width and height of a picture with its margins, in its units."""
     return grid.columns * CELL + 2 * EDGE, grid.rows * CELL + 2 * EDGE
 
 
@@ -53,10 +53,10 @@ def board(
     """Return the picture of a match at its last ply.
 
     Args:
-        match: with all its moves.
+        match: the match with all its moves.
         gravity: whether stones fall into columns; they are drawn as discs behind holes.
-        names: of columns and rows, the top row first.
-        won: cells that win, which are lit.
+        names: names of the columns and of the rows, the top row first.
+        won: winning cells, which are highlighted.
     """
     if not match.rows:
         return el("p", "The game is not installed here, so its board cannot be drawn.", class_="note")
@@ -76,25 +76,25 @@ def board(
 
 
 def spoken(match: MatchView) -> str:
-    """Return a position in words, for those who do not see it."""
+    """Return a position as text for screen readers."""
     moves = " ".join(move.text for move in match.moves)
     return f"{match.seats[0].name} against {match.seats[1].name}, {match.ply} plies: {moves or 'no move yet'}"
 
 
 def centre(match: Grid, cell: int) -> tuple[int, int]:
-    """Return the middle of a cell, in units of the picture."""
+    """Return the centre of a cell, in units of the picture."""
     row, column = divmod(cell, match.columns)
     return EDGE + column * CELL + CELL // 2, EDGE + row * CELL + CELL // 2
 
 
 def ground(match: Grid, kind: str) -> Html:
-    """Return an empty board without its edges; `kind` is that of `kind_of`."""
+    """Return an empty board without the names around it; `kind` is the result of `kind_of`."""
     width, height = match.columns * CELL, match.rows * CELL
     sheet = el("rect", x=EDGE, y=EDGE, width=width, height=height, rx=6, class_="sheet")
     if kind == "discs":
         holes = (centre(match, cell) for cell in range(match.rows * match.columns))
         return join(sheet, *(el("circle", cx=x, cy=y, r=15, class_="hole") for x, y in holes))
-    # Stones of Gomoku lie where lines cross, marks of Tic-Tac-Toe between them.
+    # Gomoku stones are placed on intersections, Tic-Tac-Toe marks between the lines.
     inset = CELL // 2 if kind == "lines" else 0
     left, top, right, bottom = EDGE + inset, EDGE + inset, EDGE + width - inset, EDGE + height - inset
     rows = range(top, bottom + 1, CELL) if inset else range(top + CELL, bottom, CELL)
@@ -123,7 +123,7 @@ def edge_names(match: Grid, names: tuple[Sequence[str], Sequence[str]]) -> Html:
 
 
 def _stones(match: MatchView, kind: str) -> Html | None:
-    """Return the stones, the group of each ply within that of the ply before."""
+    """Return the stones; the group of each ply is nested in that of the ply before."""
     inner: Html | None = None
     for move in reversed(match.moves):
         inner = el("g", _stone(match, move, kind), inner, class_=f"g{move.ply}")
@@ -148,7 +148,7 @@ def _stone(match: MatchView, move: MoveView, kind: str) -> Html | None:
         return join(
             shape, el("rect", x=x - 18, y=y - 18, width=36, height=36, rx=4, class_=f"last l{move.ply}")
         )
-    # The second player's stones have a ring: colour alone tells nothing to many people.
+    # The second player's stones have a ring, because many people cannot tell stones apart by colour.
     ring = el("circle", cx=x, cy=y, r=8, class_="ring") if move.player else None
     return join(
         el("circle", cx=x, cy=y, r=15, class_=f"stone {name}"),

@@ -1,4 +1,4 @@
-"""The pages of bots: all of them in a list, and one with ratings, opponents, losses, faults and identity."""
+"""The pages of bots: the list of all bots, and a page for each with ratings, opponents, losses, identity."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from arena.watching.page_views import BotListPage, BotProfile
 
 MAX_CHARTS: Final = 4
-"""Tournaments whose ratings over time are drawn, the newest; the table has the last rating of all."""
+"""Maximum number of rating charts, for the newest tournaments; the table has the last rating of all."""
 _LEAST_POINTS: Final = 2
-"""Of a curve that is drawn."""
+"""Minimum number of points of a curve that is drawn."""
 
 
 def bots_page(view: BotListPage, links: Links, twin: str = "") -> Html:
@@ -83,7 +83,7 @@ def _rated(view: BotProfile, links: Links) -> list[Html | None]:
 
 
 def _unrated(view: BotProfile, links: Links) -> list[Html | None]:
-    """Return what there is of a bot without a rated match."""
+    """Return the sections for a bot without a rated match."""
     return [
         el("p", "This bot has no rated match, so it has no rating.", class_="note"),
         section("Forfeits", _forfeits(view, links)) if view.page.faults else None,
@@ -94,7 +94,7 @@ def _unrated(view: BotProfile, links: Links) -> list[Html | None]:
 
 
 def _ratings(versions: Sequence[VersionRow], identity: str, links: Links) -> Html:
-    """Return the ratings of all versions where this one played, a table for each game and pool."""
+    """Return the ratings of all versions in the pools where this one played, a table per game and pool."""
     own = {(row.game, row.pool) for row in versions if row.identity == identity}
     fields = sorted(own, key=lambda field: _place(versions, field))
     heads = [

@@ -1,4 +1,4 @@
-"""What both bots expected of a match, as a curve over its plies."""
+"""The evaluations of both bots as a curve over the plies of a match."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _WIDTH: Final = 416
 _HEIGHT: Final = 110
 _LEFT: Final = 34
 _TOP: Final = 8
+"""Width of the picture, height of the plot, left and top margins, in units of the picture."""
 _LEAST: Final = 2
-"""Points of a line."""
+"""Minimum number of points of a line."""
 
 
 def curve(
@@ -27,13 +28,13 @@ def curve(
     *,
     is_linked: bool = True,
 ) -> Html | None:
-    """Return the curve of each bot, in percent for the first player; None where nobody said anything.
+    """Return the evaluations of each bot, in percent for the first player; None if there are none.
 
     Args:
-        match: with all its moves.
-        judged: what a judge says of the position before each ply, percent for the first player.
-        judge: who that is; empty where nobody graded the match.
-        is_linked: whether its plies lead to those of a replay.
+        match: the match with all its moves.
+        judged: a judge's evaluation of the position before each ply, in percent for the first player.
+        judge: name of the judge; empty if the match has not been graded.
+        is_linked: whether the plies link to those of a replay.
     """
     said = [move for move in match.moves if move.eval is not None]
     if not said and not judge:
@@ -80,7 +81,7 @@ def _tick(percent: int) -> Html:
 
 
 def _line(moves: list[MoveView], player: int, num: int) -> Html:
-    """Return the line of one bot, broken where it said nothing, and its points."""
+    """Return the line of one bot, interrupted where it gave no evaluation, and its points."""
     name = "ab"[player]
     runs = [
         [(move.ply, move.eval or 0.0) for _, move in run]
@@ -96,7 +97,7 @@ def _line(moves: list[MoveView], player: int, num: int) -> Html:
 
 
 def _run(points: Sequence[tuple[int, float]], name: str, num: int) -> Html | None:
-    """Return the line through points, each a ply from 1 and percent; a single one has none."""
+    """Return the line through points (ply from 1, percent); None for a single point."""
     if len(points) < _LEAST:
         return None
     path = " ".join(f"{_x(ply, num)},{_y(at)}" for ply, at in points)
@@ -108,7 +109,7 @@ def _mark(move: MoveView, num: int) -> Html:
 
 
 def _column(ply: int, num: int) -> Html:
-    """Return a strip over one ply: a link to it, lit while it is shown."""
+    """Return a strip over one ply: a link to the ply, highlighted while it is shown."""
     width = round((_WIDTH - _LEFT - 6) / (num - 1), 1)
     strip = el(
         "rect",

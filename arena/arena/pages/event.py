@@ -1,4 +1,4 @@
-"""The pages of a tournament: its standings, its crosstable, its matches."""
+"""The pages of a tournament: standings, crosstable, list of matches."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NO_FILTER = (
     "bots their matches by opening; arena serve and arena matches filter by bot, result, ending and length."
 )
 MAX_NEWEST = 12
-"""Matches on the first page of a tournament."""
+"""Number of matches on the first page of a tournament."""
 
 
 def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
-    """Return the first page of a tournament: how far it is, standings, bracket or places, newest matches."""
+    """Return the first page of a tournament: progress, standings, bracket or places, newest matches."""
     name = view.row.name
     content = [
         summary(view.row, view.goal),
@@ -45,12 +45,12 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
 
 
 def bracket_part(rows: Sequence[BracketRow]) -> Html:
-    """Return the bracket with its heading; a hidden element where there is none."""
+    """Return the bracket with its heading; a hidden element if there is no bracket."""
     return _part("bracket", "Bracket", tables.bracket(rows) if rows else None)
 
 
 def places_part(rows: Sequence[PlaceRow]) -> Html:
-    """Return the table by place with its heading; a hidden element where there is none."""
+    """Return the table by place with its heading; a hidden element if there are no places."""
     return _part("places", "Places", tables.places(rows) if rows else None)
 
 
@@ -63,10 +63,10 @@ def newest_part(rows: Sequence[MatchRow], name: str, links: Links, when: str = t
     """Return the newest matches of a tournament with their heading.
 
     Args:
-        rows: newest first.
-        name: of the tournament.
-        links: where matches lie.
-        when: what the times of the rows are.
+        rows: the matches, newest first.
+        name: name of the tournament.
+        links: addresses of other pages.
+        when: heading of the column of times.
     """
     if not rows:
         return _part("newest", "Newest matches", el("p", "None yet."))
@@ -75,7 +75,7 @@ def newest_part(rows: Sequence[MatchRow], name: str, links: Links, when: str = t
 
 
 def _part(id_: str, title: str, *content: Html | None) -> Html:
-    """Return a section that a stream may replace."""
+    """Return a section that a stream can replace."""
     if content == (None,):
         return el("section", id=id_, hidden=True)
     return section(title, *content, id_=id_)
@@ -107,7 +107,7 @@ def matches_page(view: MatchListPage, links: Links, twin: str = "") -> Html:
 
 
 def summary(row: TournamentRow, goal: str = "") -> Html:
-    """Return a tournament in one line: what is played, how far it is, in what state."""
+    """Return a tournament in one line: game, progress, state."""
     done = count_text(row.done, row.planned)
     return el(
         "p",
@@ -123,7 +123,7 @@ def summary(row: TournamentRow, goal: str = "") -> Html:
 
 
 def event_tabs(name: str, links: Links, *, here: str) -> Html:
-    """Return the links between the pages of a tournament; `here` is the one they stand on."""
+    """Return the links between the pages of a tournament; `here` is the key of the current page."""
     places = (
         ("Standings", "", links.event(name)),
         ("Crosstable", "table", links.event(name, "table")),
@@ -142,7 +142,7 @@ def event_tabs(name: str, links: Links, *, here: str) -> Html:
 
 
 def _filter(view: MatchListPage, links: Links) -> Html:
-    """Return the field for the words of a filter, which a server reads."""
+    """Return the input field for a filter, which only a server can apply."""
     return el(
         "form",
         el("label", "Only matches with", for_="q"),
@@ -175,7 +175,7 @@ def _pages(view: MatchListPage, links: Links) -> Html | None:
 
 
 def refused_part(row: TournamentRow) -> Html | None:
-    """Return which bots were left out, and why; None where none was."""
+    """Return the refused bots and the reasons; None if there are none."""
     if not row.refused:
         return None
     return section(

@@ -1,4 +1,4 @@
-"""The first page of a tournament while it is played: its tables follow by a stream."""
+"""The first page of a tournament while it is running: a stream updates its tables."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def event_fragments(model: Model, links: Links, now: float, memo: Memo) -> Fragm
     """Return the fragments of the first page of a tournament.
 
     Args:
-        model: what is known of the tournament.
-        links: where other pages lie.
+        model: the state of the tournament.
+        links: addresses of other pages.
         now: UTC seconds.
-        memo: what was rendered before.
+        memo: cache of rendered fragments.
     """
     facts: Mapping[str, Any] = model.facts
     ranked, event, identities = facts.get("standings"), facts.get("event"), facts.get("identities")
@@ -79,14 +79,14 @@ def _row(match: FinishedMatch) -> MatchRow:
 def followed_event_page(
     row: TournamentRow, frame: LiveFrame, fragments: Mapping[str, Html], links: Links, twin: str = ""
 ) -> Html:
-    """Return the first page of a tournament that is played.
+    """Return the first page of a running tournament.
 
     Args:
         row: the tournament.
-        frame: where the page goes on.
-        fragments: of `event_fragments`.
-        links: where other pages lie.
-        twin: address of the same facts as JSON.
+        frame: the stream position at which the page continues.
+        fragments: the result of `event_fragments`.
+        links: addresses of other pages.
+        twin: address of the same data as JSON.
     """
     content = [
         *live_banners(frame, fragments),

@@ -1,4 +1,4 @@
-"""The page of a match that is being played: board, clocks, moves and curve, each as it comes."""
+"""The page of a running match: board, clocks, moves and curve, updated by a stream."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def match_fragments(  # noqa: PLR0913, PLR0917 - a page and two moments
     """Return the fragments of the page of a match.
 
     Args:
-        model: what is known of its tournament.
-        number: of the match in its tournament.
-        links: where other pages lie.
+        model: the state of its tournament.
+        number: number of the match in its tournament.
+        links: addresses of other pages.
         now: UTC seconds.
-        memo: what was rendered before.
-        clock_now: UTC seconds at which running clocks are shown; None: as they were at the last move.
+        memo: cache of rendered fragments.
+        clock_now: UTC seconds at which running clocks are shown; None shows them as at the last move.
     """
     match = model.view.matches.get(number)
     at = clock_now if match is not None and match.is_played else None
@@ -62,15 +62,15 @@ def following_page(  # noqa: PLR0913, PLR0917 - a page and what it is made of
     links: Links,
     twin: str = "",
 ) -> Html:
-    """Return the page of a match that has no result yet.
+    """Return the page of a match without a result.
 
     Args:
         view: the match as far as it is known.
-        model: what is known of its tournament.
-        frame: where the page goes on.
-        fragments: of `match_fragments`.
-        links: where other pages lie.
-        twin: address of the same facts as JSON.
+        model: the state of its tournament.
+        frame: the stream position at which the page continues.
+        fragments: the result of `match_fragments`.
+        links: addresses of other pages.
+        twin: address of the same data as JSON.
     """
     name, seats = view.tournament, view.match.seats
     way = [Crumb(name, links.event(name)), Crumb("Live", links.event(name, "live"))]
@@ -95,14 +95,14 @@ def following_page(  # noqa: PLR0913, PLR0917 - a page and what it is made of
 
 
 def _state(model: Model, number: int, links: Links, now: float) -> Html | str:
-    """Return how a match stands, in a sentence; after its end the way to its replay."""
+    """Return a sentence about the state of a match; after its end, with a link to its replay."""
     match = model.view.matches.get(number)
     done = next((found for found in model.view.finished if found.number == number), None)
     if match is None and done is None:
         return f"This match has not begun, or is too short to follow. {awaited_words(model, now)}".strip()
     if match is not None and not match.is_over:
         if match.is_stalled:
-            return "Nobody plays this match at present; it begins again."
+            return "This match was interrupted; it will be played again from its start."
         if match.to_move < 0:
             return f"Ply {match.ply}: its result is being stored."
         return f"Ply {match.ply}: {match.seats[match.to_move].name} is to move."
@@ -134,7 +134,7 @@ def _play(match: MatchView | None, clock_now: float | None) -> Html:
 
 
 def _moves(match: MatchView) -> Html:
-    """Return the moves, the newest on top, where a reader sees it."""
+    """Return the moves, newest first so that the newest is always visible."""
     return el(
         "table",
         el("caption", "Moves, newest first"),

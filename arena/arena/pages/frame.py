@@ -1,4 +1,4 @@
-"""What all pages have around their content."""
+"""The frame of every page: head, header, breadcrumbs and footer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Crumb(msgspec.Struct, frozen=True):
-    """A step of the way to a page."""
+    """A breadcrumb: a page above the current one."""
 
     name: str
     address: str
@@ -36,15 +36,15 @@ def page(  # noqa: PLR0913 - what a page may have
     """Return a whole page.
 
     Args:
-        links: where other pages lie.
-        title: what it is about; its heading, and the name of its tab.
-        content: what stands below the heading.
-        way: the pages above it, the first one left out.
-        twin: address of the same facts as JSON; empty where there are none.
-        is_replay: whether its style sheet is the one by which plies are stepped through.
-        look: a class of the whole page, for a layout of its own.
-        refresh_s: seconds after which it is loaded again where no script runs; 0 for never.
-        always_refreshes: whether it is loaded again with a script, too.
+        links: addresses of other pages.
+        title: heading of the page and title of its browser tab.
+        content: the elements below the heading.
+        way: breadcrumbs, without the first page.
+        twin: address of the same data as JSON; empty if there is none.
+        is_replay: whether to use the style sheet that steps through plies.
+        look: a class for the whole page that selects its layout.
+        refresh_s: seconds after which the page reloads if no script runs; 0 for never.
+        always_refreshes: whether the page also reloads if a script runs.
     """
     again = el("meta", http_equiv="refresh", content=refresh_s) if refresh_s else None
     head = el(
@@ -86,7 +86,7 @@ def _header(links: Links) -> Html:
         ("Events", links.home()),
         ("Leaderboard", links.page("leaderboard")),
         ("Bots", links.page("bots")),
-        # Positions are parameters of one address, which a folder of files does not have.
+        # Positions are query parameters of one address, which a folder of files does not support.
         *([("Openings", links.openings())] if links.is_served else []),
     )
     return el(

@@ -1,4 +1,4 @@
-"""The pages that lead to all others: events, leaderboard."""
+"""The first page, which lists the events, and the leaderboard."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from arena.watching.page_views import HomePage, LeaderboardPage
 
 _MAX_OPEN = 3
-"""Boards that are not folded: those with most matches."""
+"""Number of boards that are not folded: those with most matches."""
 _MAX_NAMED = 6
-"""Bots of an event that are named in the list; the rest is counted."""
+"""Maximum number of bots named for an event in the list; the others are counted."""
 
 
 def home_page(view: HomePage, links: Links, twin: str = "") -> Html:
@@ -58,7 +58,7 @@ def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Htm
 
 
 def _board(board: StandingsView, number: int, view: LeaderboardPage, links: Links) -> Html:
-    """Return the table of a pool, folded where many come before it; its address unfolds it."""
+    """Return the table of a pool, folded after the first few; its address unfolds it."""
     return el(
         "details",
         el("summary", el("h2", board.title), f" {_size(board)}"),
@@ -75,7 +75,7 @@ def _size(board: StandingsView) -> str:
 def _events(rows: list[TournamentRow], links: Links) -> Html:
     heads = [
         ("Event", "name"),
-        # A phone shows three or four columns at once.
+        # State and matches come early because a phone shows only three or four columns at once.
         ("State", ""),
         ("Matches", "n"),
         ("Type", ""),

@@ -1,4 +1,4 @@
-"""HTML that is safe by its type: text that is not `Html` is escaped wherever it is put."""
+"""Builds HTML that is safe by type: any text that is not `Html` is escaped."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from typing import Final, TypeAlias
 from arena_plugins.text import clean_text
 
 _VOID: Final = frozenset({"meta", "link", "input", "br", "img", "hr", "wbr"})
-"""Elements without an end."""
+"""Elements without an end tag."""
 _NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
 _FORBIDDEN: Final = re.compile(r"on|style$|srcdoc$", re.IGNORECASE)
-"""Attributes that would run or style something; the security policy of the pages refuses them, too."""
+"""Attributes that would run a script or set a style; the content security policy refuses them, too."""
 _BREAK: Final = re.compile(r"(?<=[:,=])(?=[^:,=])")
 _MOST: Final = 4000
-"""Characters of one text; what bots say is bounded before."""
+"""Maximum number of characters of one text; texts of bots are cut before."""
 
 
 class Html(str):
-    """Markup that was made by `el` or `join`; any other text is escaped."""
+    """Markup made by `el` or `join`; any other text is escaped."""
 
     __slots__ = ()
 
 
 Child: TypeAlias = Html | str | int | None
-"""What an element contains; None is nothing."""
+"""The content of an element; None adds nothing."""
 Value: TypeAlias = str | int | float | bool | None
-"""Of an attribute: None and False leave it out, True writes its name alone."""
+"""The value of an attribute: None and False leave it out, True writes only its name."""
 
 
 def text(words: str | int) -> Html:
-    """Return text as markup: control characters and marks of direction are cleaned, the rest is escaped."""
+    """Return text as markup: control and directional characters are cleaned, the rest is escaped."""
     return _escaped(str(words))
 
 
-# Most texts of a page are few: numbers, classes, coordinates and names of bots.
+# The texts of a page repeat: numbers, classes, coordinates and names of bots.
 @lru_cache(maxsize=2048)
 def _escaped(words: str) -> Html:
     return Html(escape(clean_text(words, _MOST)))
 
 
 def join(*children: Child) -> Html:
-    """Return several pieces one behind the other."""
+    """Return the concatenation of several pieces."""
     return Html("".join(_child(child) for child in children if child is not None))
 
 
@@ -51,12 +51,12 @@ def el(tag: str, *children: Child, **attributes: Value) -> Html:
     """Return an element.
 
     Args:
-        tag: its name.
-        children: what it contains, in order.
-        attributes: by name; an underscore stands for a hyphen, and one at the end is left out (`class_`).
+        tag: name of the element.
+        children: its content, in order.
+        attributes: values by name; an underscore becomes a hyphen, a trailing one is removed (`class_`).
 
     Raises:
-        ValueError: a name is none, or an attribute would run a script or set a style.
+        ValueError: a name is invalid, or an attribute would run a script or set a style.
     """
     _check_tag(tag)
     start = "".join([f"<{tag}", *(_attribute(name, value) for name, value in attributes.items()), ">"])
@@ -70,7 +70,7 @@ def _check_tag(tag: str) -> None:
 
 
 def breakable(name: str) -> Html:
-    """Return the name of a bot so that it breaks behind `:`, `,` and `=` where a line is too short for it."""
+    """Return the name of a bot with line-break opportunities after `:`, `,` and `=`."""
     first, *rest = _BREAK.split(name)
     return join(first, *(join(el("wbr"), piece) for piece in rest))
 
@@ -90,7 +90,7 @@ def _attribute(name: str, value: Value) -> str:
 
 @cache
 def _key(name: str) -> str:
-    """Return the name of an attribute in markup; names come from the code of pages, so they are few."""
+    """Return the name of an attribute in markup; only page code makes names, so the cache stays small."""
     key = name.removesuffix("_").replace("_", "-")
     if not _NAME.fullmatch(key) or _FORBIDDEN.match(key):
         raise ValueError(f"no page sets the attribute {key!r}")

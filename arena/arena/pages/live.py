@@ -1,7 +1,7 @@
-"""The live page of a tournament: a wall of boards, standings, progress and news.
+"""The live page of a tournament: boards, standings, progress and news.
 
-A live page consists of fragments: elements with an id, each rendered from what is known of the tournament.
-The server sends those that differ, and the page puts them in the place of the old ones.
+A live page consists of fragments: elements with an id, each rendered from the state of the tournament. The
+server sends the fragments that have changed, and the page replaces the old ones.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     from arena.watching.feed import Model
 
 Fragments: TypeAlias = dict[str, Html]
-"""Elements of a page by their ids."""
+"""Elements of a page by id."""
 MAX_BOARDS: Final = 24
-"""Boards on the wall; the page says how many more there are."""
+"""Maximum number of boards on the live page; the caption counts the others."""
 _LEGEND: Final = (
     "The bars beside a board are what its two bots expect: the part from the top is the first player's "
-    "chance. The bot with the lit name is to move."
+    "chance. The bot with the highlighted name is to move."
 )
 REFRESH_S: Final = 10
-"""Seconds after which a page without script, or without a stream, is loaded again."""
+"""Seconds after which a page without script or stream reloads."""
 
 
 class LiveFrame(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a page goes on after it was rendered."""
+    """The stream position at which a page continues after it was rendered."""
 
     stream: str = ""
-    """Address of its stream; empty where it has none and is loaded again and again."""
+    """Address of its stream; empty if it has none and reloads instead."""
     frame: str = ""
-    """The frame that it was rendered from: `EPOCH.N`."""
+    """The frame it was rendered from: `EPOCH.N`."""
     t: float = 0.0
-    """When it was rendered, UTC seconds, so that its clocks run by the server's."""
+    """Time of rendering in UTC seconds, so that its clocks follow the server's."""
 
 
 def wall_fragments(
@@ -57,11 +57,11 @@ def wall_fragments(
     """Return the fragments of the live page.
 
     Args:
-        model: what is known of the tournament.
-        links: where other pages lie.
+        model: the state of the tournament.
+        links: addresses of other pages.
         now: UTC seconds.
-        memo: what was rendered before.
-        clock_now: UTC seconds at which running clocks are shown; None: as they were at the last move.
+        memo: cache of rendered fragments.
+        clock_now: UTC seconds at which running clocks are shown; None shows them as at the last move.
     """
     view, facts = model.view, model.facts
     shown = wall(view, size=MAX_BOARDS)
@@ -104,12 +104,12 @@ def live_page(  # noqa: PLR0913 - a page and how it looks
     """Return the live page of a tournament.
 
     Args:
-        model: what is known of it.
-        frame: where the page goes on.
-        fragments: of `wall_fragments`.
-        links: where other pages lie.
-        is_projected: whether it is for a projector: large, and without navigation.
-        twin: address of the same facts as JSON.
+        model: the state of the tournament.
+        frame: the stream position at which the page continues.
+        fragments: the result of `wall_fragments`.
+        links: addresses of other pages.
+        is_projected: whether the page is for a projector: large, and without navigation.
+        twin: address of the same data as JSON.
     """
     progress = model.view.progress
     boards = (fragments[f"b{place}"] for place in range(MAX_BOARDS))
@@ -145,7 +145,7 @@ def live_page(  # noqa: PLR0913 - a page and how it looks
 
 
 def live_banners(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html | None]:
-    """Return the banners of a page that follows a tournament; the first holds where its stream goes on."""
+    """Return the banners of a live page; the first holds the stream position in its attributes."""
     return [
         el(
             "p",
@@ -171,7 +171,7 @@ def live_banners(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html |
 
 
 def _card(place: int, match: MatchView | None, links: Links, clock_now: float | None) -> Html:
-    """Return a place of the wall; an empty one is hidden, so that a match can come to it."""
+    """Return a place for a board; an empty one is hidden, so that a stream can fill it later."""
     if match is None:
         return el("li", id=f"b{place}", hidden=True)
     address = links.match(match.tournament_name, match.number, match.attempt, match.outcome)

@@ -1,4 +1,4 @@
-"""Boards of running matches: small pictures that share their empty board, with clocks and evaluations."""
+"""Boards of running matches: small pictures that share one empty board, with clocks and evaluations."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from arena.live.views import MatchView
 
 GROUND: Final = "ground"
-"""Id of the empty board, which is drawn once on a page."""
+"""Id of the empty board, which a page contains once."""
 LOW_MS: Final = 3000
-"""A clock below this is marked."""
+"""Milliseconds below which a clock is highlighted."""
 _ARM: Final = 11
 _RING, _LAST, _WON = 12, 5, 17
-"""Radii and half widths in units of the picture."""
+"""Radii and half widths, in units of the picture."""
 
 
 def shared_ground(game: str) -> Html | None:
-    """Return the empty board of a game, to be put on a page once; None where the game is not installed."""
+    """Return the empty board of a game, to be put on a page once; None if the game is not installed."""
     try:
         shape = geometry(game)
         names = edges(find_game(game))
@@ -37,11 +37,11 @@ def shared_ground(game: str) -> Html | None:
 
 
 def live_board(match: MatchView, *, has_edges: bool = False) -> Html:
-    """Return the position of a match on the empty board of the page.
+    """Return the position of a match, drawn over the empty board of the page.
 
     Args:
-        match: any match of the game that the page's empty board is drawn for.
-        has_edges: whether columns and rows have their names.
+        match: a match of the game whose empty board the page contains.
+        has_edges: whether columns and rows have names.
     """
     if not match.rows:
         return el("p", match.trouble or "The game is not installed here, so it has no board.", class_="note")
@@ -62,7 +62,7 @@ def live_board(match: MatchView, *, has_edges: bool = False) -> Html:
 
 
 def gauge(percent: float | None, label: str) -> Html:
-    """Return a bar as high as the first player's chance, from the top; an empty one without an evaluation."""
+    """Return a bar filled from the top by the first player's chance; an empty bar without an evaluation."""
     filled = None if percent is None else el("rect", width=8, height=round(percent, 1), class_="part")
     return el(
         "svg",
@@ -82,8 +82,8 @@ def player(match: MatchView, number: int, clock_now: float | None, address: str 
     Args:
         match: the match.
         number: 0 or 1.
-        clock_now: UTC seconds at which a running clock is shown; None: as it was at the last move.
-        address: of the bot's page.
+        clock_now: UTC seconds at which a running clock is shown; None shows it as at the last move.
+        address: address of the bot's page.
     """
     seat = match.seats[number]
     is_to_move = match.is_played and match.to_move == number
@@ -111,14 +111,14 @@ def _clock(match: MatchView, number: int, clock_now: float | None) -> Html | Non
     left = seat.clock_ms
     if clock_now is not None:
         left = match.remaining_ms(number, clock_now) or 0
-    # The page's script counts down to this moment; without it the text stays as it is.
+    # The page's script counts down to this time; without the script the text stays as it is.
     ends = round(match.clock_t * 1000) + seat.clock_ms + match.free_ms if is_running else None
     low = " low" if left < LOW_MS else ""
     return el("b", clock_text(left), class_=f"clock{low}", data_end=ends, data_most=left if ends else None)
 
 
 def _dots(match: MatchView, cells: Sequence[int]) -> str:
-    """Return a path of which each piece is a point: with round ends it is drawn as a disc."""
+    """Return a path of zero-length segments, which round line caps turn into discs."""
     return "".join(f"M{x} {y}h0" for x, y in (centre(match, cell) for cell in cells))
 
 
@@ -131,7 +131,7 @@ def _stones(match: MatchView) -> Html:
     return el(
         "g",
         *(el("path", d=first, class_=f"{part} a") for part in ("rim", "disc") if first),
-        # The second player's stones have a ring: colour alone tells nothing to many people.
+        # The second player's stones have a ring, because many people cannot tell stones apart by colour.
         *(el("path", d=second, class_=f"{part} b") for part in ("rim", "disc", "band", "core") if second),
         class_="stones",
     )

@@ -1,4 +1,4 @@
-"""Parts of pages that follow a tournament: progress, standings, news, trouble."""
+"""Parts of live pages: progress, standings, news, trouble."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from arena.watching.feed import Model
 
 MAX_NEWS: Final = 20
-"""Lines of news."""
+"""Maximum number of news items."""
 _MOST_RANKED: Final = 40
-"""Bots in the standings beside a wall."""
+"""Maximum number of bots in the standings next to the boards."""
 _MAX_FAULTY: Final = 5
+"""Maximum number of bots in the list of forfeits."""
 _STATES: Final = {
     "LIVE": "running",
     "PAUSED": "paused",
@@ -33,14 +34,14 @@ _STATES: Final = {
     "STOPPED": "stopped",
     "ENDED": "finished",
 }
-"""Classes of the words for a state; all others are trouble."""
+"""CSS class for each state; all other states mean trouble."""
 
 
 def trouble_line(model: Model) -> Html:
-    """Return why nothing new comes; hidden while it does."""
+    """Return the reason why there are no updates; hidden if there are."""
     return el(
         "p",
-        f"Nothing new comes: {model.trouble}" if model.trouble else "",
+        f"The live view is paused: {model.trouble}" if model.trouble else "",
         id="trouble",
         class_="banner",
         role="status",
@@ -49,7 +50,7 @@ def trouble_line(model: Model) -> Html:
 
 
 def progress_bar(model: Model, now: float) -> Html:
-    """Return state, count, bar, rate and time to go; the same numbers as the dashboard's header."""
+    """Return state, count, bar, rate and remaining time, the same figures as in the dashboard's header."""
     progress, words = model.view.progress, run_words(model, now)
     pace = progress.at(now)
     state = _STATES.get(words.state, "left" if words.state.islower() or "STALE" in words.state else "")
@@ -66,7 +67,7 @@ def progress_bar(model: Model, now: float) -> Html:
         facts.append(el("span", "stalled", class_="state left"))
     elif words.is_live and pace.eta_s is not None:
         facts.append(_fact(f"{duration_text(pace.eta_s)} to go"))
-    # Where nothing is played, the sentence about that gives the reason.
+    # If no match is running, the sentence about that already gives the reason.
     facts += [_fact(progress.goal), _fact("" if awaited_words(model, now) else progress.reason)]
     share = None if progress.planned is None else _share(pace.share)
     return el("div", el("p", *facts, class_="summary"), share, id="progress", class_="progress")
@@ -89,7 +90,7 @@ def _share(share: float) -> Html:
 
 
 def ranking(view: StandingsView, model: Model, links: Links) -> Html:
-    """Return the standings in few columns: place, bot, rating with its stroke, points of matches."""
+    """Return compact standings: place, bot, rating with its interval, points of matches."""
     if not view.rows:
         doing = view.doing or "No rated match has been played yet."
         return el("div", el("p", doing, class_="note"), id="ranking")
@@ -154,7 +155,7 @@ def _ranked(
 
 
 def faults(model: Model) -> Html:
-    """Return which bots forfeit how often."""
+    """Return the bots that forfeited, with counts by termination."""
     standings = model.facts.get("standings")
     rows: tuple[StandingRow, ...] = getattr(standings, "rows", ())
     games = {row.name: row.games for row in rows}
@@ -182,9 +183,9 @@ def news(view: LiveView, links: Links) -> Html:
     found.sort(key=lambda item: -item[0])
     lines: dict[str, Html] = {}
     for t, key, words in found[:MAX_NEWS]:
-        # A key stays with its line, so that a line that has the focus keeps it when another comes above it.
+        # A line keeps its id when others come above it, so that a focused line keeps the focus.
         while key in lines:
-            key += "x"  # noqa: PLW2901 # the next free one
+            key += "x"  # noqa: PLW2901 # the next free id
         lines[key] = el("li", _time(t), words, id=key)
     empty = None if lines else el("li", "Nothing has happened yet.", class_="quiet")
     return el("ol", *lines.values(), empty, id="news", class_="news")

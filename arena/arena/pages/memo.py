@@ -1,4 +1,4 @@
-"""Remembers pieces of a page that were rendered from the same values."""
+"""Caches rendered pieces of a page."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 
 class Memo:
-    """The last rendering of each piece; used by one thread at a time."""
+    """The last rendering of each piece; not thread-safe."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Create an empty cache."""
         self._known: dict[str, tuple[tuple[object, ...], Html]] = {}
 
     def of(self, name: str, made_of: tuple[object, ...], make: Callable[[], Html]) -> Html:
-        """Return a piece, rendered anew only if one of the values that it is made of is another one.
+        """Return a piece; render it again only if one of the values that it depends on has changed.
 
         Args:
-            name: of the piece.
-            made_of: all that `make` reads; views are compared by identity, since they never change, and
-                plain values by what they are.
-            make: renders it.
+            name: name of the piece.
+            made_of: all values that `make` reads; views, which are immutable, are compared by identity, plain
+                values by equality.
+            make: renders the piece.
         """
         known = self._known.get(name)
         if known is not None and _are_same(known[0], made_of):

@@ -1,4 +1,4 @@
-"""Numbers of pages, written as the commands write them."""
+"""Formats numbers for pages, in the same way as the commands."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 
 def elo_text(row: StandingRow) -> str:
-    """Return a rating: `1534`, `?` behind it where only the prior bounds it, `*` with matches of tests."""
+    """Format a rating: `1534`, then `?` if only the prior bounds it, `*` with matches of tests."""
     return f"{row.elo:.0f}{'?' if row.rests_on_prior else ''}{'*' if row.tested else ''}"
 
 
 def error_text(error: float | None) -> str:
-    """Return half of an interval: `41`; nothing without one."""
+    """Format half of an interval: `41`; empty for None."""
     return "" if error is None else f"{error:.0f}"
 
 
 def percent_text(share: float | None) -> str:
-    """Return a share of 0 to 1: `63.4%`; nothing without one."""
+    """Format a share from 0 to 1: `63.4%`; empty for None."""
     return "" if share is None else f"{100 * share:.1f}%"
 
 
 def gap_text(cell: Cell) -> str:
-    """Return a difference in Elo: `+87`, `?` behind it where results bound one side only; nothing without."""
+    """Format a difference in Elo: `+87`, then `?` if results bound only one side; empty for None."""
     if cell.elo is None:
         return ""
     is_bounded = cell.elo_low is not None and cell.elo_high is not None
@@ -34,15 +34,15 @@ def gap_text(cell: Cell) -> str:
 
 
 def triple_text(results: tuple[int, int, int]) -> str:
-    """Return wins, draws and losses: `5-0-2`."""
+    """Format wins, draws and losses: `5-0-2`."""
     return "-".join(map(str, results))
 
 
 def day_text(t: float) -> str:
-    """Return a day and a minute: `2026-11-22 14:05`, in UTC."""
+    """Format a UTC time to the minute: `2026-11-22 14:05`."""
     return datetime.fromtimestamp(t, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def iso_text(t: float) -> str:
-    """Return a time as programs read it, in UTC."""
+    """Format a UTC time in ISO 8601."""
     return datetime.fromtimestamp(t, UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""The page of a position: what was played next in stored matches, and how it scored."""
+"""The page of a position: the next moves in stored matches, and their scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIDES = ("first", "second")
 
 
 def openings_page(view: OpeningsPage, links: Links, twin: str = "") -> Html:
-    """Return the page of a position, with links to the positions around it."""
+    """Return the page of a position, with links to the positions before and after it."""
     found = view.position
     if not found.game:
         content: list[Html | None] = [el("p", "No rated match has been played yet.", class_="note")]
@@ -48,7 +48,7 @@ def openings_page(view: OpeningsPage, links: Links, twin: str = "") -> Html:
 
 
 def _games(view: OpeningsPage, links: Links) -> Html | None:
-    """Return links to the first positions of all games; None where there is one game."""
+    """Return links to the initial positions of all games; None if there is only one game."""
     if len(view.games) <= 1:
         return None
     items = (
@@ -69,7 +69,7 @@ def _picture(found: OpeningsView) -> Html:
 
 
 def _line(found: OpeningsView, links: Links) -> Html:
-    """Return the moves that lead to the position; each leads back to the position after it."""
+    """Return the moves that lead to the position, each with a link to the position after it."""
     steps = [el("a", "start", href=links.openings(found.game))]
     steps += [
         el("a", move, href=links.openings(found.game, " ".join(found.line[:number])))
@@ -95,7 +95,8 @@ def _next_moves(found: OpeningsView, links: Links) -> Html:
     rows = (
         [
             join(
-                # One match alone is no statistics, and would let a crawler walk through every stored move.
+                # A single match has no statistics, and a link would let a crawler walk through every stored
+                # move.
                 el("a", row.move, href=links.openings(found.game, " ".join((*found.line, row.move))))
                 if row.games > 1
                 else row.move,

@@ -1,4 +1,4 @@
-"""Tables of what was played, for the pages of bots and of head-to-heads: losses, openings, mistakes."""
+"""Tables of losses, openings and mistakes, for the pages of bots and of head-to-heads."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
     from arena.results.plays import Loss, Mistakes, OpeningResult
 
 MAX_OPENINGS: Final = 30
-"""Openings that a page shows; its twin has all."""
+"""Maximum number of openings on a page; its JSON twin has all."""
 _BAR: Final = 120
+"""Width of a bar, in units of the picture."""
 
 
 def losses(
     found: Sequence[Loss], links: Links, caption: str, *, opponents: Mapping[str, Child] | None = None
 ) -> Html:
-    """Return lost matches, each with what leads to the position of its first known mistake.
+    """Return lost matches, each with a link to the position of its first known mistake.
 
     Args:
-        found: as they are ordered.
-        links: where matches lie.
-        caption: of the table.
-        opponents: what stands for the opponents, by name; None where there is one alone.
+        found: the losses, in order.
+        links: addresses of other pages.
+        caption: caption of the table.
+        opponents: the cell of each opponent, by name; None if there is only one opponent.
     """
     heads = [
         ("Match", "name"),
@@ -59,13 +60,13 @@ def losses(
 
 
 def openings(found: Sequence[OpeningResult], addresses: Mapping[str, str], links: Links, bot: str) -> Html:
-    """Return how a bot fared from each opening, those with most matches first.
+    """Return the results of a bot from each opening, those with most matches first.
 
     Args:
-        found: all of them.
-        addresses: of the oldest match of each, by the store's number.
-        links: where matches lie.
-        bot: whose results they are.
+        found: all openings.
+        addresses: address of the oldest match of each, by its number in the store.
+        links: addresses of other pages.
+        bot: name of the bot.
     """
     shown = found[:MAX_OPENINGS]
     has_grades = any(one.graded for one in shown)
@@ -98,7 +99,7 @@ def openings(found: Sequence[OpeningResult], addresses: Mapping[str, str], links
 
 
 def mistakes(found: Mistakes) -> Html:
-    """Return the mistakes by ply, or how to have matches judged."""
+    """Return the mistakes by ply, or how to have matches graded."""
     if not found.graded:
         return el("p", "No match of it has been graded; arena grade ADDRESS judges one.", class_="note")
     by = f" by {found.judge}" if found.judge else ""
@@ -127,7 +128,7 @@ def mistakes(found: Mistakes) -> Html:
 
 
 def linked(words: str, address: str | None) -> Html:
-    """Return words, as a link where they have an address."""
+    """Return text, as a link if it has an address."""
     return el("a", words, href=address) if address else el("span", words)
 
 

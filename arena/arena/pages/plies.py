@@ -1,18 +1,18 @@
-"""The style sheet by which a match is stepped through: its address says the ply, as `#p17`."""
+"""The style rules for stepping through a match: the fragment of its address is the ply, as in `#p17`."""
 
 from __future__ import annotations
 
 from typing import Final
 
 MAX_PLIES: Final = 400
-"""Of the longest match that can be stepped through without a script."""
+"""Plies of the longest match that can be stepped through without a script."""
 
 
 def ply_rules(most: int = MAX_PLIES) -> str:
-    """Return rules for the plies 0 to `most`.
+    """Return the style rules for the plies 0 to `most`.
 
-    Stones after the ply are hidden, its move and its last stone are marked, and the links behind "back" and
-    "on" are those of that ply. An element `p<n>` before board and moves is what an address aims at.
+    Stones after the ply are hidden, its move and its last stone are highlighted, and the links "back" and
+    "on" are those of that ply. An element `p<n>` before board and moves is the target of the address.
     """
     rules: list[str] = []
     for ply in range(most + 1):

@@ -19,19 +19,21 @@ _LEFT: Final = 40
 _RIGHT: Final = 8
 _TOP: Final = 8
 _BOTTOM: Final = 22
+"""Width of the picture, height of the plot, and margins, in units of the picture."""
 _STEPS: Final = (25, 50, 100, 200, 500, 1000, 5000)
-"""Elo between two lines of the picture."""
+"""Possible distances between two grid lines, in Elo."""
 _MOST_LINES: Final = 5
+"""Maximum number of grid steps across the range of ratings."""
 _FARTHEST: Final = 600.0
-"""Elo around the line of ratings beyond which a band is cut: the first points know next to nothing."""
+"""Elo from the line of ratings beyond which the band is cut: the first points are very uncertain."""
 
 
 def rating_chart(points: Sequence[CurvePoint], title: Html) -> Html:
-    """Return the ratings of a bot in one tournament as they went.
+    """Return the ratings of a bot in one tournament over time.
 
     Args:
-        points: at least one, oldest first.
-        title: what stands below the picture, before its numbers.
+        points: the ratings, oldest first; at least one.
+        title: element below the picture, before the figures.
     """
     first, last = points[0], points[-1]
     low = max(min(point.elo - point.error for point in points), min(p.elo for p in points) - _FARTHEST)

@@ -1,4 +1,4 @@
-"""The page of a stored match: its board, curve and moves, each ply with an address of its own."""
+"""The page of a stored match: board, curve and moves; each ply has an address."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _START, _BACK, _ON, _END = "\u00ab", "\u2039", "\u203a", "\u00bb"
 """Signs of the links between plies."""
 _SECOND_MS = 1000
 _MARKS = frozenset({"?", "??", "~"})
-"""Of moves to which the keys b and B go."""
+"""Marks of the moves that the keys b and B jump to."""
 
 
 def match_page(view: MatchPage, links: Links, twin: str = "") -> Html:
@@ -49,7 +49,7 @@ def match_page(view: MatchPage, links: Links, twin: str = "") -> Html:
 
 
 def _targets(num_plies: int) -> Html:
-    """Return what the addresses of plies aim at; they come before all that they change."""
+    """Return the link targets of the plies; they precede every element that `:target` rules change."""
     return join(*(el("i", id=f"p{ply}", class_="ply") for ply in range(num_plies + 1)))
 
 
@@ -63,7 +63,7 @@ def _picture(match: MatchView) -> Html:
 
 
 def _steps(view: MatchPage) -> Html:
-    """Return for each ply the links to the first, previous, next and last one; those of one are shown."""
+    """Return links to the first, previous, next and last ply for each ply; one set is visible at a time."""
     last = view.match.ply
 
     def step(ply: int, words: str, sign: str) -> Html:
@@ -95,7 +95,7 @@ def _steps(view: MatchPage) -> Html:
 
 
 def _clocks(view: MatchPage, ply: int) -> Html | None:
-    """Return what both clocks show after a ply; None without clocks."""
+    """Return the clocks of both players after a ply; None without clocks."""
     if ply >= len(view.clocks):
         return None
     first, second = (f"{clock / 1000:.1f} s" for clock in view.clocks[ply])
@@ -107,7 +107,7 @@ def _moves(view: MatchPage) -> Html:
     match = view.match
     rows: list[Html] = []
     moves = list(match.moves)
-    # A game whose second player begins has nothing in the first column of its first row.
+    # If the second player begins, the first column of the first row is empty.
     lines: list[list[MoveView | None]] = []
     for move in moves:
         if move.player == 0 or not lines or lines[-1][1] is not None:
@@ -121,7 +121,7 @@ def _moves(view: MatchPage) -> Html:
 
 
 def _marks(view: MatchPage) -> Html | None:
-    """Return what the marks beside moves mean, where there are any."""
+    """Return the meaning of the marks next to moves; None if there are no marks."""
     if not any(move.mark in _MARKS for move in view.match.moves):
         return None
     words = (
@@ -174,7 +174,7 @@ def _versus(view: MatchPage, links: Links) -> Html | None:
 
 
 def _downloads(view: MatchPage, links: Links) -> Html | None:
-    """Return what leads to the match as text."""
+    """Return links to the match as text."""
     if not view.texts:
         return None
     found = (

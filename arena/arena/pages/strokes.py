@@ -1,4 +1,4 @@
-"""Ratings as strokes: the point estimate and its 95 % interval on one scale for a whole table."""
+"""Ratings as strokes: the point estimate and its 95 % interval, on one scale for a whole table."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _WIDTH: Final = 160
 _MIDDLE: Final = 8
 _PAD: Final = 4
+"""Width, middle line and horizontal padding of the picture, in its units."""
 
 
 class RatingStroke(NamedTuple):
@@ -31,7 +32,7 @@ def scale_of(strokes: Iterable[RatingStroke]) -> tuple[float, float]:
 
 
 def drawn(stroke: RatingStroke, scale: tuple[float, float]) -> Html:
-    """Return the picture of a stroke; an end that no result bounds runs out of the picture."""
+    """Return the picture of a stroke; an unbounded end reaches the edge of the picture."""
 
     def place(elo: float) -> float:
         return round(_PAD + (_WIDTH - 2 * _PAD) * (elo - scale[0]) / (scale[1] - scale[0]), 1)

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 BEGAN: Final = "Began (UTC)"
 _STANDINGS: Final = {"out": "disqualified"}
-"""Words for what the small tables of the dashboard and of live pages say in one of five characters."""
+"""Full words for abbreviations in the small tables of the dashboard and of live pages."""
 _SHADES = 9
-"""Shades of a cell of the crosstable, from nothing won to all won."""
+"""Number of shades of a crosstable cell, from all lost to all won."""
 
 
 def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Child]], caption: str) -> Html:
-    """Return a table in a frame of its own that scrolls where it is wider than the page.
+    """Return a table in a frame of its own, which scrolls if it is wider than the page.
 
     Args:
-        heads: of the columns: words, and the class of all its cells.
-        rows: cells; `Html` that is a whole `td` or `th` stays as it is.
-        caption: what the table is, for those who hear it.
+        heads: for each column its heading, and the class of all its cells.
+        rows: the cells; `Html` that is a whole `td` or `th` is used unchanged.
+        caption: description of the table for screen readers.
     """
     head = el("tr", *(el("th", words, scope="col", class_=kind or None) for words, kind in heads))
     kinds = [kind for _, kind in heads]
-    # The first name of a row says what its numbers are about.
+    # The first column of class name is the row's header cell.
     subject = next((place for place, kind in enumerate(kinds) if kind.startswith("name")), -1)
     body = (
         el("tr", *(_cell(child, kinds[place], place == subject) for place, child in enumerate(row)))
@@ -50,12 +50,12 @@ def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Child]], cap
 
 
 def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) -> Html:
-    """Return a table of ratings; a table for each part that no match connects with the others.
+    """Return a table of ratings, best first.
 
     Args:
-        view: its rows.
-        links: where the pages of bots lie.
-        identities: of the bots, by name.
+        view: the rows.
+        links: addresses of other pages.
+        identities: identities of the bots, by name.
     """
     if not view.rows:
         return el("p", "No rated match has been played yet.", class_="note")
@@ -102,13 +102,13 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
 
 
 def notes(sentences: Iterable[str]) -> Html | None:
-    """Return what a reader must know of a table, a paragraph each."""
+    """Return notes on a table, a paragraph each."""
     found = [el("p", sentence, class_="note") for sentence in sentences]
     return join(*found) if found else None
 
 
 def bot_link(name: str, address: str | None) -> Html:
-    """Return the name of a bot, as the link to its page where it has one."""
+    """Return the name of a bot, as a link if it has a page."""
     words = breakable(name)
     return el("a", words, href=address) if address else el("span", words)
 
@@ -117,10 +117,10 @@ def matrix(view: MatrixView, links: Links, tournament: str, identities: Mapping[
     """Return a crosstable: rows against columns, which are headed by the ranks of the rows.
 
     Args:
-        view: its cells.
-        links: where the pages of bots and of head-to-heads lie.
-        tournament: its name.
-        identities: of the bots, by name.
+        view: the cells.
+        links: addresses of other pages.
+        tournament: name of the tournament.
+        identities: identities of the bots, by name.
     """
     known = [identities.get(name, "") for name in view.names]
     heads = [("#", "n"), ("Bot", "name"), *((rank, "cell") for rank in view.ranks)]
@@ -226,13 +226,13 @@ def _tie(row: BracketRow) -> Html:
 
 
 def matches(rows: Sequence[MatchRow], links: Links, caption: str, when: str = BEGAN) -> Html:
-    """Return a list of matches; each that has a page leads to it.
+    """Return a list of matches, each with a link to its page, if it has one.
 
     Args:
         rows: the matches.
-        links: where they lie.
-        caption: what the list is.
-        when: what the times of the rows are.
+        links: addresses of other pages.
+        caption: caption of the table.
+        when: heading of the column of times.
     """
     heads = [
         ("Match", "name"),
@@ -260,7 +260,7 @@ def _match(row: MatchRow, links: Links) -> list[Child]:
 
 
 def _ending(row: MatchRow) -> Html | str:
-    """Return how a match ended; of a void one also why it is void."""
+    """Return how a match ended; for a void one also why it is void."""
     if not row.void_reason:
         return row.end
     return join(el("strong", row.end), el("small", f" {row.void_reason}", class_="quiet"))

@@ -1,4 +1,4 @@
-"""The same facts as a page, as JSON."""
+"""The JSON twin of a page: the same data for programs."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 
 
 def twin_json(view: object) -> bytes:
-    """Return a view-model as JSON with sorted keys, so that equal facts are equal bytes."""
+    """Return a view-model as JSON with sorted keys, so that equal views are equal bytes."""
     return _ENCODER.encode(view)

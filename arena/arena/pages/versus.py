@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def versus_page(view: VersusPage, links: Links, twin: str = "") -> Html:
-    """Return two bots head to head."""
+    """Return the page of two bots head to head."""
     met = view.meeting
     bot, opponent = view.labels
     content = [

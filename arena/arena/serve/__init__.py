@@ -1,1 +1,1 @@
-"""The server: pages, an API and streams for browsers; it reads the store, and loads no bot."""
+"""The server: pages, an API and streams for browsers; it only reads the store, and loads no bot."""

@@ -1,4 +1,4 @@
-"""Builds the application of a table of routes."""
+"""Builds the ASGI application from a table of routes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def make_app(
 ) -> Starlette:
     """Return the application.
 
-    `app.state.serving` is the `Serving`, `app.state.callers` knows the token of the host's link.
+    `app.state.serving` is the `Serving`; `app.state.callers` holds the token of the host's link.
 
     Args:
-        settings: what the operator chose.
-        routes: the table; another one for tests.
-        clock: seconds that only grow, for the limits.
+        settings: the options of the operator.
+        routes: the table of routes; tests pass others.
+        clock: monotonic seconds, for the limits.
     """
     serving = Serving(settings, routes)
     callers = Callers(serving)
@@ -69,7 +69,7 @@ def make_app(
 
 
 def _raised(request: Request, error: Exception) -> Response:
-    """Leave an address that is none, or a method that is not answered, to the guard."""
+    """Raise an unknown address as a problem with the nearest known one; re-raise any other error."""
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
         path = request.url.path
         known = [route.path for route in request.app.state.serving.routes if "{" not in route.path]
@@ -78,7 +78,7 @@ def _raised(request: Request, error: Exception) -> Response:
 
 
 def _registered(serving: Serving) -> list[Registered]:
-    """Return what each path of the table leads to; fixed parts go before names in braces."""
+    """Return the routes for Starlette, sorted so that fixed path parts go before parameters."""
     found = [
         (path, route.method, endpoint)
         for route in serving.routes
@@ -93,5 +93,5 @@ def _registered(serving: Serving) -> list[Registered]:
 
 
 def _openness(part: str) -> tuple[bool, int]:
-    """Return how much a part of a path leaves open: nothing, or the more the less of it is fixed."""
+    """Return the sort key of a path part: fixed parts first, then the longer the fixed text the earlier."""
     return "{" in part, -len(_NAMES.sub("", part))

@@ -1,4 +1,4 @@
-"""Style sheets, scripts and the icon."""
+"""The route of style sheets, scripts and the icon."""
 
 from __future__ import annotations
 

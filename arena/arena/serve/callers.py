@@ -1,4 +1,4 @@
-"""Finds out who asks: by a token in a header, a cookie, or once in an address."""
+"""Identifies the caller by a token: in a header, in a cookie, or once in an address."""
 
 from __future__ import annotations
 
@@ -26,42 +26,43 @@ if TYPE_CHECKING:
 
 _DAY_S: Final = 86_400
 _COOKIE_S: Final = 180 * _DAY_S
+"""Lifetime of the cookie in seconds, the same as the default lifetime of a token."""
 _LONGEST: Final = 200
-"""Characters of a token that is looked for."""
+"""Maximum length of a token; a longer one is not looked up."""
 
 _log = logging.getLogger(__name__)
 
 
 class Callers:
-    """Knows the tokens of a server."""
+    """Checks tokens against the store and the host's link."""
 
     def __init__(self, serving: Serving, clock: Callable[[], float] = time.time) -> None:
-        """Make the token of the host's link, which is kept nowhere and ends with the process.
+        """Create the token of the host's link, which exists only in memory and ends with the process.
 
         Args:
-            serving: reads the store.
+            serving: access to the store.
             clock: UTC seconds.
         """
         self.host_token = new_token("host")
-        """For the link that the command prints."""
+        """The token for the link that the command prints."""
         self._host_digest = digest_of(self.host_token)
         self._serving = serving
         self._settings = serving.settings
         self._clock = clock
         self._noted: dict[int, int] = {}
-        """Day of the last use that was written down, by id of a token."""
+        """Day of the last recorded use, by id of the token."""
 
     @property
     def cookie(self) -> str:
-        """Return the name of the cookie; browsers take `__Host-` by https alone."""
+        """Name of the cookie; browsers accept the prefix `__Host-` only over https."""
         return "__Host-arena" if self._settings.is_https else f"arena-{self._settings.port}"
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
-        """Return who asks; a cookie that counts no more is nobody's.
+        """Return the caller; an invalid cookie counts as no token.
 
         Raises:
-            ProblemError: 401, a token was sent in a header and does not count.
-            StoreError: nobody can say whose token it is.
+            ProblemError: 401, the token in the header is invalid.
+            StoreError: the token cannot be checked.
         """
         given = headers.get("authorization", "")
         if given:
@@ -79,10 +80,10 @@ class Callers:
         return Caller() if found is None else replace(found, is_by_cookie=True)
 
     async def find(self, token: str) -> Caller | None:
-        """Return whose token it is; None where it counts for nobody.
+        """Return the caller with this token; None if the token is invalid.
 
         Raises:
-            StoreError: the store cannot be asked.
+            StoreError: the store cannot be read.
         """
         digest = digest_of(token)
         if compare_digest(digest, self._host_digest):
@@ -95,13 +96,13 @@ class Callers:
         return Caller(role=cast("Role", record.role), account=record.account, bot=record.bot)
 
     def _stored(self, reading: Reading, digest: bytes) -> TokenRecord | None:
-        """Return a token of the store, and write down its use once a day where that is possible at once."""
+        """Return a token of the store, and record its use once a day if the store is writable at once."""
         from arena_db.errors import DamagedError, DatabaseError
 
         try:
             found = reading.store.find_token(digest)
         except DamagedError as error:
-            # Of the store itself a page would say so; of one token nobody knows what it allows.
+            # If the whole store is damaged, the page reports it; a damaged token has no known role.
             _log.warning("%s", error)
             return None
         now = self._clock()
@@ -115,16 +116,16 @@ class Callers:
         return found
 
     async def traded(self, path: str, query: str) -> dict[str, str] | None:
-        """Return the headers of a redirect that trades a token in an address for a cookie; None without one.
+        """Return the headers of a redirect that trades a token in the address for a cookie; None without one.
 
-        The address that is shown and kept in the browser's history holds no token then.
+        The redirect keeps the token out of the visible address and the browser's history.
         """
         pairs = parse_qsl(query, keep_blank_values=True)
         tokens = [value for name, value in pairs if name == "token"]
         if not tokens:
             return None
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
-        # Of two slashes at the beginning the first word behind would be a host.
+        # "//name" would be taken for a host.
         way = "/" + path.lstrip("/")
         headers = {"location": way + (f"?{rest}" if rest else "")}
         if await self.find(tokens[0]) is None:

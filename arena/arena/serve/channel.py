@@ -1,4 +1,4 @@
-"""What follows a live page: its fragments as they are now, the last frames, and a queue for each viewer.
+"""The stream of a live page: its current fragments, the last frames, and a queue for each viewer.
 
 A frame holds the fragments that differ from those of the frame before. It is encoded once, as an event of
 `text/event-stream`; every viewer gets the same bytes:
@@ -7,8 +7,8 @@ A frame holds the fragments that differ from those of the frame before. It is en
     data: MILLISECONDS
     data: <li id="b3">...</li>
 
-`EPOCH` differs for each channel, so that numbers of an earlier one are not taken for its own. The whole state
-is an event of the same form with all fragments.
+`EPOCH` differs for each channel, so that frame numbers of an earlier channel are not mistaken for its own.
+The whole state is an event of the same form with all fragments.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from arena.pages.html import Html
 
 RING: Final = 64
-"""Frames that are kept for viewers that come back."""
+"""Number of frames kept for viewers that reconnect."""
 QUEUE: Final = 64
-"""Chunks that wait for a viewer; beyond, they are replaced by the state."""
+"""Maximum number of chunks queued for a viewer; beyond, the whole state replaces them."""
 HEARTBEAT: Final = b":\n\n"
-"""A comment, so that proxies do not close a connection on which nothing happens."""
+"""An SSE comment, so that proxies do not close an idle connection."""
 MOST_JOINED: Final = 16_384
-"""Bytes of the frames that a viewer gets in one piece, where it is more than one frame."""
+"""Maximum size in bytes of several frames that are joined for one viewer."""
 
 
 class ShownPage(NamedTuple):
-    """What a page is rendered from, and where its stream goes on."""
+    """The fragments of a page, and the frame at which its stream continues."""
 
     frame: str
     """`EPOCH.N`."""
@@ -42,13 +42,13 @@ class ShownPage(NamedTuple):
 
 
 class PageChannel:
-    """The fragments of one page, and who follows them; safe to be used by several threads."""
+    """Publishes the fragments of one page to its viewers; thread-safe."""
 
     def __init__(self, epoch: str = "") -> None:
-        """Begin without fragments.
+        """Create a channel without fragments.
 
         Args:
-            epoch: part of the name of each frame; empty for one that no other channel has.
+            epoch: part of the id of each frame; empty for a random one.
         """
         self._epoch = epoch or token_hex(4)
         self._lock = Lock()
@@ -62,20 +62,20 @@ class PageChannel:
 
     @property
     def num_viewers(self) -> int:
-        """How many viewers follow it."""
+        """Number of viewers."""
         return len(self._viewers)
 
     @property
     def shown(self) -> ShownPage:
-        """Return the newest frame and all fragments as of it."""
+        """The newest frame and all fragments as of that frame."""
         with self._lock:
             return ShownPage(self._name(self._number), dict(self._fragments))
 
     def publish(self, fragments: Mapping[str, Html], t: float) -> bool:
-        """Send the fragments that differ from those sent last; return whether any does.
+        """Publish the fragments that have changed; return whether there are any.
 
         Args:
-            fragments: all of the page, by id.
+            fragments: all fragments of the page, by id.
             t: UTC seconds.
         """
         with self._lock:
@@ -104,13 +104,13 @@ class PageChannel:
         wake: Callable[[], None],
         notify: Callable[[Callable[[], None]], object] | None = None,
     ) -> Viewer:
-        """Return a new viewer, which first gets what it lacks: some frames, nothing, or the whole state.
+        """Add a viewer, whose queue begins with what it lacks: some frames, nothing, or the whole state.
 
         Args:
-            after: the frame that it has; `EPOCH.N`, `N` for one of this channel, or empty for none.
+            after: the frame that the viewer has; `EPOCH.N`, `N` for one of this channel, or empty for none.
             wake: called when there is something to take.
-            notify: calls a function in the thread in which all viewers are woken, an event loop's; None: in
-                the thread that publishes.
+            notify: schedules a call in the thread that wakes all viewers, that of an event loop; None wakes
+                them in the publishing thread.
         """
         with self._lock:
             viewer = Viewer(self, wake)
@@ -124,25 +124,25 @@ class PageChannel:
         return viewer
 
     def leave(self, viewer: Viewer) -> None:
-        """Forget a viewer."""
+        """Remove a viewer."""
         with self._lock:
             if viewer in self._viewers:
                 self._viewers.remove(viewer)
             viewer.queue.clear()
 
     def end(self) -> None:
-        """End all streams: nothing will follow."""
+        """End all streams; nothing is published afterwards."""
         with self._lock:
             for viewer in self._viewers:
                 viewer.is_ended = True
         self._wake()
 
     def take(self, viewer: Viewer) -> bytes:
-        """Return what waits for a viewer, as much as is sent at once; empty where nothing does.
+        """Return the next chunk for a viewer; empty if there is none.
 
-        Frames and the state are shared by all viewers, but joined frames are a copy for one, so they are
-        joined only while they are small. Where the state is smaller than all that waits, it is sent instead;
-        a slow viewer would only fall further behind.
+        All viewers share the bytes of frames and of the state, but joined frames are a copy for one viewer,
+        so only small ones are joined. If the state is smaller than the queue, it is sent instead: a slow
+        viewer would only fall further behind.
         """
         with self._lock:
             if viewer.is_behind:
@@ -156,7 +156,7 @@ class PageChannel:
             return found
 
     def _missing(self, after: str) -> list[bytes] | None:
-        """Return the frames behind one; None where only the whole state helps."""
+        """Return the frames after one; None if the viewer needs the whole state."""
         epoch, _, text = after.rpartition(".")
         if epoch not in {"", self._epoch} or not (text.isascii() and text.isdigit()) or len(text) > 15:  # noqa: PLR2004 - no channel counts so far
             return None
@@ -176,7 +176,7 @@ class PageChannel:
                 viewer.queue.append(chunk)
 
     def _wake(self) -> None:
-        """Have all viewers woken, by one call into their thread."""
+        """Wake all viewers, with one call into their thread."""
         notify = self._notify
         if notify is None:
             self._wake_all()
@@ -184,7 +184,7 @@ class PageChannel:
             try:
                 notify(self._wake_all)
             except RuntimeError:
-                # The event loop is closed: the server has ended, and with it all viewers.
+                # The event loop is closed: the server and all viewers have ended.
                 self._notify = None
 
     def _wake_all(self) -> None:
@@ -197,7 +197,7 @@ class PageChannel:
         return self._state
 
     def _encoded(self, fragments: list[Html]) -> bytes:
-        # Text of pages has no line breaks; a stray one only begins another line of the same event.
+        # Fragments contain no line breaks; a stray one only starts another data line of the same event.
         lines = [line for html in fragments for line in html.splitlines()]
         data = "".join(f"data:{line}\n" for line in (str(self._t_ms), *lines))
         return f"id:{self._name(self._number)}\n{data}\n".encode()
@@ -207,24 +207,24 @@ class PageChannel:
 
 
 class Viewer:
-    """One that follows a channel; its fields belong to the channel."""
+    """A viewer of a channel; only the channel changes its fields."""
 
     __slots__ = ("channel", "is_behind", "is_ended", "queue", "wake")
 
     def __init__(self, channel: PageChannel, wake: Callable[[], None]) -> None:
-        """Wait for nothing yet."""
+        """Create a viewer with an empty queue."""
         self.channel = channel
         self.queue: deque[bytes] = deque()
         self.is_behind = False
-        """Whether it gets the whole state next."""
+        """Whether the whole state is sent next."""
         self.is_ended = False
-        """Whether nothing follows but what waits."""
+        """Whether nothing will be published after what is queued."""
         self.wake = wake
 
     def take(self) -> bytes:
-        """Return what waits; see `PageChannel.take`."""
+        """Return the next chunk; see `PageChannel.take`."""
         return self.channel.take(self)
 
     def leave(self) -> None:
-        """Follow no longer."""
+        """Leave the channel."""
         self.channel.leave(self)

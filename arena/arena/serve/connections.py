@@ -1,4 +1,4 @@
-"""Connections that send or read too slowly are closed, so that none of them holds a place for long."""
+"""Closes connections that send or read too slowly, so that none occupies a place for long."""
 
 from __future__ import annotations
 
@@ -16,34 +16,37 @@ if TYPE_CHECKING:
 HEAD_S: Final = 20.0
 """Seconds for a client to send the head of its first request, or of its next one."""
 STALLED_S: Final = 30.0
-"""Seconds after which a client that reads nothing of what waits for it is given up."""
+"""Seconds after which a client that reads nothing of its buffered data is disconnected."""
 WAITING_BYTES: Final = 16_384
-"""Bytes that may wait for a client before its answer is held back; 1,000 slow viewers cost four times less
-than with the 64 KiB of asyncio."""
+"""Maximum number of bytes buffered for a client before the answer blocks.
+
+With 1,000 slow viewers this takes a quarter of the memory of asyncio's default, 64 KiB.
+"""
 _LOOK_S: Final = 2.0
-"""Seconds between two looks at a connection; 1,000 of them cost 0.2 % of a core."""
+"""Seconds between two checks of a connection; 1,000 connections cost 0.2 % of a core."""
 _LEAVE_S: Final = 0.3
-"""Seconds for what is left of answers when the server ends."""
+"""Seconds to send the rest of answers when the server ends."""
 BUSY_RETRY_S: Final = 5
+"""Seconds after which a client may retry when there are too many connections."""
 _PLAIN: Final = ((b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"), *SECURITY)
-_UNREADABLE: Final = b"This is no request of HTTP/1.1 that the server can read; its head may be too long.\n"
+_UNREADABLE: Final = b"The server cannot read this as an HTTP/1.1 request; its head may be too long.\n"
 _BUSY: Final = b"The server has as many connections as it can serve; try again in some seconds.\n"
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 whose patience ends: uvicorn itself waits for ever for a head, and for a reader."""
+    """HTTP/1.1 with timeouts: uvicorn itself waits without limit for a head, and for a slow reader."""
 
     _waits_since = 0.0
-    """When the head of a request began to be waited for; on the clock of the loop."""
+    """Time on the loop's clock since when the head of a request is awaited."""
     _buffered = 0
-    """Bytes that waited for the client at the last look."""
+    """Bytes buffered for the client at the last check."""
     _stalled_since: float | None = None
     _look: asyncio.TimerHandle | None = None
 
     @override
     def __init__(self, *args: Any, **named: Any) -> None:  # those of uvicorn
         super().__init__(*args, **named)
-        # Uvicorn's own answer beyond the limit has neither our headers nor a sentence.
+        # Uvicorn's own answer beyond the limit lacks our headers and an explanation.
         self._most, self.limit_concurrency = self.limit_concurrency, None
         self._application, self.app = self.app, self._within_limit
 
@@ -58,7 +61,7 @@ class PatientProtocol(H11Protocol):
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no request of HTTP; uvicorn's words say nothing more."""
+        """Answer a malformed request; uvicorn's message would give no details anyway."""
         head = h11.Response(status_code=400, headers=[*_PLAIN, (b"connection", b"close")])
         for event in (head, h11.Data(data=_UNREADABLE), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
@@ -104,5 +107,5 @@ class PatientProtocol(H11Protocol):
 
     @property
     def _is_idle(self) -> bool:
-        """Return whether no request is being answered."""
+        """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison] - uvicorn sets it later

@@ -1,4 +1,4 @@
-"""What a handler knows of a request, and of the server that it runs in."""
+"""What a handler has access to: the request, and the server it runs in."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _Part = TypeVar("_Part")
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 NUM_READERS: Final = 4
-"""Threads that read the store for pages and data at the same time; more only wait for each other."""
+"""Number of threads that read the store for pages and data; more would only wait for each other."""
 _NUM_QUICK: Final = 4
-"""Threads for what takes some milliseconds, so that it never waits for a slow page."""
+"""Number of threads for reads of some milliseconds, so that these never wait for a slow page."""
 _NUM_PROBES: Final = 1
-"""Threads for the sign of life: the others may all wait, as streams do for the first look at a tournament."""
+"""Number of threads for health checks: all others may be busy, as when streams wait for their first poll."""
 
 
 class Serving:
-    """A running server: what all requests share."""
+    """A running server: the state shared by all requests."""
 
     def __init__(self, settings: ServeSettings, routes: Sequence[Any]) -> None:
-        """Keep the settings and the table of routes; nothing is opened yet."""
+        """Store the settings and the table of routes; nothing is opened yet."""
         self.settings = settings
         self.routes = tuple(routes)
-        """The table; for the description of the API."""
+        """The table of routes, for the description of the API."""
         self.readers = Readers(settings)
         self.ending = anyio.Event()
         """Set when the server ends; streams are closed then."""
@@ -50,26 +50,26 @@ class Serving:
         self._lock = Lock()
 
     async def read(self, function: Callable[[Reading], _Found]) -> _Found:
-        """Call a function with an open store in one of the threads for that; return what it returns.
+        """Call a function with an open store in a thread of the pool; return its result.
 
         Raises:
-            ArenaError: what the function raises, or the store cannot be read.
+            ArenaError: raised by the function, or the store cannot be read.
         """
         return await self._call(function, self._limiter)
 
     async def read_quickly(self, function: Callable[[Reading], _Found]) -> _Found:
-        """Read as `read` does, beside slow pages: for tokens and streams, which need a few rows.
+        """Like `read`, in a separate pool for tokens and streams, which read only a few rows.
 
         Raises:
-            ArenaError: as `read`.
+            ArenaError: as for `read`.
         """
         return await self._call(function, self._quick)
 
     async def probe(self, function: Callable[[Reading], _Found]) -> _Found:
-        """Read as `read` does, in a thread that nothing slow ever holds: the function only opens the store.
+        """Like `read`, in a thread for health checks, whose functions only open the store.
 
         Raises:
-            ArenaError: as `read`.
+            ArenaError: as for `read`.
         """
         return await self._call(function, self._probes)
 
@@ -81,10 +81,10 @@ class Serving:
         return await anyio.to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
 
     def part(self, make: Callable[[Serving], _Part]) -> _Part:
-        """Return the one instance of a class that lives as long as the server.
+        """Return the single instance of a class that lives as long as the server.
 
-        It is made by `make(serving)`, `make` being the class, when it is first asked for. Its method `close`
-        is called when the server ends, once all streams are closed; it may be async.
+        The first call creates it with `make(serving)`; `make` is the class. When the server ends, its method
+        `close`, which may be async, is called after all streams are closed.
         """
         with self._lock:
             found = self._parts.get(make)
@@ -103,52 +103,52 @@ class Serving:
 
 
 class RequestContext(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, after its caller, parameters and body were checked."""
+    """A request whose caller, parameters and body have been checked."""
 
     serving: Serving
     """The server."""
     caller: Caller
-    """Who asks; has at least the role of the route."""
+    """The caller, which has at least the role of the route."""
     method: str
     path: str
-    """As it was asked for, decoded."""
+    """The decoded path."""
     parameters: Mapping[str, str]
-    """The parts of the path that stand in braces in the row."""
+    """Values of the path parameters, by name."""
     headers: Mapping[str, str]
-    """Of the request, by names in lower case."""
+    """Headers of the request, by lower-case name."""
     query_text: str = ""
-    """What stands behind the `?`, as it was sent."""
+    """The raw query string."""
     parsed_query: msgspec.Struct | None = None
-    """Use `query`."""
+    """The decoded parameters; read them with `query`."""
     parsed_body: msgspec.Struct | None = None
-    """Use `body`."""
+    """The decoded body; read it with `body`."""
 
     @property
     def settings(self) -> ServeSettings:
-        """Return what the operator chose."""
+        """The options of the operator."""
         return self.serving.settings
 
     def query(self, kind: type[_Struct]) -> _Struct:
-        """Return the parameters behind the `?`, which are of the type that the row names."""
-        assert isinstance(self.parsed_query, kind)  # noqa: S101 - the row says so
+        """Return the query parameters, which have the type named by the route."""
+        assert isinstance(self.parsed_query, kind)  # noqa: S101 - the route declares this type
         return self.parsed_query
 
     def body(self, kind: type[_Struct]) -> _Struct:
-        """Return the body, which is of the type that the row names."""
-        assert isinstance(self.parsed_body, kind)  # noqa: S101 - the row says so
+        """Return the body, which has the type named by the route."""
+        assert isinstance(self.parsed_body, kind)  # noqa: S101 - the route declares this type
         return self.parsed_body
 
     def number(self, name: str) -> int:
-        """Return a part of the path that is a number.
+        """Return a path parameter as a number.
 
         Raises:
-            ProblemError: 404, it is none or far too large.
+            ProblemError: 404, it is not a number, or far too large.
         """
         text = self.parameters[name]
         if not (text.isascii() and text.isdigit() and len(text) <= 15):  # noqa: PLR2004 - below 2**53
-            raise ProblemError(404, f"{self.path}: {text} is no number of anything here")
+            raise ProblemError(404, f"{self.path}: {text} is not a valid number")
         return int(text)
 
     async def read(self, function: Callable[[Reading], _Found]) -> _Found:
-        """Read the store from a stream's handler, as `Serving.read_quickly`."""
+        """Read the store in the handler of a stream; see `Serving.read_quickly`."""
         return await self.serving.read_quickly(function)

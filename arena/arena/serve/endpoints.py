@@ -13,12 +13,12 @@ import msgspec
 from arena.errors import ArenaError
 from arena.pages.html import Html
 from arena.pages.twins import twin_json
-from arena.serve.bounds import within_bound
+from arena.serve.answer_cache import AnswerCache
 from arena.serve.context import RequestContext
-from arena.serve.keeping import KeptAnswers
 from arena.serve.problems import ProblemError
 from arena.serve.rows import JSON, DataRoute, FileRoute, KeptRoute, PageRoute, Raw, StreamRoute
 from arena.serve.sending import Whole, raw_headers
+from arena.serve.time_limit import within_time_limit
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
 
 HTML: Final = "text/html; charset=utf-8"
 AGAIN_S: Final = 30
-"""Seconds after which the token of an open stream is looked at again."""
+"""Seconds between two checks of the token of an open stream."""
 BODY_S: Final = 20
 """Seconds for a client to send the body of its request."""
 _MOST_PARAMETERS: Final = 50
+"""Maximum number of query parameters of a request."""
 
 
 def endpoints(serving: Serving, route: Route) -> list[tuple[str, ASGIApp]]:
-    """Return the paths of a row, and what answers there: a page has two, the second is its twin."""
+    """Return the paths of a route and their applications; a page also has one for its twin."""
     if isinstance(route, PageRoute):
         return [
             (route.path, _WholeEndpoint(serving, route, _page_of(route))),
@@ -92,7 +93,7 @@ def _raw(found: Raw, cache: str) -> Whole:
 
 
 def _filled(path: str, context: RequestContext) -> str:
-    """Return the address of a twin: the path with the parts that were asked for, and the parameters."""
+    """Return the address of a twin: its path with the values of the request, and the query string."""
     for name, value in context.parameters.items():
         path = path.replace(f"{{{name}}}", quote(value, safe=""))
     return path + (f"?{context.query_text}" if context.query_text else "")
@@ -104,10 +105,10 @@ class _Endpoint:
         self._route = route
 
     async def _context(self, scope: Scope, receive: Receive) -> tuple[RequestContext, Guarded]:
-        """Return the request, checked.
+        """Check a request and return it.
 
         Raises:
-            ProblemError: the caller may not, or a parameter or the body is wrong.
+            ProblemError: the caller lacks the role, or a parameter or the body is invalid.
         """
         route, guarded = self._route, scope["arena"]
         await _check_role(self._serving, route, guarded)
@@ -140,12 +141,12 @@ class _WholeEndpoint(_Endpoint):
         context, guarded = await self._context(scope, receive)
 
         def make(reading: Reading) -> Whole:
-            return within_bound(reading, lambda: self._make(reading, context).prepare())
+            return within_time_limit(reading, lambda: self._make(reading, context).prepare())
 
         kept_s = self._route.kept_s if isinstance(self._route, KeptRoute) else 0.0
         if kept_s:
             key = context.path, context.query_text
-            whole = await self._serving.part(KeptAnswers).answer(key, kept_s, make)
+            whole = await self._serving.part(AnswerCache).answer(key, kept_s, make)
         elif isinstance(self._route, DataRoute) and self._route.is_probe:
             whole = await self._serving.probe(make)
         else:
@@ -154,7 +155,7 @@ class _WholeEndpoint(_Endpoint):
 
 
 class _FileEndpoint(_Endpoint):
-    """Answers with what needs no store."""
+    """Answers with data that needs no store."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -166,7 +167,7 @@ class _FileEndpoint(_Endpoint):
 
 
 class _StreamEndpoint(_Endpoint):
-    """Answers with chunks as they come, until the client goes or the server ends."""
+    """Answers with a stream of chunks until the client disconnects or the server ends."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -183,9 +184,10 @@ class _StreamEndpoint(_Endpoint):
                     await send(start)
                     if scope["method"] != "HEAD":
                         async for chunk in answer.content:
-                            # Waits while the client reads nothing; `connections` ends that.
+                            # Blocks while the client reads nothing; `connections` disconnects such clients.
                             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                            # Sending waits for nothing once the client has gone; this task must hear of it.
+                            # After a disconnect `send` returns at once, so this is where the task can be
+                            # cancelled.
                             await anyio.lowlevel.checkpoint()
                 finally:
                     with anyio.CancelScope(shield=True):
@@ -208,7 +210,7 @@ async def _cancel_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 async def _cancel_when_over(
     serving: Serving, route: Route, guarded: Guarded, scope: anyio.CancelScope
 ) -> None:
-    """End a stream when the server ends, or its token was revoked or has expired since it began."""
+    """End a stream when the server ends, or when its token is revoked or expires."""
     is_allowed = True
     while is_allowed and not serving.ending.is_set():
         with anyio.move_on_after(AGAIN_S):
@@ -219,24 +221,22 @@ async def _cancel_when_over(
         except ProblemError:
             is_allowed = False
         except ArenaError:
-            # The store is gone for now; the stream itself says so.
+            # The store is gone for now; the stream itself reports it.
             continue
     scope.cancel()
 
 
 async def _check_role(serving: Serving, route: Route, guarded: Guarded) -> None:
-    """Return if the caller may ask for a route.
+    """Check that the caller may use a route.
 
     Raises:
-        ProblemError: 401 without a token that counts, 403 with one of a lesser role.
+        ProblemError: 401 without a valid token, 403 with a token of a lesser role.
     """
     if route.role == "none":
         return
     caller = await guarded.identify()
     if route.method != "GET" and serving.settings.read_only:
-        raise ProblemError(
-            403, "This server is read-only (arena serve --read-only); nothing can be asked of it."
-        )
+        raise ProblemError(403, "This server is read-only (arena serve --read-only); it accepts no commands.")
     if caller.may(route.role) or (route.role == "viewer" and serving.settings.anonymous):
         return
     if caller.role == "none":
@@ -260,7 +260,7 @@ def _parsed(kind: type[msgspec.Struct] | None, text: str) -> msgspec.Struct | No
         if name not in fields:
             words = f"there are {', '.join(fields)}" if fields else "there are none here"
             raise ProblemError(400, f'There is no parameter "{name}"{nearest(name, fields)} ({words})')
-        # What may be repeated has a tuple as its default.
+        # A parameter that may be repeated has a tuple as its default.
         if isinstance(fields[name].default, tuple):
             given[name] = [*given.get(name, ()), value]
         elif name in given:
@@ -274,7 +274,7 @@ def _parsed(kind: type[msgspec.Struct] | None, text: str) -> msgspec.Struct | No
 
 
 async def _read_body(route: Route, headers: Mapping[str, str], receive: Receive) -> msgspec.Struct | None:
-    """Return the decoded body; counted as it comes, whatever its length is said to be."""
+    """Return the decoded body; bytes are counted as they arrive, since Content-Length may be wrong."""
     if not isinstance(route, DataRoute) or route.body is None:
         return None
     if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
@@ -287,7 +287,7 @@ async def _read_body(route: Route, headers: Mapping[str, str], receive: Receive)
                 if len(parts) > route.max_body:
                     raise ProblemError(413, f"The body is too large: at most {route.max_body:,} bytes.")
     except TimeoutError as error:
-        raise ProblemError(408, f"The body did not come within {BODY_S} seconds.") from error
+        raise ProblemError(408, f"The body did not arrive within {BODY_S} seconds.") from error
     try:
         return msgspec.json.decode(bytes(parts), type=route.body)
     except msgspec.MsgspecError as error:

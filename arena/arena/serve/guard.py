@@ -1,6 +1,6 @@
-"""What every request passes: host, limits, token, origin; and what every answer gets: headers of security.
+"""Checks on every request: host, limits, token, origin; and security headers on every answer.
 
-Pure ASGI, so that streams pass it chunk by chunk.
+It is pure ASGI, so that streams pass it chunk by chunk.
 """
 
 from __future__ import annotations
@@ -35,40 +35,40 @@ _READS: Final = frozenset({"GET", "HEAD"})
 _LINKS: Final = Links(root="/", suffix="", index="")
 
 _LOGGED: Final = 200
-"""Characters of a path in the log."""
+"""Maximum number of characters of a path in the log."""
 
 _log = logging.getLogger(__name__)
 _access = logging.getLogger(f"{__name__}.access")
 
 
 class Guarded:
-    """What the guard found out of a request; `scope["arena"]`."""
+    """The checked parts of a request; stored in `scope["arena"]`."""
 
     def __init__(
         self, callers: Callers, limits: RequestLimits, address: str, headers: Mapping[str, str]
     ) -> None:
-        """Keep what is known before the caller is."""
+        """Store the parts known before the caller is identified."""
         self._callers = callers
         self._limits = limits
         self.address = address
-        """Of the client, by which it is limited."""
+        """Address of the client, used for its limits."""
         self.headers = headers
-        """Of the request, by names in lower case."""
+        """Headers of the request, by lower-case name."""
         self.caller = Caller()
-        """Who asks; nobody before `identify`."""
+        """The caller; the anonymous one before `identify`."""
 
     async def identify(self) -> Caller:
-        """Find out who asks; what everybody may see does without, also while the store is gone.
+        """Identify the caller; public routes work without this, even if the store is gone.
 
         Raises:
-            ProblemError: 401, the token does not count.
-            StoreError: nobody can say whose token it is.
+            ProblemError: 401, the token is invalid.
+            StoreError: the token cannot be checked.
         """
         self.caller = await self._callers.caller(self.headers)
         return self.caller
 
     def stream(self) -> AbstractContextManager[None]:
-        """Count a stream for a `with` block."""
+        """Count an open stream for a `with` block."""
         return self._limits.stream(self.address)
 
 
@@ -120,16 +120,16 @@ class Guard:
             await _answer(problem, headers, scope["path"]).send_to(scope, headers, safe)
         finally:
             taken_ms = 1000 * (time.perf_counter() - began)
-            # Without parameters: a token may stand among them.
+            # Without the query string, which may contain a token.
             path = clean_text(scope["path"], _LOGGED)
             _access.info("%s %s %s %d %.0f ms", guarded.address, scope["method"], path, status, taken_ms)
 
     async def _check(self, scope: Scope, guarded: Guarded) -> Whole | None:
-        """Return a redirect where the address holds a token, None where a request may pass.
+        """Return a redirect if the address contains a token, None if the request may pass.
 
         Raises:
-            ProblemError: the host is none of ours, there are too many requests, the token does not count, or
-                another site's page asks for a write.
+            ProblemError: the host name is not ours, there are too many requests, the token is invalid, or a
+                page of another site asks for a write.
         """
         headers = guarded.headers
         if not is_ours(headers.get("host", ""), self._names):
@@ -148,10 +148,10 @@ class Guard:
         return None
 
     def _check_origin(self, guarded: Guarded) -> None:
-        """Return if a write was asked for by one of our pages, or by a program.
+        """Check that a write was requested by one of our pages, or by a program.
 
         Raises:
-            ProblemError: 403, another site's page asks, or a browser that does not say which.
+            ProblemError: 403, the request comes from a page of another site, or from an unknown page.
         """
         origin = guarded.headers.get("origin")
         is_own = origin is not None and origin.lower() in self._origins
@@ -161,7 +161,7 @@ class Guard:
             raise ProblemError(403, "A browser may ask for this only from a page of this server.")
 
     def _address(self, scope: Scope, headers: Mapping[str, str]) -> str:
-        """Return the address of the client: that of the connection, or what trusted proxies say it is."""
+        """Return the address of the client: that of the connection, or what trusted proxies report."""
         client = scope.get("client")
         address = client[0] if client else ""
         hops = self._settings.proxy_hops
@@ -175,10 +175,10 @@ class Guard:
 
 
 def _redirect(headers: Mapping[str, str], asked: Mapping[str, str]) -> Whole:
-    """Return a redirect to an address without its token.
+    """Return a redirect to the address without its token.
 
-    Where another site's page led here, the browser takes a redirect for a part of that step and keeps the new
-    cookie back, which is `SameSite=Strict`; so a page of ours leads on.
+    If a link on another site led here, the browser treats a redirect as part of that navigation and withholds
+    the new cookie, which is `SameSite=Strict`. A page of ours, which then leads on, avoids this.
     """
     if asked.get("sec-fetch-site") != "cross-site":
         return Whole(b"", "text/plain", status=303, headers=headers, cache="no-store")
@@ -195,7 +195,7 @@ def _redirect(headers: Mapping[str, str], asked: Mapping[str, str]) -> Whole:
 
 
 def _joined(scope: Scope) -> dict[str, str]:
-    """Return the headers of a request; of one that stands there twice both values, which fit nothing then."""
+    """Return the headers of a request; a repeated header has joined values, which no check accepts."""
     found: dict[str, str] = {}
     for name, value in Headers(scope=scope).items():
         key = name.lower()
@@ -211,7 +211,7 @@ def _problem(error: Exception) -> ProblemError:
 
 
 def _answer(problem: ProblemError, headers: Mapping[str, str], path: str) -> Whole:
-    """Return a problem as a page to a browser, and as JSON to anything else."""
+    """Return a problem as a page for browsers, and as JSON for other clients."""
     if (
         "text/html" in headers.get("accept", "")
         and not path.startswith("/api/")

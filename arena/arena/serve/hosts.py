@@ -1,4 +1,4 @@
-"""Names under which the server may be asked, and origins that are its own."""
+"""The host names that the server answers to, and the origins of its own pages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LOCAL: Final[tuple[str, ...]] = ("localhost", "127.0.0.1", "[::1]")
 
 
 def host_names(settings: ServeSettings) -> frozenset[str]:
-    """Return the names that a request may give as its host, in lower case and without a port.
+    """Return the accepted host names, in lower case and without a port.
 
-    A foreign name may be a domain that somebody else points to this address, so that a page of theirs could
-    read ours (DNS rebinding).
+    Other names are refused: a foreign domain can be pointed at this address, so that its pages could read
+    ours (DNS rebinding).
     """
     names: set[str] = {*_LOCAL}
     names.add(f"[{settings.host}]" if ":" in settings.host else settings.host.lower())
@@ -29,25 +29,25 @@ def host_names(settings: ServeSettings) -> frozenset[str]:
 
 
 def is_ours(host: str, names: frozenset[str]) -> bool:
-    """Return whether the host of a request is one of the server's names, with whatever port."""
+    """Return whether the host of a request is one of the server's names, with any port."""
     return _name_of(host) in names
 
 
 def origins(settings: ServeSettings) -> frozenset[str]:
-    """Return the origins of our own pages, as browsers write them: scheme, name and port."""
+    """Return the origins of our own pages, in the form browsers send: scheme, name and port."""
     if settings.public_url:
         parts = urlsplit(settings.public_url)
         return frozenset({f"{parts.scheme}://{parts.netloc.lower()}"})
     names = host_names(settings)
     found = {f"http://{name}:{settings.port}" for name in names}
-    # Browsers leave out the port of the scheme.
+    # Browsers omit the default port.
     if settings.port == _HTTP_PORT:
         found |= {f"http://{name}" for name in names}
     return frozenset(found)
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address is reached from this machine alone."""
+    """Return whether an address is a loopback address."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""A hub follows one tournament for all its viewers: it renders what has changed, and publishes it."""
+"""Follows one tournament for all its viewers: renders the live pages and publishes changed fragments."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ if TYPE_CHECKING:
     from arena.watching.feed import Feed
 
 WALL: Final = "live"
-"""The topic of the wall of boards; that of a match is its number."""
+"""Topic of the live page; the topic of a match page is the match number."""
 TABLES: Final = "tables"
-"""The topic of the first page of a tournament."""
+"""Topic of the first page of a tournament."""
 LINGER_S: Final = 30.0
-"""Seconds for which a hub and its channels stay after their last viewer."""
+"""Seconds for which a hub and its channels are kept after their last viewer has left."""
 MAX_TOPICS: Final = 64
-"""Pages of one tournament that are followed at once."""
+"""Maximum number of pages of one tournament that are followed at once."""
 _GAP_S: Final = 1 / 8
 _CROWD: Final = 200
 _CROWDED_GAP_S: Final = 1 / 4
-"""Seconds between two frames at least, and with more viewers than `_CROWD`."""
+"""Minimum seconds between two frames, and with more viewers than `_CROWD`."""
 _AGING_S: Final = 1.0
-"""Seconds after which a page is rendered although nothing came: its words depend on the time."""
+"""Seconds after which an unchanged page is rendered again, because parts of its text depend on the time."""
 _BEAT_S: Final = 15.0
+"""Seconds between two heartbeats."""
 _BROKEN_S: Final = 4.0
+"""Seconds until the feed is polled again after an unexpected error."""
 _log = logging.getLogger(__name__)
 
 
@@ -48,15 +50,15 @@ class PageSnapshot(NamedTuple):
 
     model: Model
     frame: str
-    """`EPOCH.N`."""
+    """Id of the frame, `EPOCH.N`."""
     fragments: Fragments
-    """Rendered from the model; running clocks as they are now."""
+    """The fragments rendered from the model, with running clocks as of `t`."""
     t: float
-    """When it was taken, UTC seconds."""
+    """Time of rendering in UTC seconds."""
 
 
 class _Topic:
-    """A page that is followed."""
+    """A page that viewers follow."""
 
     def __init__(self, wanted_at: float) -> None:
         self.channel = PageChannel()
@@ -64,14 +66,14 @@ class _Topic:
         self.wanted_at = wanted_at
         self.model = Model()
         self.t = 0.0
-        """What was published last, and when it was rendered."""
+        """Time at which `model` was rendered and published last."""
         self.aged: tuple[str, int, Fragments] = ("", 0, {})
-        """The page with clocks of a second: frame, second, fragments."""
+        """The page with clocks of the current second: frame, second, fragments."""
         self.aged_memo = Memo()
 
 
 class Hub:
-    """Follows one tournament; `step` does the work, in a thread of `start` or in that of a test."""
+    """Follows one tournament; `step` does the work, in the thread of `start` or in that of a test."""
 
     def __init__(
         self,
@@ -82,14 +84,14 @@ class Hub:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep what to follow; nothing is read yet.
+        """Create a hub; nothing is read yet.
 
         Args:
-            feed: of the tournament; closed by `run`.
-            links: where pages lie.
-            delay: plies by which positions of running matches are held back.
+            feed: feed of the tournament; closed by `run`.
+            links: addresses of other pages.
+            delay: number of plies by which positions of running matches are delayed.
             clock: UTC seconds.
-            monotonic: seconds that only grow.
+            monotonic: monotonic seconds.
         """
         self._feed = feed
         self._poller = Poller(feed)
@@ -109,46 +111,46 @@ class Hub:
 
     @property
     def num_viewers(self) -> int:
-        """How many viewers follow its pages."""
+        """Number of viewers of all pages."""
         with self._lock:
             return self._num_viewers()
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody has wanted anything of it for a while."""
+        """Whether the hub has not been used for `LINGER_S`."""
         with self._lock:
             return not self._num_viewers() and self._monotonic() - self._wanted_at >= LINGER_S
 
     def want(self) -> None:
-        """Keep the hub for another while: a page is about to be made of it."""
+        """Mark the hub as used, since a page is about to be made from it."""
         with self._lock:
             self._wanted_at = self._monotonic()
 
     def wait(self, seconds: float) -> None:
-        """Return once the tournament has been read, or cannot be; after `seconds` in any case."""
+        """Wait until the tournament has been read, or cannot be; at most `seconds`."""
         self._ready.wait(seconds)
 
     def channel(self, topic: str) -> PageChannel | None:
-        """Return the channel of a page, which begins with this; None where too many are followed."""
+        """Return the channel of a page, which is created if needed; None if too many are followed."""
         with self._lock:
             found = self._topic(topic)
             return None if found is None else found.channel
 
     def snapshot(self, topic: str) -> PageSnapshot | None:
-        """Return a page as it was published last, its clocks as they are now; None as `channel`."""
+        """Return a page as published last, with clocks as of now; None if too many pages are followed."""
         with self._lock:
             found = self._topic(topic)
             if found is None:
                 return None
             now, frame = self._clock(), found.channel.shown.frame
             if found.aged[:2] != (frame, int(now)):
-                # A page that many ask for at once is rendered once a second.
+                # Cached for a second, in case many clients load the page at once.
                 fragments = self._render(topic, found.model, found.t, found.aged_memo, clock_now=now)
                 found.aged = (frame, int(now), fragments)
             return PageSnapshot(model=found.model, frame=frame, fragments=dict(found.aged[2]), t=now)
 
     def step(self) -> float:
-        """Ask the feed if it is time, publish what is due; return the seconds until the next step.
+        """Poll the feed if it is time, and publish due pages; return the seconds until the next step.
 
         Raises:
             Cancelled: the hub was stopped.
@@ -160,7 +162,7 @@ class Hub:
         return max(0.0, min(self._asks_at - self._monotonic(), pause_s))
 
     def look(self) -> None:
-        """Ask the feed for where things stand, and then for the tables: for a page without a stream."""
+        """Poll the feed for the state and then for the tables, for a page without a stream."""
         self._ask()
         self._ask()
 
@@ -180,16 +182,16 @@ class Hub:
             self._ready.set()
 
     def start(self, name: str, has_ended: Callable[[Hub], bool]) -> None:
-        """Step in a thread until the hub is stopped or idle.
+        """Run `step` in a thread until the hub is stopped or idle.
 
         Args:
-            name: of the thread.
+            name: name of the thread.
             has_ended: called while the hub is idle; returns whether it may end.
         """
         Thread(target=self._run, args=(has_ended,), name=name, daemon=True).start()
 
     def stop(self) -> None:
-        """End the thread and tell all viewers; returns at once."""
+        """Stop the thread and end all streams; returns at once."""
         with self._stop:
             self._is_stopped = True
             self._stop.notify_all()
@@ -214,7 +216,7 @@ class Hub:
             self._feed.close()
 
     def _safe_step(self) -> float:
-        """Step; a fault of the program is shown as trouble, and what was shown stays."""
+        """Run a step; on an unexpected error keep the last pages and show the error as trouble."""
         try:
             return self.step()
         except Cancelled:
@@ -230,21 +232,21 @@ class Hub:
             return _AGING_S
 
     def _take(self, model: Model) -> None:
-        """Keep what is known, and what of it is shown."""
+        """Store the new model, and its delayed view for the pages."""
         self._known = model
         view = self._delay.of(model.view) if self._delay.plies else model.view
         self._shown = msgspec.structs.replace(model, view=view)
         self._is_changed = True
 
     def _publish_due(self) -> float:
-        """Publish what is to be shown, unless it is too soon; return the seconds until something is due."""
+        """Publish changed pages unless it is too soon; return the seconds until something is due."""
         now = self._monotonic()
         gap_s = _CROWDED_GAP_S if self._num_viewers() > _CROWD else _GAP_S
         due_at = self._rendered_at + (gap_s if self._is_changed else _AGING_S)
         if now < due_at:
             return due_at - now
         for name, topic in list(self._topics.items()):
-            # A viewer keeps its page, also where a slow store held this thread for longer than that.
+            # Pages with viewers stay, even if a slow store blocked this thread for longer than `LINGER_S`.
             if not topic.channel.num_viewers and now - topic.wanted_at >= LINGER_S:
                 del self._topics[name]
             else:
@@ -264,7 +266,7 @@ class Hub:
             topic.wanted_at = self._wanted_at = self._monotonic()
 
     def _topic(self, name: str) -> _Topic | None:
-        """Return a page, rendered at least once; None where too many are followed."""
+        """Return a topic, rendered at least once; None if too many are followed."""
         self._wanted_at = self._monotonic()
         topic = self._topics.get(name)
         if topic is None:

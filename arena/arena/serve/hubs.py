@@ -1,4 +1,4 @@
-"""The hubs of a server: one for each tournament that is watched, at most 16."""
+"""The hubs of a server: one for each followed tournament, at most 16."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 MAX_HUBS: Final = 16
+"""Maximum number of tournaments that are followed at once."""
 _READ_S: Final = 3.0
-"""Seconds that a page waits for the first look at its tournament."""
+"""Maximum seconds that a page waits for the first poll of its tournament."""
 
 
 class Hubs:
-    """Makes hubs when they are wanted; each ends by itself."""
+    """Creates hubs on demand; an idle hub ends by itself."""
 
     def __init__(self, serving: Serving) -> None:
-        """Begin without hubs."""
+        """Create an empty collection."""
         self._settings = serving.settings
         self._lock = Lock()
         self._hubs: dict[int, Hub] = {}
@@ -30,20 +31,20 @@ class Hubs:
         self._is_closed = False
 
     def known(self, slug: str) -> Hub | None:
-        """Return the hub of the tournament that an address names, if there is one; reads no store.
+        """Return the hub of the tournament with this slug, if there is one, without reading the store.
 
-        So viewers of a store that is gone for a while come back to what was shown last.
+        Viewers can thus reconnect and see the last state while the store is unavailable.
         """
         with self._lock:
             return self._hubs.get(self._ids.get(slug, -1))
 
     def hub(self, slug: str, record: TournamentRecord, links: Links) -> Hub | None:
-        """Return the hub of a tournament, after its first look; None where there are too many.
+        """Return the hub of a tournament, after its first poll; None if there are too many hubs.
 
         Args:
-            slug: what its address calls it.
+            slug: name of the tournament in addresses.
             record: the tournament.
-            links: where pages lie.
+            links: addresses of other pages.
         """
         with self._lock:
             found = self._hubs.get(record.id)
@@ -68,7 +69,7 @@ class Hubs:
             hub.stop()
 
     def _let_go(self, hub: Hub, number: int) -> bool:
-        """Forget a hub that is still idle; a page that comes meanwhile keeps it."""
+        """Remove a hub if it is still idle; return whether it was removed."""
         with self._lock:
             if not hub.is_idle:
                 return False
@@ -79,7 +80,7 @@ class Hubs:
 
 
 def read_once(settings_db: str | None, record: TournamentRecord, links: Links, delay: int) -> Hub:
-    """Return a hub without a thread that has looked once: for a page without a stream."""
+    """Return a hub without a thread, polled once, for a page without a stream."""
     feed = StoreFeed(settings_db, record.id, is_read_only=True)
     hub = Hub(feed, links, delay=delay)
     try:

@@ -1,4 +1,4 @@
-"""How much one address, and all together, may ask."""
+"""Limits on requests and streams, by client address and in all."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 RATE: Final = 50.0
-"""Requests a second that one address may send for long: a school is one address."""
+"""Sustained requests per second of one address; a whole school may share an address."""
 BURST: Final = 300.0
-"""Requests that one address may send at once."""
+"""Requests that one address may send in a burst."""
 STREAMS: Final = 64
 """Streams that one address may keep open."""
 ALL_STREAMS: Final = 1000
-"""Streams of all addresses; each costs some 30 kB."""
+"""Streams of all addresses; each costs about 30 kB."""
 _MOST_KNOWN: Final = 10_000
-"""Addresses whose budget is kept; beyond, those that have been refilled are forgotten."""
+"""Number of addresses whose budget is kept; beyond, full budgets are dropped."""
 
 
 class _Budget(msgspec.Struct):
@@ -32,24 +32,24 @@ class _Budget(msgspec.Struct):
 
 
 class RequestLimits:
-    """Counts requests and streams by address; used by the event loop alone."""
+    """Counts requests and streams by address; only the event loop may use it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with full budgets.
+        """Create full budgets.
 
         Args:
-            clock: seconds that only grow.
+            clock: monotonic seconds.
         """
         self._clock = clock
         self._budgets: dict[str, _Budget] = {}
         self.num_streams = 0
-        """Streams that are open."""
+        """Number of open streams."""
 
     def count(self, address: str) -> None:
         """Count a request.
 
         Raises:
-            ProblemError: 429, the address has sent too many.
+            ProblemError: 429, the address has sent too many requests.
         """
         budget = self._budget(address)
         if budget.left < 1:
@@ -61,14 +61,14 @@ class RequestLimits:
 
     @contextmanager
     def stream(self, address: str) -> Generator[None]:
-        """Count a stream for a `with` block.
+        """Count an open stream for a `with` block.
 
         Raises:
-            ProblemError: 429, the address has too many; 503, all have.
+            ProblemError: 429, the address has too many streams; 503, the server has.
         """
         if self.num_streams >= ALL_STREAMS:
             raise ProblemError(
-                503, f"The server shows {ALL_STREAMS:,} live pages, which is its most.", retry_after=30
+                503, f"The server shows {ALL_STREAMS:,} live pages, its maximum.", retry_after=30
             )
         budget = self._budget(address)
         if budget.streams >= STREAMS:
@@ -95,7 +95,7 @@ class RequestLimits:
         return budget
 
     def _forget(self, now: float) -> None:
-        """Forget addresses whose budget is full by now, and if that is not enough, those that asked first."""
+        """Drop full budgets, and if that is not enough, those of the addresses seen first."""
         for address, budget in list(self._budgets.items()):
             if not budget.streams and budget.left + (now - budget.at) * RATE >= BURST:
                 del self._budgets[address]

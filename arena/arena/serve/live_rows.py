@@ -1,4 +1,4 @@
-"""The rows of live pages: the wall of a tournament, a match while it is played, and their stream."""
+"""The routes of live pages: the live page of a tournament, a running match, and their stream."""
 
 from __future__ import annotations
 
@@ -41,28 +41,29 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 _RETRY_S: Final = 10
+"""Seconds after which a client may retry when too many pages are followed."""
 _OVER: Final = frozenset({"finished", "stopped", "refused", "left"})
-"""States of tournaments that nobody plays, so that their tables stand still."""
+"""States of tournaments that are not being played, so that their tables do not change."""
 
 
 class LiveQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """How the live page looks."""
+    """The layout of the live page."""
 
     projector: str | None = None
-    """Given, with or without a value: large type, and no navigation."""
+    """If given, with or without a value: large type, and no navigation."""
 
 
 class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which page is followed, and from where."""
+    """The page to follow, and the position in its stream."""
 
     of: str = WALL
-    """`live` for the wall, `tables` for the first page of the tournament, or the number of a match."""
+    """`live` for the live page, `tables` for the first page of the tournament, or the number of a match."""
     after: str = ""
     """The frame that the page has, `EPOCH.N`; empty for none."""
 
 
 class Followed(NamedTuple):
-    """What a page is made of that follows a tournament."""
+    """The parts from which a live page is made."""
 
     model: Model
     frame: LiveFrame
@@ -70,11 +71,11 @@ class Followed(NamedTuple):
 
 
 class LivePage(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a tournament while it is followed."""
+    """The state of a tournament while it is followed."""
 
     frame: LiveFrame
     boards: tuple[MatchView, ...]
-    """In their order on the wall; positions of running matches are late where the server delays them."""
+    """In their order on the page; a server with `--delay` shows earlier positions of running matches."""
     progress: ProgressView
     finished: tuple[FinishedMatch, ...]
     """Newest first."""
@@ -82,31 +83,31 @@ class LivePage(msgspec.Struct, frozen=True, kw_only=True):
     """Newest first."""
     standings: StandingsView
     trouble: str = ""
-    """Why nothing new comes; empty when it does."""
+    """Why there are no updates; empty if there are."""
 
 
 class FollowedWall(LivePage, frozen=True, kw_only=True):
-    """The live page with what it is made of, which is not in its JSON."""
+    """The live page with the parts it is made from, which are not in its JSON."""
 
     made_of: Followed
     is_projected: bool
 
 
 class FollowedMatch(MatchPage, frozen=True, kw_only=True):
-    """A match that has no result yet, with what its page is made of, which is not in its JSON."""
+    """A match without a result, with the parts its page is made from, which are not in its JSON."""
 
     made_of: Followed
 
 
 class FollowedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A tournament that is played, with what its first page is made of."""
+    """A running tournament, with the parts its first page is made from."""
 
     row: TournamentRow
     made_of: Followed
 
 
 def event(reading: Reading, context: RequestContext) -> TournamentPage | FollowedEvent:
-    """Return a tournament for its first page, which follows it while it is played."""
+    """Return the view of a tournament's first page, which is a live page while the tournament is running."""
     record = reading.tournament(context.parameters["tournament"])
     row = tournament_row(reading.store, record)
     if row.state in _OVER:
@@ -115,7 +116,7 @@ def event(reading: Reading, context: RequestContext) -> TournamentPage | Followe
 
 
 def show_event(view: TournamentPage | FollowedEvent, links: Links, twin: str) -> Html:
-    """Return the first page of a tournament, with its stream or without."""
+    """Return the first page of a tournament, with or without a stream."""
     if isinstance(view, FollowedEvent):
         _, frame, fragments = view.made_of
         return followed_event_page(view.row, frame, fragments, links, twin)
@@ -142,7 +143,7 @@ def _live(reading: Reading, context: RequestContext) -> FollowedWall:
 def followed_match(
     reading: Reading, context: RequestContext, record: TournamentRecord, address: Address
 ) -> FollowedMatch:
-    """Return the page of a match that has no result yet, whether it has begun or not."""
+    """Return the view of a match without a result, whether it has begun or not."""
     planned = planned_match(reading.store, address)
     found = _followed(reading, context, record, str(planned.number))
     entrants = {entrant.seat: entrant for entrant in reading.store.entrants(record.id)}
@@ -166,7 +167,7 @@ def followed_match(
 
 
 def _followed(reading: Reading, context: RequestContext, record: TournamentRecord, topic: str) -> Followed:
-    """Return a page of a hub; where there are too many hubs, a page that is made of one look."""
+    """Return a page of a hub; if there are too many hubs, a page without a stream."""
     slug, settings = context.parameters["tournament"], context.settings
     hub = context.serving.part(Hubs).hub(slug, record, reading.links)
     taken = None if hub is None else hub.snapshot(topic)
@@ -175,7 +176,7 @@ def _followed(reading: Reading, context: RequestContext, record: TournamentRecor
         taken = read_once(settings.db, record, reading.links, settings.delay).snapshot(topic)
     else:
         stream = f"/t/{quote(slug, safe='')}/stream?of={topic}"
-    assert taken is not None  # noqa: S101 - a hub that is not shared has room for a page
+    assert taken is not None  # noqa: S101 - a hub of its own has room for a page
     return Followed(taken.model, LiveFrame(stream=stream, frame=taken.frame, t=taken.t), taken.fragments)
 
 
@@ -188,14 +189,14 @@ def _live_twin(view: FollowedWall) -> LivePage:
 
 
 def show_match(view: MatchPage, links: Links, twin: str) -> Html:
-    """Return the replay of a stored match, or the page that follows one that has no result yet."""
+    """Return the replay of a stored match, or the live page of one without a result."""
     if isinstance(view, FollowedMatch):
         return following_page(view, *view.made_of, links, twin)
     return match_page(view, links, twin)
 
 
 def match_twin(view: MatchPage) -> MatchPage:
-    """Return what the JSON of a match holds, played or not."""
+    """Return the JSON view of a match, played or not."""
     return MatchPage(**{name: getattr(view, name) for name in MatchPage.__struct_fields__})
 
 
@@ -220,11 +221,11 @@ async def _stream(context: RequestContext) -> StreamAnswer:
 
 
 async def _chunks(channel: PageChannel, after: str) -> AsyncGenerator[bytes]:
-    """Yield what a viewer lacks, and then each frame; several that wait are sent as one chunk."""
+    """Yield what the viewer lacks, then every frame; queued frames may be joined to one chunk."""
     loop, waits = asyncio.get_running_loop(), asyncio.Event()
     viewer = channel.join(after, waits.set, loop.call_soon_threadsafe)
     try:
-        # Comes at once, so that the browser knows that it is connected.
+        # Sent at once, so that the browser knows it is connected.
         yield b"retry: 1000\n\n"
         while True:
             waits.clear()

@@ -1,4 +1,4 @@
-"""The rows of pages that show what is stored."""
+"""The routes of pages of stored data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _RUN_S: Final = 5.0
-"""Seconds for which a page is kept that says whether a tournament is played: no commit tells of a crash."""
+"""Seconds for which pages with the state of a tournament are cached, since a crash commits nothing."""
 
 
 def _home(reading: Reading, context: RequestContext) -> HomePage:
@@ -44,10 +44,10 @@ def _event(reading: Reading, context: RequestContext) -> TournamentPage:
 
 
 class MatchQuery(msgspec.Struct, frozen=True):
-    """Which matches of a list."""
+    """The filter of a list of matches."""
 
     q: str = ""
-    """In the words of `arena matches --where`: `bot:mcts* result:0-1 ply<20`."""
+    """In the filter language of `arena matches --where`: `bot:mcts* result:0-1 ply<20`."""
 
 
 def _matches(reading: Reading, context: RequestContext) -> MatchListPage:

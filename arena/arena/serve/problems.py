@@ -26,20 +26,21 @@ if TYPE_CHECKING:
     from arena.pages.links import Links
 
 STORE_RETRY_S: Final = 5
-"""Seconds after which a client may ask again for what a store that is gone or locked could not tell."""
+"""Seconds after which a client may retry if the store is gone or locked."""
 _MAX_DETAIL: Final = 1000
+"""Maximum number of characters of a problem's detail."""
 _WRONG_REQUEST: Final = (ConfigError, IllegalMoveError, InvalidMoveError, PluginError)
-"""Errors of the arena that are about what was asked for, as a game that is not installed here."""
+"""Arena errors caused by the request, such as a game that is not installed here."""
 PROBLEM_JSON: Final = "application/problem+json"
 
 
 class ProblemError(ArenaError):
-    """An answer other than the one that was asked for; raised by any handler, in any thread.
+    """An error answer; any handler may raise it, in any thread.
 
     Args:
-        status: of HTTP, 400 to 599.
+        status: HTTP status, 400 to 599.
         detail: what happened, to what, and what to do next; shown to people.
-        retry_after: seconds after which the same request may succeed; None where it will not.
+        retry_after: seconds after which the same request may succeed; None if it will not.
         headers: more headers of the answer.
     """
 
@@ -60,7 +61,7 @@ class ProblemError(ArenaError):
 
 
 class ProblemDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of a problem for programs."""
+    """The body of a problem (RFC 9457)."""
 
     type: str = "about:blank"
     title: str
@@ -71,9 +72,9 @@ class ProblemDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def problem_of(error: Exception) -> ProblemError:
-    """Return the problem that an error is: 404 where something is not there, 503 where the store is not.
+    """Return the problem for an error: 404 if something does not exist, 503 if the store is unavailable.
 
-    What is no error of the arena is a fault of the server; its text stays in the log.
+    Any error that is not an `ArenaError` is a fault of the server; its text appears only in the log.
     """
     if isinstance(error, ProblemError):
         return error
@@ -89,7 +90,7 @@ def problem_of(error: Exception) -> ProblemError:
 
 
 def problem_json(problem: ProblemError) -> bytes:
-    """Return a problem for programs."""
+    """Encode a problem as JSON."""
     details = ProblemDetails(title=_title(problem.status), status=problem.status, detail=problem.detail)
     return msgspec.json.encode(details)
 

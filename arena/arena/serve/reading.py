@@ -24,30 +24,31 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MOST_EVENTS: Final = 1_000_000
+"""Limit on the tournaments that are read for slugs; far more than a store has."""
 _CHECK_S: Final = 60.0
-"""Seconds between two checks of a store that a handler stumbled over."""
+"""Minimum seconds between two checks of a store after handlers failed on damaged data."""
 
 
 class Reading:
     """The store as one handler sees it; closed when the handler returns."""
 
     def __init__(self, store: Store, query: Query) -> None:
-        """Keep an open store, and the query that cancels what is done with it."""
+        """Wrap an open store, and the query that can cancel its operations."""
         self.store = store
-        """Open to read only."""
+        """The store, opened read-only."""
         self.query = query
         """For sources of `watching` that take a query; its `store()` opens another connection."""
 
     @cached_property
     def links(self) -> Links:
-        """Return the addresses of pages of this server."""
-        # Views of what is played call a tournament by its cleaned name.
+        """Addresses of the pages of this server."""
+        # Live views name a tournament by its cleaned name.
         shown = {clean_text(name, MAX_NAME): slug for name, slug in self.slugs.items()}
         return Links(root="/", suffix="", index="", slugs=shown | self.slugs)
 
     @cached_property
     def slugs(self) -> dict[str, str]:
-        """Return what tournaments are called in addresses, by name."""
+        """Slugs of tournaments in addresses, by name."""
         return slugs_of({record.name: record.uid for record in self._records})
 
     @cached_property
@@ -55,10 +56,10 @@ class Reading:
         return self.store.tournaments(limit=_MOST_EVENTS)
 
     def tournament(self, slug: str) -> TournamentRecord:
-        """Return the tournament that an address names: by its name, or by its uid where the name is no slug.
+        """Return the tournament with this slug: its name, or its uid if the name cannot be a slug.
 
         Raises:
-            NotFoundError: there is none; names the nearest.
+            NotFoundError: there is none; the error names the nearest.
         """
         found = self.store.tournament(slug)
         if found is None:
@@ -71,7 +72,7 @@ class Reading:
 
 
 class _Opened:
-    """A store that several answers read at the same time."""
+    """An open store shared by several answers."""
 
     def __init__(self, store: Store, end: ExitStack) -> None:
         self.store = store
@@ -84,21 +85,21 @@ class _Opened:
         self._faults: list[str] = []
 
     def enter(self) -> None:
-        """Count one more answer."""
+        """Count one more user."""
         with self._lock:
             self._num_users += 1
 
     def leave(self) -> None:
-        """Count one answer less; the last one closes a store that was given up."""
+        """Count one user less; the last one closes a store that was given up."""
         with self._lock:
             self._num_users -= 1
         self._close_unused()
 
     def find_faults(self) -> list[str]:
-        """Return what is wrong with the store, as of the last check.
+        """Return the faults of the store, as of the last check.
 
-        A fault of a page must not make each request of it read the whole store: it is checked anew only when
-        it has changed, and not before `_CHECK_S` have passed.
+        A fault must not make each request read the whole store: the store is checked again only when it has
+        changed, and not before `_CHECK_S` have passed.
         """
         with self._checking:
             version, now = self.store.data_version(), time.monotonic()
@@ -109,7 +110,7 @@ class _Opened:
             return self._faults
 
     def give_up(self) -> None:
-        """Close the store once nobody reads it any more."""
+        """Close the store as soon as it has no users."""
         self._is_given_up = True
         self._close_unused()
 
@@ -121,13 +122,13 @@ class _Opened:
 
 
 class Readers:
-    """Opens the store for answers, which share one.
+    """Opens the store for answers, which share one connection.
 
-    Opening takes 10 ms, looking whether the file was moved some microseconds.
+    Opening takes 10 ms; checking whether the file was moved takes some microseconds.
     """
 
     def __init__(self, settings: ServeSettings) -> None:
-        """Open nothing yet."""
+        """Create the object; nothing is opened yet."""
         self._option = settings.db
         self._lock = Lock()
         self._opened: _Opened | None = None
@@ -137,7 +138,7 @@ class Readers:
         """Read the store in a `with` block.
 
         Raises:
-            StoreError: it is gone, locked, damaged or newer; the text says so, never that it is empty.
+            StoreError: the store is gone, locked, damaged or newer; the error says which.
         """
         query = Query(self._option)
         with self._store(query) as store:
@@ -155,12 +156,12 @@ class Readers:
                 finally:
                     opened.leave()
         except StoreError as error:
-            # Whatever it was, the next answer opens the file anew: it may be another one by then.
+            # Whatever the error was, the next answer reopens the file, which may have been replaced.
             self._forget(opened)
             raise query.told(error) from error.__cause__
 
     def _enter(self) -> _Opened:
-        """Return the shared store, opened if it is not or if the file is another one now."""
+        """Return the shared store; open it if it is not open or if the file was replaced."""
         from arena_db.errors import DatabaseError
 
         with self._lock:
@@ -185,5 +186,5 @@ class Readers:
             opened.give_up()
 
     def close(self) -> None:
-        """Close what is open, once the answers that are being made are made."""
+        """Close the store when its last answer is done."""
         self._forget(self._opened)

@@ -1,4 +1,4 @@
-"""Who asks, and what each role may do."""
+"""Callers and the roles of their tokens."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Final, Literal, TypeAlias, get_args
 import msgspec
 
 Role: TypeAlias = Literal["none", "viewer", "bot", "author", "host"]
-"""Each may what those before it may; `none` is everybody, with or without a token."""
+"""In increasing order: each role includes those before it; `none` includes callers without a token."""
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks."""
+    """The sender of a request."""
 
     role: Role = "none"
     account: str = ""
-    """Name of the account of the token; empty without one, and for the host's link of this process."""
+    """Account of the token; empty without a token, and for the host's link of this process."""
     bot: str = ""
-    """Name of the one bot that the token connects, of the role bot."""
+    """For the role bot: name of the only bot that the token may connect."""
     is_by_cookie: bool = False
-    """Whether a browser sent the token by itself, so that a write needs an origin of ours."""
+    """Whether a browser sent the token in a cookie, so that a write needs an origin of ours."""
 
     def may(self, role: Role) -> bool:
-        """Return whether the caller has at least a role."""
+        """Return whether the caller has at least this role."""
         return ROLES.index(self.role) >= ROLES.index(role)

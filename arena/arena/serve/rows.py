@@ -1,4 +1,4 @@
-"""The kinds of rows of the table of routes.
+"""The kinds of routes.
 
 | kind | handler | answers |
 | --- | --- | --- |
@@ -7,9 +7,9 @@
 | `FileRoute` | `(context) -> Raw` | bytes that need no store; called in the event loop, so it must be quick |
 | `StreamRoute` | `async (context) -> StreamAnswer` | chunks for as long as its iterator yields them |
 
-Handlers of pages and data are plain functions. They run in a small pool of threads, each with a read-only
-store that is open (`Reading.store`); what they return is encoded, tagged and compressed by the application.
-An error is raised: `ProblemError`, or any `ArenaError`, which `problems.problem_of` turns into a status.
+Handlers of pages and data are plain functions. They run in a small pool of threads, each with an open
+read-only store (`Reading.store`); the application encodes, tags and compresses what they return. Errors are
+raised: `ProblemError`, or any `ArenaError`, which `problems.problem_of` turns into a status.
 """  # noqa: E501 - a table
 
 from __future__ import annotations
@@ -31,55 +31,57 @@ Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """A row: what all kinds have in common."""
+    """A route: the fields that all kinds share."""
 
     path: str
-    """`/t/{tournament}/table`: a name in braces stands for text without a slash (`context.number` reads it
-    as a number).
+    """Path such as `/t/{tournament}/table`; a name in braces matches text without a slash.
 
-    Of two rows that fit, the one with more fixed parts answers, so their order in the table is free. A slash
-    at the end of an address is ignored."""
+    `context.number` reads a matched text as a number. If two routes match, the one with more fixed parts is
+    used, so their order in the table does not matter. A trailing slash of an address is ignored.
+    """
     method: Method = "GET"
-    """GET answers HEAD, too."""
+    """GET routes also answer HEAD."""
     role: Role = "viewer"
-    """The least role that may ask; with `--anonymous` nobody needs the role of a viewer."""
+    """The least role that is required; with `--anonymous` the role viewer is not required."""
     query: type[msgspec.Struct] | None = None
-    """Parameters behind the `?`: fields with defaults, of types that text converts to; None for none.
+    """Type of the query parameters: fields with defaults, of types that text converts to; None for none.
 
-    A parameter that is no field is refused."""
+    Unknown parameters are refused.
+    """
     summary: str = ""
-    """What is answered, in one sentence; for the description of the API."""
+    """One sentence about the answer, for the description of the API."""
 
 
 class KeptRoute(Route, frozen=True, kw_only=True):
-    """A row whose answer may be kept."""
+    """A route whose answers may be cached."""
 
     kept_s: float = 0.0
-    """Seconds for which an answer is kept while the store stays as it is, `inf` for any; 0 for not at all.
+    """Seconds for which an answer is cached while the store does not change; `inf` for no limit, 0 for never.
 
-    A kept answer follows from path, parameters and store: not from who asks, the time, or a process that
-    runs, unless some seconds do not matter."""
+    A cached answer may depend only on path, parameters and store; on the caller never, on the time or on
+    running processes only if a delay of some seconds is acceptable.
+    """
 
 
 class PageRoute(KeptRoute, frozen=True, kw_only=True):
-    """A page with its twin in JSON."""
+    """A page with its JSON twin."""
 
     handle: Callable[[Reading, RequestContext], Any]
-    """Return the view-model."""
+    """Returns the view-model."""
     show: Callable[[Any, Links, str], Html]
-    """Return the page of a view-model; the text is the address of its twin."""
+    """Renders the view-model as a page; the text is the address of its twin."""
     answer: type
-    """Of the view-model."""
+    """Type of the view-model."""
     twin: str = ""
-    """Path of the JSON, with the same names in braces; empty for `path` with `.json` behind it."""
+    """Path of the JSON twin, with the same parameters; empty for `path` + `.json`."""
     twin_of: Callable[[Any], Any] | None = None
-    """Return the part of the view-model that the twin holds; None: all of it."""
+    """Returns the part of the view-model in the twin; None for all of it."""
     twin_handle: Callable[[Reading, RequestContext], Any] | None = None
-    """Return the view-model of the twin, where the page is made of something else; None: `handle` does."""
+    """Returns the view-model of the twin if it differs from that of the page; None to use `handle`."""
 
     @property
     def twin_path(self) -> str:
-        """Return the path of the JSON."""
+        """Path of the JSON twin."""
         return self.twin or f"{self.path}.json"
 
 
@@ -87,63 +89,63 @@ class DataRoute(KeptRoute, frozen=True, kw_only=True):
     """An answer of the API, or a file."""
 
     handle: Callable[[Reading, RequestContext], Any]
-    """Return an instance of `answer`, which becomes JSON, or a `Raw`."""
+    """Returns an instance of `answer`, which becomes JSON, or a `Raw`."""
     answer: type | None = None
-    """Of the JSON; None for other media."""
+    """Type of the JSON; None for other media."""
     other_answer: type | None = None
-    """Of the JSON in its other form, where it has two."""
+    """Second type of the JSON, if the answer has two forms."""
     media_type: str = JSON
-    """Of the answer, for the description of the API."""
+    """Media type of the answer, for the description of the API."""
     body: type[msgspec.Struct] | None = None
-    """What the request's JSON is decoded to; None for a request without a body."""
+    """Type of the request's JSON body; None for a request without a body."""
     max_body: int = 65_536
-    """Bytes of the request's body."""
+    """Maximum size of the request's body in bytes."""
     is_probe: bool = False
-    """Whether it only opens the store, so that it is answered at once whatever other answers compute."""
+    """Whether the handler only opens the store, so that it never waits for other answers."""
     cache: str = "private, no-cache"
-    """`Cache-Control` of the answer; a client may keep it and ask by its `ETag` whether it is still true."""
+    """`Cache-Control` of the answer; a client may keep it and revalidate it with its `ETag`."""
 
 
 class FileRoute(Route, frozen=True, kw_only=True):
-    """An answer for which no store is opened: it is there when the store is not."""
+    """An answer that needs no store, and works even if the store is unavailable."""
 
     handle: Callable[[RequestContext], Raw | Whole]
-    """Return the answer, at once; a `Whole` where it is the same each time."""
+    """Returns the answer without blocking; a `Whole` if it is always the same."""
     cache: str = "private, no-cache"
     """`Cache-Control` of a `Raw`."""
 
 
 class StreamRoute(Route, frozen=True, kw_only=True):
-    """An answer whose parts are sent as they come."""
+    """An answer that is streamed."""
 
     handle: Callable[[RequestContext], Awaitable[StreamAnswer]]
-    """Return the answer; runs in the event loop, and reads the store by `context.read` alone."""
+    """Returns the answer; runs in the event loop, and reads the store only through `context.read`."""
     media_type: str = "text/event-stream"
     """For the description of the API."""
     answer: type | None = None
-    """Of the JSON for a program that asks for no stream; None where there is none."""
+    """Type of the JSON for clients that do not ask for a stream; None if there is none."""
 
 
 class StreamAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Chunks as they come, and what is said before the first one.
+    """The headers of a stream and its chunks.
 
-    The iterator, an async generator, is closed (`aclose`, in the same task) when the client has gone, reads
-    nothing for 30 s, or the server ends; it releases what it holds in a `finally`.
-    A chunk is sent as it is, never compressed.
+    When the client disconnects, reads nothing for 30 s, or the server ends, the iterator, an async generator,
+    is closed (`aclose`, in the same task); it must release its resources in a `finally`. Chunks are never
+    compressed.
     """
 
     content: AsyncIterator[bytes]
     media_type: str = "text/event-stream"
     status: int = 200
     headers: Mapping[str, str] = {}
-    """More headers; those of security and `Cache-Control: no-store` are set by the application."""
+    """More headers; the application sets the security headers and `Cache-Control: no-store`."""
 
 
 class Raw(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that is no JSON, or not of status 200."""
+    """An answer that is not JSON, or has a status other than 200."""
 
     content: bytes
     media_type: str
-    """`image/svg+xml`, `text/html; charset=utf-8`."""
+    """Such as `image/svg+xml` or `text/html; charset=utf-8`."""
     status: int = 200
     headers: Mapping[str, str] = {}

@@ -1,4 +1,4 @@
-"""Whole answers: tagged, compressed where the client takes it, and left out where it has them already."""
+"""Complete answers: tagged, compressed if the client accepts it, and omitted if the client has them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ SECURITY: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 )
-"""Headers that every answer has."""
+"""Headers of every answer."""
 _LEAST_ZIPPED: Final = 600
-"""Bytes below which compressing saves no packet."""
+"""Bytes below which compression does not reduce the number of packets."""
 _ZIPPED: Final = ("text/", "application/json", "application/problem+json", "image/svg+xml")
 _LEVEL: Final = 6
+"""Compression level, which is the default of zlib."""
 REVALIDATE: Final = "private, no-cache"
-"""A browser keeps the answer, and asks each time whether it is still true."""
+"""A browser may keep the answer, but must revalidate it before each use."""
 
 
 class Whole:
-    """An answer whose bytes are all known; may be sent any number of times."""
+    """An answer whose bytes are all known; it may be sent any number of times."""
 
     def __init__(
         self,
@@ -42,14 +43,14 @@ class Whole:
         headers: Mapping[str, str] | None = None,
         cache: str = REVALIDATE,
     ) -> None:
-        """Keep an answer.
+        """Create an answer.
 
         Args:
             content: its bytes.
-            media_type: `text/html; charset=utf-8`.
-            status: of HTTP.
-            headers: more headers, by names in lower case.
-            cache: `Cache-Control`.
+            media_type: such as `text/html; charset=utf-8`.
+            status: HTTP status.
+            headers: more headers, by lower-case name.
+            cache: value of `Cache-Control`.
         """
         self._content: bytes | None = content
         self.media_type = media_type
@@ -57,11 +58,11 @@ class Whole:
         self.headers = dict(headers or {})
         self.cache = cache
         self.is_moving = False
-        """Whether it is true for a moment only, so that it is not kept: a page that a stream goes on from."""
+        """Whether it is valid for a moment only, so that it is not cached: a page that a stream continues."""
 
     @property
     def content(self) -> bytes:
-        """Return its bytes."""
+        """The uncompressed bytes."""
         if self._content is None:
             assert self.zipped is not None  # noqa: S101 - see `pack`
             return gzip.decompress(self.zipped)
@@ -69,39 +70,39 @@ class Whole:
 
     @property
     def packed_size(self) -> int:
-        """Return how many bytes it takes once it is packed."""
+        """Number of bytes in memory once it is packed."""
         return len(self.content if self.zipped is None else self.zipped)
 
     def pack(self) -> Whole:
-        """Forget the bytes that are known compressed, which nearly all clients take; return it itself."""
+        """Drop the bytes if compressed ones exist, which nearly all clients accept; return the answer."""
         if self.prepare().zipped is not None:
             self._content = None
         return self
 
     @cached_property
     def etag(self) -> str:
-        """Return the tag of the content; a weak one, for the compressed bytes are others."""
+        """ETag of the content; a weak one, because compressed and plain bytes share it."""
         return f'W/"{sha256(self.content).hexdigest()[:24]}"'
 
     @cached_property
     def zipped(self) -> bytes | None:
-        """Return the content compressed; None where that saves nothing."""
+        """The compressed content; None if compression does not pay."""
         if len(self.content) < _LEAST_ZIPPED or not self.media_type.startswith(_ZIPPED):
             return None
         return gzip.compress(self.content, _LEVEL, mtime=0)
 
     def prepare(self) -> Whole:
-        """Compute tag and compressed bytes, in a thread that may take its time; return the answer itself."""
+        """Compute the tag and the compressed bytes, in a thread that may take its time; return the answer."""
         _ = self.etag, self.zipped
         return self
 
     async def send_to(self, scope: Scope, headers: Mapping[str, str], send: Send) -> None:
-        """Send the answer to a request, or 304 where the client has it.
+        """Send the answer to a request, or 304 if the client has it.
 
         Args:
-            scope: of the request.
-            headers: of the request, by names in lower case.
-            send: of the request.
+            scope: ASGI scope of the request.
+            headers: headers of the request, by lower-case name.
+            send: ASGI send function of the request.
         """
         found = {**self.headers, "cache-control": self.cache, "vary": "accept, accept-encoding, cookie"}
         is_tagged = self.status == 200 and scope["method"] in {"GET", "HEAD"}  # noqa: PLR2004 - HTTP
@@ -124,7 +125,7 @@ async def _send(send: Send, status: int, headers: Mapping[str, str], content: by
 
 
 def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return headers as ASGI takes them; what is no printable ASCII is left out, line breaks above all."""
+    """Return headers in ASGI form, without characters other than printable ASCII, above all line breaks."""
     return [
         (name.lower().encode("ascii"), "".join(c for c in value if " " <= c <= "~").encode("ascii"))
         for name, value in headers.items()

@@ -28,24 +28,25 @@ if TYPE_CHECKING:
     from arena.serve.settings import ServeSettings
 
 _NICE: Final = 5
-"""Matches go before pages."""
+"""Niceness of the server: matches have priority over pages."""
 _MOST_CONNECTIONS: Final = 3000
-"""Connections of all clients; beyond, a request is answered with 503."""
+"""Maximum number of connections of all clients; beyond, requests are answered with 503."""
 _MOST_HEAD: Final = 16_384
-"""Bytes of the head of a request."""
+"""Maximum size in bytes of the head of a request."""
 _FILES: Final = 4096
-"""Files and connections that the process asks the system for."""
+"""Number of open files and connections that the process requests from the system."""
 _END_S: Final = 1
-"""Seconds for answers that are being made when the server ends."""
+"""Seconds to finish running answers when the server ends."""
 _BACKLOG: Final = 512
+"""Number of connections that may wait to be accepted."""
 
 
 def listen(settings: ServeSettings) -> socket.socket:
-    """Return a socket that listens where the settings say.
+    """Return a listening socket for the settings.
 
     Raises:
-        ConfigError: others would reach it without TLS, the port is taken, or the address is none of this
-            machine.
+        ConfigError: other machines would reach it without TLS, the port is taken, or the address does not
+            belong to this machine.
     """
     where = f"{settings.host}:{settings.port}"
     if not is_loopback(settings.host) and not settings.is_https:
@@ -74,15 +75,15 @@ def listen(settings: ServeSettings) -> socket.socket:
 
 
 def serve(settings: ServeSettings, listener: socket.socket, is_ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; streams are ended at once, and what is being answered within a second.
+    """Serve until SIGINT or SIGTERM; then streams end at once, other answers have a second.
 
     Args:
-        settings: with the port that the listener has.
-        listener: from `listen`.
+        settings: the settings, with the port of the listener.
+        listener: the socket from `listen`.
         is_ready: called with the host's link once requests are answered.
     """
     app = make_app(settings)
-    # What clients send wrong is no news for the operator, and would let them fill the log.
+    # Malformed requests are not the operator's concern, and would let clients fill the log.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     _make_room()
     with contextlib.suppress(OSError):
@@ -92,7 +93,7 @@ def serve(settings: ServeSettings, listener: socket.socket, is_ready: Callable[[
 
 
 def configured(app: Starlette) -> uvicorn.Config:
-    """Return how uvicorn runs the application."""
+    """Return the configuration with which uvicorn runs the application."""
     return uvicorn.Config(
         app,
         http=PatientProtocol,
@@ -102,7 +103,7 @@ def configured(app: Starlette) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        # The address of a client is found by the guard, which believes no proxy unless it is told to.
+        # The guard determines the client's address, and trusts only as many proxies as the operator says.
         proxy_headers=False,
         timeout_keep_alive=int(HEAD_S),
         timeout_graceful_shutdown=_END_S,
@@ -117,7 +118,7 @@ def _local_url(settings: ServeSettings) -> str:
 
 
 def _make_room() -> None:
-    """Ask the system for enough open files for all streams; Windows has no such limit."""
+    """Raise the limit of open files so that all streams fit; Windows has no such limit."""
     if sys.platform == "win32":
         return
     import resource
@@ -130,7 +131,7 @@ def _make_room() -> None:
 
 
 class _Server(uvicorn.Server):
-    """Closes streams as soon as it is told to end, and does not kill its process by the signal afterwards."""
+    """Closes streams as soon as it is told to end, and does not re-raise the signal afterwards."""
 
     def __init__(self, config: uvicorn.Config, serving: Serving) -> None:
         super().__init__(config)

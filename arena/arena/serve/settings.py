@@ -1,4 +1,4 @@
-"""What the operator of a server chose."""
+"""The options of a server."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import msgspec
 
 
 class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `arena serve`; the defaults are those of a server that only its own machine reaches."""
+    """The options of `arena serve`; by default the server is reachable only from its own machine."""
 
     db: str | None = None
-    """Path of the store; None for the usual place."""
+    """Path of the store; None for the default place."""
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: int = 8642
-    """Port to listen on; 0 for any that is free."""
+    """Port to listen on; 0 for any free port."""
     public_url: str = ""
-    """`https://…` under which a proxy publishes the server, without a slash at its end; empty for none."""
+    """`https://…` under which a proxy publishes the server, without a trailing slash; empty for none."""
     anonymous: bool = False
     """Whether pages and streams need no token."""
     read_only: bool = False
     """Whether even the host's commands are refused."""
     delay: int = 0
-    """Plies by which positions of running matches are held back, because viewers can be opponents."""
+    """Number of plies by which positions of running matches are delayed, since viewers can be opponents."""
     proxy_hops: int = 0
-    """Proxies in front of the server whose `X-Forwarded-For` is believed; 0 for none."""
+    """Number of trusted proxies that set `X-Forwarded-For`; 0 for none."""
     title: str = "arena"
     """Heading of the first page."""
 
     @property
     def is_https(self) -> bool:
-        """Return whether browsers reach the server by https, so that cookies may be bound to it."""
+        """Whether browsers reach the server over https, so that cookies can be restricted to it."""
         return self.public_url.startswith("https://")

@@ -44,25 +44,26 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _VERSION: Final = 3
-"""Of the pages of matches and head-to-heads: when their look changes, all of them are made anew."""
+"""Version of the pages of matches and head-to-heads; a new version makes the next run rewrite them all."""
 MOST_PAIRS: Final = 2000
-"""Head-to-heads that have a page: those of the newest tournaments, there those with most matches."""
+"""Maximum number of head-to-heads with a page: newest tournaments first, then those with most matches."""
 _BATCH: Final = 500
+"""Number of matches read from the store at once."""
 _MOST_FORFEITS: Final = 1000
-"""Of one kind in one tournament, the newest."""
+"""Maximum number of forfeits of one kind in one tournament that get a page; the newest are chosen."""
 _FORFEITS: Final = tuple(kind for kind in Termination if kind.is_fault)
 
 
 class Built(NamedTuple):
-    """What a run has done."""
+    """The result of a run."""
 
     num_pages: int
     num_changed: int
-    """Pages that were written."""
+    """Number of pages that were written."""
     num_bytes: int
-    """Of the whole site."""
+    """Size of the whole site."""
     num_removed: int
-    """Files that belonged to no page any more."""
+    """Number of files that no longer belonged to a page."""
 
 
 def build(
@@ -76,10 +77,10 @@ def build(
     """Write the pages of a store.
 
     Args:
-        store: read only.
+        store: the store, opened read-only.
         out: the folder.
-        num_matches: of each tournament so many of its newest matches get a page, and every forfeit.
-        tournament: only this one and the matches of it; None for all that are not archived.
+        num_matches: number of newest matches of each tournament that get a page; every forfeit gets one, too.
+        tournament: name of the only tournament to write; None for all that are not archived.
         title: heading of the first page.
 
     Raises:
@@ -104,7 +105,7 @@ def build(
 
 
 class _Site:
-    """One run: what every page needs to know of the others."""
+    """One run, with the data about other pages that every page needs."""
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class _Site:
         )
 
     def page(self, name: str, make: Callable[[Links], tuple[Html, object]]) -> None:
-        """Write a page and its twin; `make` gets the addresses as this page sees them."""
+        """Write a page and its twin; `make` is called with the addresses relative to this page."""
         html, view = make(self._links(name))
         self._folder.write(f"{name}.html", html)
         self._folder.write(f"{name}.json", twin_json(view))
@@ -147,7 +148,7 @@ class _Site:
             self._folder.write(f"a/{name}", content)
 
     def write_bots(self) -> None:
-        """Write the list of bots and their pages, all of them anew: a rating changes with any match."""
+        """Write the list of bots and their pages; all are rendered again, since any match changes ratings."""
         bots = self._profiles.bots()
         bots = msgspec.structs.replace(
             bots, bots=tuple(bot for bot in bots.bots if self._all.bot(bot.identity) is not None)
@@ -181,7 +182,7 @@ class _Site:
         self._write_pairs(record, slug)
 
     def write_mark(self) -> None:
-        """Write down what pages were made of, so that the next run leaves them as they are."""
+        """Store the digest of each page's data, so that the next run skips unchanged pages."""
         mark = {"version": _VERSION, "made": dict(sorted(self._made.items()))}
         self._folder.write(MARK, json.dumps(mark, indent=0))
 
@@ -195,7 +196,7 @@ class _Site:
         twin = f"{name.rpartition('/')[2]}.json"
         self.page(name, lambda links: (replay_page(view, links, twin), view))
         for form in view.texts:
-            # A match that breaks the rules of its game has a page, which says so, and no text.
+            # A match that breaks the rules of its game has a page, which reports this, but no text form.
             with suppress(ArenaError):
                 self._folder.write(f"{name}.{form}", match_text(self._store, match, form))
 
@@ -222,7 +223,7 @@ class _Site:
             self.page(name, lambda links, view=view, twin=twin: (versus_html(view, links, twin), view))
 
     def _is_kept(self, name: str, facts: object) -> bool:
-        """Return whether a page and what belongs to it are there, made of the same facts."""
+        """Return whether a page and its files exist, made from the same data; if so, they are kept."""
         made_of = sha256(repr((_VERSION, facts)).encode()).hexdigest()[:32]
         self._made[name] = made_of
         if self._before.get(name) != made_of or not self._folder.keep(f"{name}.html"):
@@ -247,7 +248,7 @@ def _chosen(store: Store, record: TournamentRecord, num_matches: int) -> list[St
 
 
 def _newest(store: Store, where: MatchFilter, num: int) -> list[StoredMatch]:
-    """Return the newest matches that fit, at most `num`."""
+    """Return the newest matches that match the filter, at most `num`."""
     found: list[StoredMatch] = []
     while len(found) < num:
         before = found[-1].id if found else None
@@ -263,14 +264,14 @@ def _key(match: StoredMatch) -> tuple[str, int, int]:
 
 
 def _said(store: Store, match: StoredMatch) -> object:
-    """Return what bots and judges said of a match."""
+    """Return the remarks of bots and the analyses of judges on a match."""
     return store.remarks([match.id]).get(match.id), store.analyses([match.id]).get(match.id)
 
 
 def _chosen_pairs(
     profiles: Profiles, records: Sequence[TournamentRecord]
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return who has a head-to-head page in each tournament, by its name; `records` are newest first."""
+    """Return the head-to-heads with a page, by tournament; `records` are newest first."""
     found: dict[str, list[tuple[str, str]]] = {}
     left = MOST_PAIRS
     for record in records:
@@ -280,7 +281,7 @@ def _chosen_pairs(
 
 
 def _read_mark(folder: Folder) -> dict[str, str]:
-    """Return what pages were made of; nothing where nobody knows, or they look otherwise now."""
+    """Return the digests of the previous run; empty if unknown, or if the markup has changed since."""
     try:
         mark = json.loads((folder.path / MARK).read_text(encoding="utf-8"))
         return dict(mark["made"]) if mark["version"] == _VERSION else {}

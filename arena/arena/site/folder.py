@@ -1,4 +1,4 @@
-"""A folder that is published: files are replaced whole, and only those that differ."""
+"""A published folder: files are replaced atomically, and only if they differ."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Final
 from arena.errors import ConfigError
 
 MARK: Final = ".arena-site.json"
-"""The file by which a folder is known as one of ours; what matches were made of stands in it."""
+"""The file that identifies a folder as a site of ours; it holds the digests of the pages."""
 
 
 class Folder:
-    """Where pages are written; counts what was done."""
+    """The folder to which pages are written; counts pages, changes and bytes."""
 
     def __init__(self, path: Path) -> None:
-        """Open a folder, which is made if it is not there.
+        """Open a folder; it is created if it does not exist.
 
         Raises:
-            ConfigError: it is no folder, or holds files that are none of a site.
+            ConfigError: the path is not a folder, or the folder holds files that are not those of a site.
         """
         if path.exists() and not path.is_dir():
             raise ConfigError(f"{path} is a file; name a folder for the site")
         if path.is_dir() and not (path / MARK).is_file() and any(path.iterdir()):
             raise ConfigError(f"{path} holds other files; name an empty folder, or one of an earlier site")
         path.mkdir(parents=True, exist_ok=True)
-        # From the first file on, so that a run that was killed can be run again.
+        # The mark is created first, so that a run after a killed one accepts the folder.
         if not (path / MARK).exists():
             (path / MARK).touch()
         self.path = path
@@ -36,7 +36,7 @@ class Folder:
         self._kept: set[str] = set()
 
     def write(self, name: str, content: str | bytes) -> None:
-        """Put a file in its place if it is not there as it is; a reader meets the old one or the new one."""
+        """Write a file unless it has this content already; readers see the old file or the new one."""
         data = content.encode() if isinstance(content, str) else content
         path = self.path / name
         self._keep(name, len(data))
@@ -51,7 +51,7 @@ class Folder:
         self.num_changed += name.endswith(".html")
 
     def keep(self, name: str) -> bool:
-        """Leave a file as it is; returns whether it is there."""
+        """Keep a file unchanged; return whether it exists."""
         try:
             size = (self.path / name).stat().st_size
         except FileNotFoundError:
@@ -60,7 +60,7 @@ class Folder:
         return True
 
     def sweep(self) -> int:
-        """Remove what belongs to no page any more, parts of a killed run included; returns how many files."""
+        """Remove files of no current page, and parts that a killed run left; return how many."""
         num_removed = 0
         for root, folders, files in os.walk(self.path, topdown=False):
             for file in files:

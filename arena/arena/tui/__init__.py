@@ -1,1 +1,1 @@
-"""The dashboard: shows what the store holds; it referees nothing, computes nothing and loads no bot."""
+"""The dashboard: shows the contents of the store; it referees nothing, computes nothing and loads no bot."""

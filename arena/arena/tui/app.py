@@ -1,4 +1,4 @@
-"""The shell of the dashboard: screens by name, keys that work everywhere, data from a feed, frames."""
+"""The shell of the dashboard: named screens, global keys, data from a feed, frames."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from textual.command import CommandPalette
 from typing_extensions import override
 
 from arena.tui.look import LookApp
+from arena.tui.shell.chrome import Part
 from arena.tui.shell.commands import key_commands
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.header import usual_parts
 from arena.tui.shell.help import HelpScreen, help_text
 from arena.tui.shell.keys import APP_BINDINGS, TAB_KEYS, keymap_clashes
-from arena.tui.shell.lines import Part
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import clip
 from arena.watching.feed import Model, change_between
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from arena.watching.feed import Feed
 
 FRAME_S = 1 / 8
-"""Seconds between two frames while a match is on."""
+"""Seconds between two frames while a match is running."""
 _CLOCK_S = 1.0
-"""Seconds between two looks at health while nothing happens."""
+"""Seconds between two checks of the feed's health while nothing happens."""
 _LINES_S = 0.5
-"""Seconds between two paintings of the header for the lag alone."""
+"""Seconds between two repaints of the header if only the lag has changed."""
 LOWEST = 2
-"""Screens that are always open: the empty one below all, and the one of a digit."""
+"""Number of screens that are always open: the empty one at the bottom, and the one of a digit."""
 _MAX_TOLD = 60
-"""Characters of a copied text that are shown."""
+"""Maximum number of characters shown of a copied text."""
 
 
 class ArenaApp(LookApp):
-    """The dashboard: give it a feed and the classes of its screens."""
+    """The dashboard: shows the model of a feed on screens of the given classes."""
 
     TITLE = "arena"
     BINDINGS: ClassVar[list[BindingType]] = APP_BINDINGS
@@ -66,28 +66,28 @@ class ArenaApp(LookApp):
         theme: str = "",
         reduce_motion: bool = False,
     ) -> None:
-        """Make the app.
+        """Create the app.
 
         Args:
-            feed: where data comes from; None for none.
-            screens: classes with a `NAME` each; those with a `KEY` stand in the row of tabs.
+            feed: source of the data; None for none.
+            screens: classes with a `NAME` each; those with a `KEY` have a tab.
             start: name of the first screen; empty for the first of `screens`.
-            store: path of the store that screens ask; None for the usual place.
-            keymap: keys by id of a binding, of the user's own.
-            clock: gives UTC seconds.
+            store: path of the store that screens query; None for the default place.
+            keymap: the user's own keys, by id of a binding.
+            clock: returns UTC seconds.
             glyphs: the set of glyphs; None chooses by the terminal.
-            theme: name of the theme; empty for the usual one.
-            reduce_motion: nothing slides, fades or blinks.
+            theme: name of the theme; empty for the default one.
+            reduce_motion: whether sliding, fading and blinking are off.
         """
         super().__init__(glyphs=glyphs, theme=theme, reduce_motion=reduce_motion)
         self.queries = Queries(store)
-        """All questions of the screens to the store."""
+        """All queries of the screens to the store."""
         self.clock = clock
-        """Gives UTC seconds."""
+        """Returns UTC seconds."""
         self.model = Model()
-        """What is shown."""
+        """The model that is shown."""
         self.latest = Model()
-        """What is known; differs from `model` while the view is frozen, or till the next frame."""
+        """The newest model; differs from `model` while the view is frozen, or until the next frame."""
         self.is_frozen = False
         self.lag: float | None = None
         """Seconds from the newest event to its paint."""
@@ -105,19 +105,19 @@ class ArenaApp(LookApp):
 
     @property
     def current(self) -> ArenaScreen | None:
-        """The screen that is shown; None while help or the palette lies over it."""
-        # There is no screen at all while the app ends.
+        """The screen that is shown; None while help or the palette covers it."""
+        # The stack is empty while the app ends.
         stack: list[object] = [*self.screen_stack]
         return stack[-1] if stack and isinstance(stack[-1], ArenaScreen) else None
 
     @property
     def uppermost(self) -> ArenaScreen | None:
-        """The screen that is shown, also while a question, help or the palette lies over it."""
+        """The screen that is shown, even if a question, help or the palette covers it."""
         stack: list[object] = [*self.screen_stack]
         return next((screen for screen in reversed(stack) if isinstance(screen, ArenaScreen)), None)
 
     async def on_mount(self) -> None:
-        """Show the first screen and begin to follow."""
+        """Show the first screen and follow the feed."""
         self._made = {name: screen() for name, screen in self._screen_classes.items()}
         for name, screen in self._made.items():
             self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
@@ -131,7 +131,7 @@ class ArenaApp(LookApp):
             self.follow_feed(self._feed)
 
     def follow_feed(self, feed: Feed, model: Model | None = None) -> None:
-        """Show what a feed gives, in place of the one before; till it gives something, show `model`."""
+        """Follow another feed instead of the previous one; until its first data, show `model`."""
         if self._feed is not None and self._feed is not feed:
             self._feed.cancel()
         self._feed = feed
@@ -144,13 +144,13 @@ class ArenaApp(LookApp):
             self.paint(everything=True)
 
     def has_screen(self, name: str) -> bool:
-        """Say whether there is a screen of a name."""
+        """Return whether there is a screen with this name."""
         return name in self._screen_classes
 
     async def leave(self, screens: Sequence[object], act: Callable[[], Awaitable[object]]) -> None:
-        """Close screens by `act`: at once, or once it is meant where the uppermost of them asks first.
+        """Close screens by `act`: at once, or after the user confirms if one of them asks first.
 
-        Every way out of a screen leads through here, but for signals.
+        Every way out of a screen except signals uses this method.
         """
         asked = [screen.farewell() for screen in screens if isinstance(screen, ArenaScreen)]
         question = next(filter(None, reversed(asked)), None)
@@ -165,10 +165,10 @@ class ArenaApp(LookApp):
             self.push_screen(ConfirmScreen(*question), decide)
 
     async def open_screen(self, name: str, then: Callable[[Screen[Any]], object] | None = None) -> None:
-        """Show a screen by its name, in place of the one that is shown; those on top of it close.
+        """Show a screen by its name instead of the current one; screens on top of that are closed.
 
         Args:
-            name: of the screen; where there is none, nothing happens.
+            name: name of the screen; if there is none, nothing happens.
             then: called with the screen, once it is shown.
         """
         if self.has_screen(name):
@@ -184,12 +184,12 @@ class ArenaApp(LookApp):
 
     @override
     def exit(self, *args: Any, **kwargs: Any) -> None:
-        # The threads of the app have to end before its process does.
+        # The threads of the app must end before its process does.
         self._let_go()
         super().exit(*args, **kwargs)
 
     def on_unmount(self) -> None:
-        """Leave nothing behind, however the app ends."""
+        """Release the threads, however the app ends."""
         self._let_go()
 
     def _let_go(self) -> None:
@@ -224,25 +224,25 @@ class ArenaApp(LookApp):
     # Data
 
     def on_new_data(self, message: NewData) -> None:
-        """Take what the feed gave; it is painted with the next frame."""
+        """Store the feed's newest model; it is painted with the next frame."""
         message.stop()
         if message.feed is not None and message.feed is not self._feed:
             return
         self.latest = message.model
         is_due = self.clock() - self._painted_at >= FRAME_S / 2
         if self._frame_timer is not None:
-            # What is painted now needs no frame of its own soon after: every waking costs.
+            # A paint now makes the next frame unnecessary; every wake-up costs CPU.
             (self._frame_timer.reset if is_due else self._frame_timer.resume)()
         if is_due:
             self._frame()
 
     def paint(self, *, everything: bool = False) -> None:
-        """Show what is known, unless the view is frozen; with `everything` also what has not changed."""
+        """Show the newest model unless the view is frozen; `everything` also repaints unchanged parts."""
         screen, before = self.current, self.model
         if screen is None or not (screen.is_ready and screen.is_mounted):
             return
         self.model = before if self.is_frozen else self.latest
-        # The first model tells of the past; how late it is says nothing.
+        # The first model describes the past, so its lag means nothing.
         if self.model is not before and self.model.newest_t is not None and before.newest_t is not None:
             self.lag = max(0.0, self.clock() - self.model.newest_t)
         if everything or self.model is not before:
@@ -252,10 +252,10 @@ class ArenaApp(LookApp):
         self._repaint_lines(screen)
 
     def _repaint_lines(self, screen: ArenaScreen) -> None:
-        """Draw header and tabs anew where they tell of something else, and now and then for the lag."""
+        """Repaint header and tabs if their content has changed, and at intervals for the lag."""
         progress, now = self.model.view.progress, self.clock()
         told = (self.model.health, progress.state, progress.done, self.lag is None)
-        # A tab is called after what its screen shows, which tables may say later than the rest.
+        # The name of a tab depends on what its screen shows, and tables may arrive later than the rest.
         shown = (screen, self.is_frozen, told, tuple(self.tabs()))
         if shown != self._lines_shown or not 0 <= now - self._lines_at < _LINES_S:
             self._lines_shown, self._lines_at = shown, now
@@ -277,19 +277,19 @@ class ArenaApp(LookApp):
     # Keys
 
     def action_freeze(self) -> None:
-        """Stop showing what is new, or go on."""
+        """Freeze the view, or continue."""
         self.is_frozen = not self.is_frozen
         self.paint()
 
     def action_reload(self) -> None:
-        """Show what is known now, and have the screen ask anew."""
+        """Show the newest model, and let the screen query the store again."""
         self.is_frozen = False
         if self.current is not None:
             self.current.reload()
         self.paint(everything=True)
 
     def action_help(self) -> None:
-        """Tell of the widget in focus and of the keys."""
+        """Show help on the focused widget and the keys."""
         self.push_screen(HelpScreen(help_text(self.screen)))
 
     def action_filter(self) -> None:
@@ -299,7 +299,7 @@ class ArenaApp(LookApp):
 
     @override
     async def action_back(self) -> None:
-        """Leave what was opened last: a large widget, the filter, a screen on top."""
+        """Close what was opened last: a maximised widget, the filter, a screen on top."""
         if self.screen.maximized is not None:
             self.screen.minimize()
         elif self.current is not None and (self.current.close_filter() or self.current.go_back()):
@@ -311,7 +311,7 @@ class ArenaApp(LookApp):
         await self.pop_screen()
 
     def action_maximise(self) -> None:
-        """Show the widget in focus alone, or all again."""
+        """Maximise the focused widget, or restore all."""
         if self.screen.maximized is not None:
             self.screen.minimize()
         elif self.screen.focused is not None:
@@ -349,7 +349,7 @@ class ArenaApp(LookApp):
         self._tell_clash({binding.key for binding in clashed_bindings})
 
     def _check_keymap(self) -> None:
-        """Tell of keys that the user's keymap gives away twice, on any screen."""
+        """Warn of keys that the user's keymap binds twice, on any screen."""
         for screen in self._screen_classes.values():
             bindings = [*APP_BINDINGS, *screen.BINDINGS]
             usual = keymap_clashes({}, bindings)
@@ -365,7 +365,7 @@ class ArenaApp(LookApp):
     # What the lines around a screen show
 
     def header_parts(self, width: int) -> Sequence[Part]:
-        """Give the header of the current screen, or the usual one."""
+        """Return the header of the current screen, or the default one."""
         shown = self.uppermost
         own = None if shown is None else shown.header_parts(width)
         parts = list(usual_parts(self, width) if own is None else own)
@@ -374,7 +374,7 @@ class ArenaApp(LookApp):
         return [*parts[:2], Part(doing, "dim", 1), *parts[2:]] if doing else parts
 
     def tabs(self) -> Sequence[tuple[str, str, str, bool]]:
-        """Give the screens that have a digit, by it."""
+        """Return the screens that have a digit, in order of the digits."""
         stacked = {screen.name for screen in self.screen_stack}
         found = {screen.KEY: screen for screen in self._screen_classes.values()}
         return [
@@ -384,12 +384,12 @@ class ArenaApp(LookApp):
         ]
 
     def _labels_of(self, cls: type[ArenaScreen]) -> tuple[str, str]:
-        """Return the name of a screen in the row of tabs, and the short one."""
+        """Return the name of a screen in the row of tabs, and its short name."""
         screen = self._made.get(cls.NAME)
         return (cls.LABEL, cls.SHORT_LABEL or cls.LABEL) if screen is None else screen.tab_labels(self.model)
 
     def tab_note(self) -> str:
-        """Give what the current screen has to say behind the tabs."""
+        """Return the current screen's note after the tabs."""
         return "" if self.uppermost is None else self.uppermost.tab_note()
 
     def pick_tab(self, key: str) -> None:

@@ -1,4 +1,4 @@
-"""The two sets of glyphs: one for terminals that show Unicode, one of ASCII alone."""
+"""Two sets of glyphs: one for terminals that show Unicode, one of ASCII only."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Border(NamedTuple):
     bottom_right: str
 
 
-# Compared by identity, so that what is drawn can be remembered by it.
+# Compared by identity, so that it is a cheap cache key for drawn lines.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Glyphs:
     """Every glyph that is not text; each character is one cell wide."""
 
     name: GlyphName
     players: tuple[str, str]
-    """First, second."""
+    """Stones of the first and the second player."""
     coins: tuple[tuple[str, str, str], tuple[str, str, str]]
     """Stones of a board with tall cells, first and second: three lines of five cells."""
     ghosts: tuple[str, str]
-    """A stone that would lie there."""
+    """Stones that are not placed yet, of both players."""
     empty: str
     light: Border
     heavy: Border
-    """Of what has the focus."""
+    """The frame of the focused widget."""
     grid_side: str
     grid_top: tuple[str, str, str, str]
     """Left corner, line, joint, right corner."""
@@ -62,7 +62,7 @@ class Glyphs:
 
     @property
     def is_ascii(self) -> bool:
-        """Whether nothing but ASCII may be shown."""
+        """Whether only ASCII may be shown."""
         return self.name == "ascii"
 
 
@@ -112,13 +112,13 @@ SETS: Mapping[GlyphName, Glyphs] = {"unicode": UNICODE, "ascii": ASCII}
 
 
 def choose_glyphs(wanted: GlyphName | None = None, environ: Mapping[str, str] = os.environ) -> Glyphs:
-    """Give the set that is wanted, else the one that the terminal can show."""
+    """Return the requested set, else the one that the terminal can show."""
     if wanted is not None:
         return SETS[wanted]
     encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
     if environ.get("LC_ALL") in ("C", "POSIX"):
-        # Python writes UTF-8 there all the same, which nobody who sets it asks for.
+        # Python writes UTF-8 even there, but a user who sets this locale wants ASCII.
         return ASCII
-    # The console of Linux has 256 glyphs of its own, and of these stones are none.
+    # The font of the Linux console has 256 glyphs, without stones.
     can_show = encoding in ("utf8", "utf8sig") and environ.get("TERM", "") not in ("linux", "dumb")
     return UNICODE if can_show else ASCII

@@ -1,4 +1,4 @@
-"""An app that looks like the dashboard: its themes, its glyphs, its motion; without any data."""
+"""An app with the look of the dashboard: its themes, glyphs and motion, without any data."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ DEFAULT_THEME = "textual-dark"
 
 
 class AsciiBars(ScrollBarRender):
-    """Scroll bars whose ends are whole cells, which takes no glyph but the blank."""
+    """Scroll bars with whole cells at their ends, which need no glyph but the blank."""
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
     HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class LookApp(App[None]):
-    """The base of the dashboard, and the host that its widgets are tested in."""
+    """The base class of the dashboard, and the host in which its widgets are tested."""
 
     HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [  # pyright: ignore[reportIncompatibleVariableOverride] # meant to be overridden
         (0, "-narrow"),
@@ -57,22 +57,22 @@ class LookApp(App[None]):
     }
     """
     glyphs: Glyphs
-    """What widgets draw with."""
+    """The glyphs that widgets draw with."""
 
     def __init__(
         self, *, glyphs: GlyphName | None = None, theme: str = "", reduce_motion: bool = False
     ) -> None:
-        """Make the app.
+        """Create the app.
 
         Args:
             glyphs: the set of glyphs; None chooses by the terminal.
-            theme: name of the theme; empty for the usual one.
-            reduce_motion: nothing slides, fades or blinks.
+            theme: name of the theme; empty for the default one.
+            reduce_motion: whether sliding, fading and blinking are off.
         """
         super().__init__()
         self.glyphs = choose_glyphs(glyphs)
         self.set_class(self.glyphs.is_ascii, "-ascii")
-        # The one place in which Textual takes a renderer from, for all bars of the process.
+        # A class attribute is the only hook: Textual uses it for all scroll bars of the process.
         ScrollBar.renderer = AsciiBars if self.glyphs.is_ascii else ScrollBarRender
         self.reduce_motion = reduce_motion
         if reduce_motion:
@@ -84,8 +84,8 @@ class LookApp(App[None]):
     @property
     @override
     def _background_screens(self) -> list[Screen[Any]]:
-        # Textual lays out and paints the screen below, too, though nothing of it is seen through a screen
-        # that fills the terminal: each resize then led to three paints of all of it.
+        # Textual also lays out and paints the screen below, even if the screen on top fills the terminal and
+        # hides it: each resize then caused three full paints.
         if self._screen_stack and self._screen_stack[-1].styles.background.a == 1:
             return []
         return super()._background_screens  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] # Textual leaves results of screens open
@@ -96,7 +96,7 @@ class LookApp(App[None]):
 
     @override
     def get_key_display(self, binding: Binding) -> str:
-        """Name a key by a word or by its own character, never by a picture of it."""
+        """Return a word or character for a key, never a pictogram."""
         if binding.key_display:
             return binding.key_display
         *modifiers, key = binding.key.split("+")
@@ -106,5 +106,5 @@ class LookApp(App[None]):
 
 
 def app_of(node: MessagePump) -> App[object]:
-    """Give the app of a widget or a screen, with a type."""
+    """Return the app of a widget or a screen, with a type."""
     return cast("App[object]", node.app)

@@ -1,4 +1,4 @@
-"""What the dashboard remembers from one start to the next: its theme, and how boards and cells are shown."""
+"""The saved settings of the dashboard: its theme, and how boards and cells are shown."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ if TYPE_CHECKING:
 FILE: Final = "dashboard.json"
 """Name of the file in the arena's home."""
 _MAX_BYTES: Final = 10_000
+"""Maximum number of bytes that are read of the file."""
 
 
 class SavedSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is remembered; a filter is not, because it would hide things from whoever forgot about it."""
+    """The saved settings; filters are not saved, because a forgotten one would hide data."""
 
     theme: str = ""
-    """Name of the theme; empty for the usual one."""
+    """Name of the theme; empty for the default one."""
     sort: Sort = "place"
-    """Order of the boards on the wall."""
+    """Order of the boards."""
     zoom: int = 0
-    """Steps by which the boards on the wall are larger."""
+    """Number of steps by which the boards are enlarged."""
     shows_evals: bool = True
-    """Whether boards on the wall show what searches say."""
+    """Whether boards show search information."""
     cells: Mode = "score"
     """What the cells of the matrix show."""
 
 
 class SettingsFile:
-    """The file in which settings are kept; one that cannot be read or written costs the settings alone."""
+    """The file with the settings; if it cannot be read or written, only the settings are lost."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Keep the path of the file; None for the usual place."""
+        """Store the path of the file; None for the default place."""
         self._path = home() / FILE if path is None else path
 
     def read(self) -> SavedSettings:
-        """Return what is kept; the defaults where there is no file, or none that can be read."""
+        """Return the saved settings; the defaults if there is no readable file."""
         with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError), self._path.open("rb") as file:
             return msgspec.json.decode(file.read(_MAX_BYTES), type=SavedSettings)
         return SavedSettings()
 
     def keep(self, **changes: Any) -> None:  # noqa: ANN401 # of any setting
-        """Change some settings; those that another dashboard has changed meanwhile stay as they are there."""
+        """Change some settings; other settings that another dashboard has changed meanwhile are kept."""
         settings = msgspec.structs.replace(self.read(), **changes)
-        # A name of its own: two dashboards may write at once, and a reader sees one file or the other.
+        # A name per process: two dashboards may write at once, and readers must see a complete file.
         draft = self._path.with_name(f".{FILE}-{os.getpid()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Starts the dashboard, or its replay of one match."""
+"""Creates the dashboard, or a dashboard for a single replay or play."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from arena.coordinator.client import Link
 from arena.home import open_store
 from arena.results.addresses import Address
-from arena.tui.screens.app import Dashboard
-from arena.tui.screens.bots import BotsScreen
-from arena.tui.screens.export import ExportScreen
-from arena.tui.screens.live import LiveScreen
-from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.bots_screen import BotsScreen
+from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.export_screen import ExportScreen
+from arena.tui.screens.live_screen import LiveScreen
+from arena.tui.screens.matches_screen import MatchesScreen
+from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.screens.new_play import NewPlayScreen
-from arena.tui.screens.places import SCREEN_OF, StoreDashboard
-from arena.tui.screens.play import PlayScreen
-from arena.tui.screens.replay import ReplayScreen
-from arena.tui.screens.standings import StandingsScreen
-from arena.tui.screens.tournaments import TournamentsScreen
-from arena.tui.screens.train import TrainScreen
+from arena.tui.screens.palette_search import SCREEN_OF, StoreDashboard
+from arena.tui.screens.play_screen import PlayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
+from arena.tui.screens.standings_screen import StandingsScreen
+from arena.tui.screens.tournaments_screen import TournamentsScreen
+from arena.tui.screens.train_screen import TrainScreen
 from arena.watching.first_feed import FirstFeed
 from arena.watching.store_feed import StoreFeed
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from arena.tui.screens.app import ScreenOptions
+    from arena.tui.screens.dashboard import ScreenOptions
     from arena.watching.feed import Feed
     from arena.watching.places import Place
 
@@ -43,19 +43,19 @@ SCREENS = (
 )
 """The screens with a digit."""
 ALL_SCREENS = (*SCREENS, NewPlayScreen)
-"""Those of a dashboard that is not for one thing alone."""
+"""The screens of a dashboard for a whole store."""
 
 
 def watch_app(
     store: str | None, address: Address, *, is_read_only: bool = False, **options: Unpack[ScreenOptions]
 ) -> StoreDashboard:
-    """Make the dashboard of one tournament, open at what an address names in it.
+    """Return the dashboard of one tournament, open at an address in it.
 
     Args:
-        store: path of the store; None for the usual place.
-        address: of the tournament, a screen or a match of it.
+        store: path of the store; None for the default place.
+        address: address of the tournament, or of a screen or match of it.
         is_read_only: whether commands are refused.
-        options: as of the shell: glyphs, theme, reduce_motion, clock.
+        options: as for the shell: glyphs, theme, reduce_motion, clock.
     """
     feed: Feed = StoreFeed(store, address.tournament.id, is_read_only=is_read_only, rates_past=True)
     return StoreDashboard(
@@ -75,12 +75,12 @@ def watch_app(
 def empty_app(
     store: str | None, *, is_read_only: bool = False, **options: Unpack[ScreenOptions]
 ) -> StoreDashboard:
-    """Make the dashboard of a store without tournaments, or of none yet: it waits for the first.
+    """Return the dashboard of a store without tournaments, or of a missing store; it waits for the first one.
 
     Args:
-        store: path of the store; None for the usual place.
-        is_read_only: whether none may be begun from here.
-        options: as of the shell.
+        store: path of the store; None for the default place.
+        is_read_only: whether new tournaments are refused.
+        options: as for the shell.
     """
     feed: Feed = FirstFeed(store, is_read_only=is_read_only)
     return StoreDashboard(feed, ALL_SCREENS, store=store, is_read_only=is_read_only, **options)
@@ -89,13 +89,13 @@ def empty_app(
 def bot_app(
     store: str | None, bot: Place, *, is_read_only: bool = False, **options: Unpack[ScreenOptions]
 ) -> StoreDashboard:
-    """Make the dashboard of the newest tournament, open at a bot.
+    """Return the dashboard of the newest tournament, open at a bot.
 
     Args:
-        store: path of the store; None for the usual place.
-        bot: what is shown at first.
+        store: path of the store; None for the default place.
+        bot: the bot to show first.
         is_read_only: whether commands are refused.
-        options: as of the shell.
+        options: as for the shell.
     """
     with open_store(store, read_only=True, create=False) as opened:
         newest = opened.last_tournament(unfinished=False)
@@ -110,23 +110,23 @@ def bot_app(
 def replay_app(
     store: str | None, number: int, ply: int | None = None, **options: Unpack[ScreenOptions]
 ) -> Dashboard:
-    """Make the dashboard with the replay of one match alone.
+    """Return the dashboard with only the replay of one match.
 
     Args:
-        store: path of the store; None for the usual place.
-        number: of the match in the store.
-        ply: how many plies are shown first; None for those that were given.
-        options: as of the shell.
+        store: path of the store; None for the default place.
+        number: number of the match in the store.
+        ply: ply that is shown first; None for the end of the opening.
+        options: as for the shell.
     """
     return Dashboard(None, [ReplayScreen], store=store, match=number, ply=ply, **options)
 
 
 def play_app(store: str | None, words: Sequence[str], **options: Unpack[ScreenOptions]) -> Dashboard:
-    """Make the dashboard with the play of a person alone.
+    """Return the dashboard with only the play of a person.
 
     Args:
-        store: path of the store; None for the usual place.
-        words: the command of its coordinator, as `words_of` or `Link.again` returns it.
-        options: as of the shell.
+        store: path of the store; None for the default place.
+        words: the command of its coordinator, from `words_of` or `Link.again`.
+        options: as for the shell.
     """
     return Dashboard(None, [PlayScreen], store=store, play=Link(store, words), **options)

@@ -1,4 +1,4 @@
-"""Text in cells of the terminal: cut, padded and put together from styled pieces."""
+"""Text in terminal cells: cut, padded and joined from styled pieces."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ Span: TypeAlias = tuple[str, str]
 Line: TypeAlias = tuple[Span, ...]
 
 _SPANS: Final[dict[Span, Span]] = {}
-"""Of boards: they are few, and each line that is kept would have its own copies of them."""
+"""Interned spans of boards: there are few different ones, which cached lines should share."""
 _MAX_SPANS = 2000
+"""Number of interned spans at which the table is cleared."""
 _GAP = ".."
 _MAX = 1000
+"""Maximum number of characters of a cleaned text."""
 _STOPS = ",;:."
 _BRACKETS: Final = re.compile(r" \([^()]*\)")
 _AGAINST = " v "
 _LEAST_PAIR = 6
-"""Cells that two names need at least."""
+"""Minimum width of two names, in cells."""
 
 
 def safe(text: str) -> str:
-    """Give text that steers no terminal; nearly all text is so already, which is quickly seen."""
+    """Return the text without control characters; for nearly all texts a quick check suffices."""
     return text if text.isprintable() else clean_text(text, _MAX)
 
 
@@ -49,9 +51,9 @@ def clip(text: str, width: int) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut a sentence to at most `width` cells, between words, so that no number is cut.
+    """Cut a sentence between words to at most `width` cells, so that no number is cut.
 
-    Parts in round brackets go first.
+    Parts in round brackets are removed first.
     """
     text = safe(text)
     if cell_len(text) <= width:
@@ -60,9 +62,9 @@ def shorten(text: str, width: int) -> str:
 
 
 def cut_sentence(text: str, width: int) -> str:
-    """Cut a sentence to at most `width` cells, between words; two dots say that it goes on.
+    """Cut a sentence between words to at most `width` cells; two dots mark the cut.
 
-    A first word that is too long alone is cut in the middle, as a name is.
+    If the first word alone is too long, it is cut in the middle like a name.
     """
     text = safe(text)
     if cell_len(text) <= width:
@@ -74,40 +76,40 @@ def cut_sentence(text: str, width: int) -> str:
 
 
 def clip_pair(first: str, second: str, width: int) -> str:
-    """Say who plays whom in at most `width` cells: each name is cut in its own middle, the ` v ` stays whole.
+    """Return `first v second` in at most `width` cells: each name is cut in its own middle.
 
-    Below nine cells there is no room for both; then it is cut as one text.
+    Below nine cells there is no room for both names, and the text is cut as one name.
     """
     room = width - len(_AGAINST)
     if room < _LEAST_PAIR:
         return clip(f"{first}{_AGAINST}{second}", width)
     lengths = [cell_len(safe(name)) for name in (first, second)]
     half = room // 2
-    # What the shorter one does not need the longer one may have; an odd cell is the first one's.
+    # The longer name gets the cells that the shorter one does not need; an odd cell goes to the first.
     for_first = max(room - half, room - lengths[1])
     for_second = room - min(for_first, lengths[0])
     return f"{clip(first, for_first)}{_AGAINST}{clip(second, for_second)}"
 
 
 def left(text: str, width: int) -> str:
-    """Give text cut and padded to exactly `width` cells, flush left."""
+    """Return text cut and padded to exactly `width` cells, left-aligned."""
     return set_cell_size(clip(text, width), max(0, width))
 
 
 def right(text: str, width: int) -> str:
-    """Give text cut and padded to exactly `width` cells, flush right."""
+    """Return text cut and padded to exactly `width` cells, right-aligned."""
     cut = clip(text, width)
     return " " * (width - cell_len(cut)) + cut
 
 
 @lru_cache(maxsize=512)
 def line_width(line: Line) -> int:
-    """Give the cells that a line takes."""
+    """Return the width of a line in cells."""
     return sum(cell_len(text) for text, _ in line)
 
 
 def join(*parts: Line | str) -> Line:
-    """Put lines and plain text together."""
+    """Join lines and plain texts."""
     spans: list[Span] = []
     for part in parts:
         if isinstance(part, str):
@@ -118,14 +120,14 @@ def join(*parts: Line | str) -> Line:
 
 
 def _shared(span: Span) -> Span:
-    """Give the first span that was equal to this one."""
+    """Return the interned span that equals this one."""
     if len(_SPANS) >= _MAX_SPANS:
         _SPANS.clear()
     return _SPANS.setdefault(span, span)
 
 
 def merge(characters: list[str], styles: list[str]) -> Line:
-    """Put single characters together, neighbours of one style into one span."""
+    """Join single characters; neighbours of the same style share a span."""
     spans: list[Span] = []
     begin = 0
     for place in range(1, len(characters) + 1):

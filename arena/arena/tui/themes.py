@@ -1,4 +1,4 @@
-"""Colours: variables of the dashboard for every theme, readable on its surface, and three own themes."""
+"""Colours: the dashboard's variables for every theme, with readable contrast, and three themes of its own."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from textual.color import BLACK, WHITE, Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 TEXT_CONTRAST = 4.5
-"""Least contrast of text, WCAG 2.2, 1.4.3."""
+"""Minimum contrast of text, WCAG 2.2, 1.4.3."""
 GLYPH_CONTRAST = 3.0
-"""Least contrast of glyphs and borders that mean something, 1.4.11."""
-# Rounding to 8 bits must not take a colour below its bound.
+"""Minimum contrast of meaningful glyphs and borders, WCAG 2.2, 1.4.11."""
+# Margin, so that rounding to 8 bits cannot take a colour below its bound.
 _SPARE = 0.05
 _STEPS = 40
+"""Number of steps in which a colour is blended towards white or black."""
 _LINEAR = 0.04045
-"""Up to here sRGB is a straight line."""
+"""sRGB is linear up to this value."""
 
 THEMES = (
     Theme(
@@ -42,7 +43,7 @@ THEMES = (
         background="#101418",
         surface="#181D23",
         panel="#222A33",
-        # Of the palette of Okabe and Ito, told apart with every kind of colour blindness.
+        # From the palette of Okabe and Ito, which is distinguishable with every kind of colour blindness.
         variables={"arena-first": "#E69F00", "arena-second": "#56B4E9", "arena-eval": "#F0E442"},
     ),
     Theme(
@@ -96,10 +97,10 @@ _ANSI_LIGHT = _ANSI_DARK | {
 
 
 def arena_variables(theme: Theme) -> dict[str, str]:
-    """Give the colours of the dashboard for a theme, as CSS variables; those of the theme itself go first.
+    """Return the colours of the dashboard for a theme, as CSS variables; the theme's own take precedence.
 
-    `arena-surface` lies behind all; `-text`, `-dim`, `-first`, `-second`, `-last`, `-eval`, `-alert` and
-    `-focus` (frames, too) are text on it, `-border` is frames alone.
+    `arena-surface` is the background; `-text`, `-dim`, `-first`, `-second`, `-last`, `-eval`, `-alert` and
+    `-focus` (frames, too) are text on it, `-border` is for frames only.
     """
     if theme.ansi:
         return (_ANSI_DARK if theme.dark else _ANSI_LIGHT) | _own(theme)
@@ -122,7 +123,7 @@ def arena_variables(theme: Theme) -> dict[str, str]:
 
 
 def readable(colour: Color, background: Color, least: float) -> Color:
-    """Move `colour` towards white or black, whichever is further from `background`, until it can be read."""
+    """Blend `colour` with white or black, whichever contrasts more with the background, until readable."""
     target = max((WHITE, BLACK), key=lambda end: contrast(end, background))
     for step in range(_STEPS + 1):
         candidate = colour.blend(target, step / _STEPS, alpha=1.0)
@@ -132,13 +133,13 @@ def readable(colour: Color, background: Color, least: float) -> Color:
 
 
 def contrast(one: Color, two: Color) -> float:
-    """Give the contrast ratio of WCAG 2.2, from 1 to 21."""
+    """Return the contrast ratio of WCAG 2.2, from 1 to 21."""
     high, low = sorted((_luminance(one), _luminance(two)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
 def _luminance(colour: Color) -> float:
-    """Give the relative luminance of WCAG 2.2."""
+    """Return the relative luminance of WCAG 2.2."""
     red, green, blue = (
         part / 12.92 if part <= _LINEAR else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
     )

@@ -9,7 +9,7 @@ A source is a function of a `Query` that returns `Rows` or `Empty`:
                 ...
 
 `Queries.ask` calls it in the current thread and passes each answer to `publish`, unless the query was
-cancelled meanwhile. The dashboard does so in threads (`arena.tui.asks`), web pages in their own.
+cancelled meanwhile. The dashboard does so in threads (`arena.tui.query_runner`), web pages in their own.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The API: JSON answers that equal those of commands, event streams, badges, and their description."""
+"""The API: JSON equal to that of the commands, event streams, badges, and its OpenAPI description."""

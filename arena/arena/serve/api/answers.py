@@ -1,4 +1,4 @@
-"""The types of all answers of the API; where a command prints the same thing, the keys are the same."""
+"""The types of all JSON answers of the API; the keys are those that the commands print."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from arena_db.records import Remark
 
 _Answer = TypeVar("_Answer", bound=msgspec.Struct)
 Schema: TypeAlias = Literal["arena/1"]
-"""What every object that a command prints says of its keys: they stay, and more may come."""
+"""Schema version in every JSON object of commands and API: keys are stable, new ones may be added."""
 
 
 class ListedTournament(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,14 +44,14 @@ class ListedTournament(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedBot(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot that was left out of a tournament."""
+    """A bot that was refused by a tournament."""
 
     bot: str
     cause: str
 
 
 class StoredBot(msgspec.Struct, frozen=True, kw_only=True):
-    """A competitor: SHA-256 of what it is, and what it was made of."""
+    """A competitor: its identity (a SHA-256), and the parts it was computed from."""
 
     identity: str
     name: str
@@ -63,7 +63,7 @@ class StoredBot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeatAnswer(StoredBot, frozen=True, kw_only=True):
-    """A competitor of one tournament."""
+    """A competitor of one tournament, with its seat."""
 
     seat: int
     label: str
@@ -79,22 +79,22 @@ class EntrantAnswer(SeatAnswer, frozen=True, kw_only=True):
 
 
 class CompetitorAnswer(StoredBot, frozen=True, kw_only=True):
-    """A competitor of any tournament, and how much it played."""
+    """A competitor of any tournament, with its numbers of matches and forfeits."""
 
     type: Literal["competitor"]
     schema: Schema
     label: str
-    """What it was called last."""
+    """The label it had last."""
     address: str
-    """Names this one and no other."""
+    """An address that names this competitor and no other."""
     games: int
-    """Matches that count."""
+    """Number of rated matches."""
     forfeits: dict[str, int]
-    """By termination."""
+    """Number of forfeits by termination."""
 
 
 class ChangeAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody decided about a tournament."""
+    """A decision of a person about a tournament."""
 
     kind: str
     subject: str
@@ -114,7 +114,7 @@ class HolderAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlaceAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A bot in a table by place; of a knockout place and name alone."""
+    """A bot in a table by place; a knockout has only place and name."""
 
     place: int | None
     name: str
@@ -128,7 +128,7 @@ class PlaceAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WholeTournament(msgspec.Struct, frozen=True, kw_only=True):
-    """All of a tournament but its matches, as `arena show` prints it."""
+    """A tournament in full except its matches, as `arena show` prints it."""
 
     type: Literal["tournament"]
     schema: Schema
@@ -161,14 +161,14 @@ class RatingAnswer(Row, frozen=True, kw_only=True):
     schema: Schema
     game: str
     table: int
-    """From 1; bots of different tables are connected by no match."""
+    """Number of the table, from 1; no match connects bots of different tables."""
     num_bots: int
     first_advantage: float
     first_advantage_error: float | None
     num_unrated: int
     replayed: bool | None
     num_other_pools: int | UnsetType = UNSET
-    """Of a leaderboard alone."""
+    """Only in a leaderboard."""
 
 
 class CellAnswer(Cell, frozen=True, kw_only=True):
@@ -247,14 +247,14 @@ class NextMoveAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"
     game: str
     line: tuple[str, ...]
     matches: int
-    """That had the position."""
+    """Number of matches that reached the position."""
     transposed: int
     ended: int
     move: str
     action: int
     twins: tuple[str, ...]
     games: int
-    """In which this move was played next."""
+    """Number of matches in which this move was played next."""
     given: int
     wins: int
     draws: int
@@ -264,12 +264,12 @@ class NextMoveAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"
     score_low: float
     score_high: float
     perfect: None
-    """Always null: what perfect play says needs the solver, which `arena openings` loads."""
+    """Always null: perfect play needs the solver, which only `arena openings` loads."""
     plies: None
 
 
 class JudgedSide(msgspec.Struct, frozen=True, kw_only=True):
-    """How one side of a match played, by a judge."""
+    """How well one side of a match played according to a judge."""
 
     judged: int
     unknown: int
@@ -279,7 +279,7 @@ class JudgedSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlyAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One action of a match, judged."""
+    """One judged action of a match."""
 
     ply: int
     player: int
@@ -295,7 +295,7 @@ class PlyAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgedWhole(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge said of a match."""
+    """The verdict of a judge on a match."""
 
     judge: str
     first: JudgedSide
@@ -304,21 +304,21 @@ class JudgedWhole(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WholeMatch(MatchAnswer, frozen=True, kw_only=True):
-    """A stored match with what its bots and its judge said, as `arena show` prints it."""
+    """A stored match with the remarks of its bots and its analysis, as `arena show` prints it."""
 
     remarks: tuple[Remark | None, ...]
     analysis: JudgedWhole | None
 
 
 class UnplayedAnswer(UnplayedMatch, frozen=True, kw_only=True):
-    """A match that has no result yet, as `arena show` prints it."""
+    """A match without a result, as `arena show` prints it."""
 
     type: Literal["match"]
     schema: Schema
 
 
 class BotPageAnswer(BotPage, frozen=True, kw_only=True):
-    """All of a bot, as `arena bots show` prints it."""
+    """The results of a bot, as `arena bots show` prints them."""
 
     type: Literal["bot-page"]
     schema: Schema
@@ -332,16 +332,16 @@ class VersusAnswer(Versus, frozen=True, kw_only=True):
 
 
 class EventAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened in a tournament."""
+    """An event of a tournament."""
 
     seq: int
-    """Higher for later events of the tournament; other tournaments number their own."""
+    """Number of the event, increasing within a tournament; each tournament has its own numbers."""
     kind: Kind
     match: int | None
-    """Number of the match in the plan; None where it is about the tournament."""
+    """Number of the match in the plan; null for an event of the whole tournament."""
     attempt: int
     ply: int
-    """How many actions the match has, that of a `move` included."""
+    """Number of actions of the match, including that of a `move`."""
     t: float
     """UTC seconds."""
     payload: dict[str, Any]
@@ -352,13 +352,13 @@ class EventsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     events: tuple[EventAnswer, ...]
     seq: int
-    """Ask for those after this number next."""
+    """Number to pass as `after` in the next request."""
     gap: bool
-    """Whether older events were cleaned away: `events` then are the state, and begin anew."""
+    """Whether older events were deleted: `events` is then the complete state, which replaces older data."""
 
 
 class CommandAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the coordinator said to a command."""
+    """The answer of the coordinator to a command."""
 
     kind: str
     tournament: str
@@ -366,20 +366,20 @@ class CommandAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HealthAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The server runs, and its store can be read."""
+    """The server is running, and its store can be read."""
 
     status: Literal["ok"] = "ok"
 
 
 def answer_of(kind: type[_Answer], name: str, values: dict[str, object]) -> _Answer:
-    """Return an object of JSON by its type.
+    """Convert a JSON object to its type.
 
     Args:
         kind: the type of the answer.
-        name: what the object says it is: `match`.
+        name: value of the object's key `type`, such as `match`.
         values: its other keys.
 
     Raises:
-        msgspec.ValidationError: the values are of another type, which is a fault of the server.
+        msgspec.ValidationError: the values do not match the type, which is a fault of the server.
     """
     return msgspec.convert(named_object(name, values), kind)

@@ -1,4 +1,4 @@
-"""A badge for a README: the Elo of a bot, its error and its game, as an SVG picture of its own."""
+"""A badge for a README: the Elo of a bot, its error and its game, as a self-contained SVG picture."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from arena.results.tables import Row
 
 _FONT: Final = "Verdana,DejaVu Sans,Geneva,sans-serif"
-"""Fonts of nearly equal widths; `textLength` holds any other to the width that was computed."""
+"""Fonts of nearly equal widths; `textLength` stretches any other font to the computed width."""
 _HEIGHT: Final = 20
 _PAD: Final = 6
 _BASE: Final = 14
+"""Height, horizontal padding and text baseline of the badge, in px."""
 _MOST_NAME: Final = 40
 _MOST_GAME: Final = 40
+"""Maximum number of characters of the names of bot and game."""
 _WIDTHS: Final = {
     **dict.fromkeys("ijlI.,:;'|!`", 4.2),
     **dict.fromkeys('ftr()[]/\\ -"', 4.9),
@@ -26,18 +28,19 @@ _WIDTHS: Final = {
     **dict.fromkeys("+±=<>~^_#", 8.6),
     **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ", 7.8),
 }
-"""Advance of characters at 11 px, in px; of any other one 7."""
+"""Advance width of characters at 11 px, in px; any other character has `_OTHER`."""
 _OTHER: Final = 7.0
 _WIDE: Final = 11.0
+"""Advance width of any other character, and of a wide (East Asian) one, in px."""
 
 
 def badge(name: str, game: str, row: Row | None) -> Html:
     """Return the picture.
 
     Args:
-        name: of the bot; cleaned and cut here.
-        game: that the rating is for.
-        row: its place in the table of ratings; None where it has none.
+        name: name of the bot; cleaned and cut here.
+        game: game of the rating.
+        row: row of the bot in the rating table; None if it has no rating.
     """
     left = clean_text(show_name(name), _MOST_NAME)
     if row is None:
@@ -52,7 +55,7 @@ def badge(name: str, game: str, row: Row | None) -> Html:
         "svg",
         el("title", title),
         el("rect", width=width, height=_HEIGHT, rx=3, fill="#333b45"),
-        # Round at its right end alone: the left half of the rounded one is covered by a square.
+        # Only its right end is round: a square covers the left corners.
         el("rect", x=widths[0], width=widths[1], height=_HEIGHT, rx=3, fill="#1d5fa8"),
         el("rect", x=widths[0], width=4, height=_HEIGHT, fill="#1d5fa8"),
         _words(left, _PAD),

@@ -1,4 +1,4 @@
-"""Badges and the sign of life by HTTP."""
+"""The routes of badges and of the health check."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _badge(reading: Reading, context: RequestContext) -> Raw:
 
 
 def _rating(store: Store, identity: str, asked: BadgeChoice) -> tuple[str, Row | None]:
-    """Return the game and the row of a bot on the leaderboard where it played most, of those asked for."""
+    """Return the game and rating row of a bot in the pool with most of its matches, among those asked for."""
     sizes: Counter[tuple[str, str]] = Counter()
     for tally in store.tallies(MatchFilter(rated_only=True)):
         if identity in {tally.first, tally.second} and tally.first != tally.second:
@@ -49,7 +49,7 @@ def _rating(store: Store, identity: str, asked: BadgeChoice) -> tuple[str, Row |
 
 
 def _health(reading: Reading, context: RequestContext) -> HealthAnswer:
-    """Return that the store could be opened; an error of it is the answer before this is called."""
+    """Return that the store can be read; if it cannot, opening it fails before this is called."""
     del reading, context
     return HealthAnswer()
 

@@ -1,4 +1,4 @@
-"""Bots by HTTP: the list, all of one, two head to head, and ratings over all tournaments."""
+"""The routes of bots: the list, one in full, two head to head, and ratings over all tournaments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{6,64}")
 
 
 def bot_text(store: Store, text: str) -> str:
-    """Return what commands call a bot; digits alone are those of an identity unless a bot has that name."""
+    """Return the name used by commands for a bot; hex digits are an identity unless a bot has that name."""
     if _DIGITS.fullmatch(text) and not store.has_entrant(text):
         return f"{MARK}{text}"
     return text

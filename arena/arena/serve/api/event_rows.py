@@ -1,4 +1,4 @@
-"""Events of a tournament by HTTP: as a stream, or as JSON for programs that ask again and again."""
+"""The route of a tournament's events: a stream, or JSON for programs that poll."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 SSE: Final = "text/event-stream"
 BEAT_S: Final = 15.0
-"""Seconds after which a silent stream says that it is alive: proxies close what is silent for a minute."""
+"""Seconds after which a silent stream sends a heartbeat: proxies close connections silent for a minute."""
 _MOST_DIGITS: Final = 18
+"""Maximum number of digits of an event number, so that it stays below 2**63."""
 _HELD_BACK: Final = frozenset({"move", "info"})
-"""Kinds of events that tell opponents what is played at this moment."""
+"""Kinds of events that reveal to opponents what is being played."""
 
 
 async def _events(context: RequestContext) -> StreamAnswer:
@@ -45,7 +46,7 @@ async def _events(context: RequestContext) -> StreamAnswer:
 async def _poll(
     tails: EventTails, tournament: int, begun: tuple[EventBatch, float], shown: Callable[[Event], bool]
 ) -> AsyncGenerator[bytes]:
-    """Yield the first batch with an event that is shown as JSON, or an empty one once the wait is over."""
+    """Yield as JSON the first batch with a visible event, or an empty one when the wait is over."""
     batch, wait_s = begun
     end = anyio.current_time() + wait_s
     with tails.follow(tournament):
@@ -56,7 +57,7 @@ async def _poll(
             try:
                 batch = await tails.after(tournament, batch.seq, max(0.0, left))
             except ArenaError:
-                # The status is sent; whoever asks again hears what is wrong.
+                # The status has been sent already; the next request reports the error.
                 batch = EventBatch((), batch.seq)
                 break
     yield msgspec.json.encode(_answer(batch, shown))
@@ -65,14 +66,14 @@ async def _poll(
 async def _stream(
     tails: EventTails, tournament: int, seq: int, shown: Callable[[Event], bool]
 ) -> AsyncGenerator[bytes]:
-    """Yield the frames of a stream; it ends with the client or the server."""
+    """Yield the frames of a stream until the client disconnects or the server ends."""
     yield b"retry: 1000\n\n"
     with tails.follow(tournament):
         while True:
             try:
                 batch = await tails.after(tournament, seq, BEAT_S)
             except ArenaError:
-                # The store is gone or locked, and may come back: nothing is lost, since the number stays.
+                # The store is gone or locked, perhaps for a while; no event is lost, because `seq` stays.
                 yield b": the store cannot be read now\n\n"
                 await anyio.sleep(LOST_S)
                 continue
@@ -89,7 +90,7 @@ def _frames(batch: EventBatch, shown: Callable[[Event], bool]) -> bytes:
         for event in batch.events
         if shown(event)
     ]
-    # A client that comes back asks for what follows this number, also where nothing of it was shown.
+    # A client that reconnects asks for events after this number, even if none of the batch was visible.
     return b"".join(frames) or b"id: %d\n: nothing new\n\n" % batch.seq
 
 
@@ -111,23 +112,23 @@ def _event_answer(event: Event) -> EventAnswer:
 
 
 def _choice_of(context: RequestContext) -> Callable[[Event], bool]:
-    """Return which events are shown: with `--delay` no moves of running matches, but to the host."""
+    """Return the filter for visible events: with `--delay`, only the host sees moves of running matches."""
     if context.settings.delay and not context.caller.may("host"):
         return lambda event: event.kind not in _HELD_BACK
     return lambda _: True
 
 
 def _last_seen(context: RequestContext, after: int) -> int:
-    """Return after which event a stream goes on: as a browser says that comes back, else as it was asked.
+    """Return the number after which a stream starts: the browser's Last-Event-ID, else `after`.
 
     Raises:
-        ProblemError: 400, the browser says no number.
+        ProblemError: 400, Last-Event-ID is not a number.
     """
     text = context.headers.get("last-event-id", "")
     if not text:
         return after
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        raise ProblemError(400, "Last-Event-ID is no number of an event; leave it out, and ask with after=0.")
+        raise ProblemError(400, "Last-Event-ID is not the number of an event; leave it out, and use after=0.")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""New events of the tournaments that somebody follows: one task reads them, once for all who wait."""
+"""New events of the followed tournaments: one task reads them from the store once for all clients."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ import anyio
 import anyio.to_thread
 
 from arena.errors import ArenaError
-from arena.serve.keeping import StoreVersion
+from arena.serve.answer_cache import StoreVersion
 from arena.watching.store_feed import translated
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from arena.live.events import Event
+    from arena.serve.answer_cache import Version
     from arena.serve.context import Serving
-    from arena.serve.keeping import Version
     from arena.serve.reading import Reading
     from arena_db.records import EventPage, Snapshot
 
 POLL_S: Final = 0.25
-"""Seconds between two looks whether the store has changed: as often as a page is sent to its viewers."""
+"""Seconds between two polls for a changed store, the same as between two frames of a live page."""
 LOST_S: Final = 2.0
 """Seconds until a store that is gone or locked is tried again."""
 PAGE: Final = 500
-"""Events that are read at once."""
+"""Maximum number of events read at once."""
 _KEPT: Final = 1000
-"""Newest events of a tournament that are kept in memory; who is further behind reads the store."""
+"""Number of newest events of a tournament kept in memory; slower clients read the store."""
 
 
 class EventBatch(NamedTuple):
-    """Events that came after a number."""
+    """Events after a number."""
 
     events: tuple[Event, ...]
     seq: int
-    """Ask for those after this one next."""
+    """Number after which the next request starts."""
     has_gap: bool = False
-    """Whether events were cleaned away since: these are the state, and begin anew."""
+    """Whether events were deleted meanwhile: `events` is then the complete state."""
 
 
 class _Tail:
@@ -66,7 +66,7 @@ class _Tail:
             self.start = self.events.popleft().seq
 
     def begin_anew(self, seq: int) -> None:
-        """Forget all: events up to a number cannot be read any more."""
+        """Drop all events: those up to `seq` can no longer be read."""
         self.events.clear()
         self.start = self.seq = seq
         self._wake()
@@ -76,17 +76,17 @@ class _Tail:
         self.has_more = asyncio.Event()
 
     def after(self, seq: int) -> EventBatch | None:
-        """Return what came after a number; None where that is not known here."""
+        """Return the events after a number; None if this tail does not have all of them."""
         if not self.start <= seq <= self.seq:
             return None
         return EventBatch(tuple(event for event in self.events if event.seq > seq), self.seq)
 
 
 class EventTails:
-    """Reads the events that are waited for, as long as anybody waits."""
+    """Reads the events of followed tournaments while at least one client follows."""
 
     def __init__(self, serving: Serving) -> None:
-        """Follow nothing yet."""
+        """Create the tails; nothing is followed yet."""
         self._serving = serving
         self._tails: dict[int, _Tail] = {}
         self._task: asyncio.Task[None] | None = None
@@ -94,10 +94,10 @@ class EventTails:
 
     @contextmanager
     def follow(self, tournament: int) -> Generator[None]:
-        """Follow a tournament for a `with` block, in which `after` may wait."""
+        """Follow a tournament for a `with` block, in which `after` may be called."""
         tail = self._tails.get(tournament)
         if tail is None:
-            # From the next look on; what came before is read from the store.
+            # The tail starts at the next poll; earlier events are read from the store.
             tail = self._tails[tournament] = _Tail(-1)
         tail.num_followers += 1
         if self._task is None or self._task.done():
@@ -110,13 +110,13 @@ class EventTails:
                 del self._tails[tournament]
 
     async def after(self, tournament: int, seq: int, wait_s: float) -> EventBatch:
-        """Return the events after a number, at most `PAGE`; of none an empty batch once the wait is over.
+        """Return up to `PAGE` events after a number; an empty batch if there are none when the wait is over.
 
-        Call it within `follow`.
+        Must be called within `follow`.
 
         Args:
             tournament: id of the tournament.
-            seq: 0, or as an earlier batch said.
+            seq: 0, or the number of an earlier batch.
             wait_s: seconds to wait for the first event.
 
         Raises:
@@ -125,7 +125,7 @@ class EventTails:
         end = anyio.current_time() + wait_s
         while True:
             tail = self._tails[tournament]
-            # Looked at before the events are: of those that come in between it tells.
+            # Taken before the events are read, so that it is set by events that arrive in between.
             more = tail.has_more
             found = tail.after(seq)
             if found is None:
@@ -133,11 +133,11 @@ class EventTails:
                 found = await self._serving.read_quickly(read)
                 if tail.seq < 0 and len(found.events) < PAGE:
                     tail.begin_anew(found.seq)
-                    # The last look of the task was without this tail.
+                    # The task's last poll did not include this tail, so it must read again.
                     self._seen = None
             if found.events or found.has_gap:
                 return found
-            # The number goes on over events that are not shown, so a client does not fall behind.
+            # The number advances over invisible events, too, so that a client does not fall behind.
             seq = max(seq, found.seq)
             left = end - anyio.current_time()
             if left <= 0:
@@ -146,7 +146,7 @@ class EventTails:
                 await more.wait()
 
     async def close(self) -> None:
-        """End the task."""
+        """Cancel the task."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -169,7 +169,7 @@ class EventTails:
             await asyncio.sleep(wait_s)
 
     async def _read_new(self) -> None:
-        """Read what is new of every tournament that is followed, in one thread for all."""
+        """Read the new events of every followed tournament, in one thread."""
         wanted = {number: tail.seq for number, tail in self._tails.items() if tail.seq >= 0}
         while wanted:
             asked = dict(wanted)
@@ -194,12 +194,12 @@ def _pages(reading: Reading, wanted: dict[int, int]) -> dict[int, EventPage]:
 
 
 def _read_after(reading: Reading, tournament: int, seq: int) -> EventBatch:
-    """Return events from the store: those after a number, or the state where some of them are gone."""
+    """Read events from the store: those after a number, or the state if some of them were deleted."""
     page = reading.store.events_after(seq, PAGE, tournament=tournament)
     if page.has_gap:
         return _state(reading.store.snapshot(tournament))
     if not page.events and page.seq == seq:
-        # A number that was never given is one of another store, or of this one before it was restored.
+        # A number that was never used comes from another store, or from this one before it was restored.
         newest = reading.store.snapshot(tournament)
         if newest.seq < seq:
             return _state(newest)

@@ -1,4 +1,4 @@
-"""Matches by HTTP: lists under a filter, and one in full."""
+"""The routes of matches: filtered lists, and one match in full."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _list(reading: Reading, context: RequestContext) -> Raw:
         check_names(store, condition)
     shown = found[: asked.limit]
     rows = [answer_of(MatchAnswer, "match", stored_match_object(match)) for match in shown]
-    # By the number of the store: a void attempt has it, too, and no name needs escapes.
+    # Identified by its number in the store, which void attempts have, too, and which needs no escapes.
     return page_of(rows, context, str(shown[-1].id) if len(found) > len(shown) else None)
 
 
@@ -53,7 +53,7 @@ def _whole(reading: Reading, context: RequestContext) -> WholeMatch | UnplayedAn
 
 
 def _address(reading: Reading, text: str) -> Address:
-    """Return what an address names; a tournament may be given by its uid, as in the addresses of pages."""
+    """Return the address that a text names; the tournament may be its uid, as in addresses of pages."""
     head, slash, tail = text.partition("/")
     if slash and reading.store.tournament(head) is None:
         name = next((name for name, slug in reading.slugs.items() if slug == head), head)
@@ -62,7 +62,7 @@ def _address(reading: Reading, text: str) -> Address:
 
 
 def _held_back(match: UnplayedMatch, context: RequestContext) -> UnplayedMatch:
-    """Return a match without its last moves where viewers may be opponents (`--delay`)."""
+    """Return a match without its last moves if viewers may be opponents (`--delay`)."""
     delay = context.settings.delay
     if not delay or context.caller.may("host"):
         return match

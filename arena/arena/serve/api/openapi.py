@@ -1,4 +1,4 @@
-"""The description of the API, OpenAPI 3.1, made of the table of routes."""
+"""The OpenAPI 3.1 description of the API, generated from the table of routes."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ _PREFIXES: Final = ("/api/", "/badge/", "/healthz")
 _PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
 _REF: Final = "#/components/schemas/{name}"
 _INTRODUCTION: Final = (
-    "What a store of tournaments holds, for programs. Answers equal the JSON of the commands that print the "
-    "same; keys stay, and more may come. Lists are paged by `before`: the header `Link` names the next page. "
-    "Every answer has an `ETag`. Errors are problems (RFC 9457)."
+    "The data of a tournament store, for programs. Answers equal the JSON of the commands that print the "
+    "same; keys are stable, and new ones may be added. Lists are paged by `before`: the header `Link` has "
+    "the next page. Every answer has an `ETag`. Errors are problems (RFC 9457)."
 )
 _PROBLEMS: Final = {
     "400": "A parameter or the body is wrong; the detail names it and what it may be.",
-    "401": "No token, or one that does not count.",
+    "401": "No token, or an invalid one.",
     "403": "The token's role may not do this.",
-    "404": "There is no such thing; the detail names the nearest.",
-    "409": "Nobody runs the tournament, so that nobody would obey.",
-    "429": "Too many requests from one address; Retry-After says when.",
-    "503": "The store is gone or locked, or the question takes too long; Retry-After says when.",
+    "404": "It does not exist; the detail names the nearest match.",
+    "409": "No process runs the tournament, so the command has no receiver.",
+    "429": "Too many requests from one address; Retry-After says when to retry.",
+    "503": "The store is gone or locked, or the query takes too long; Retry-After says when.",
 }
 
 
 def is_described(route: Route) -> bool:
-    """Return whether a route is for programs; pages and their twins are not described."""
+    """Return whether a route is part of the API; pages and their twins are not."""
     return route.path.startswith(_PREFIXES)
 
 
 def describe(routes: Sequence[Route]) -> JsonObject:
-    """Return the document: plain JSON values.
+    """Return the document as plain JSON values.
 
     Args:
-        routes: the table; those of pages are left out.
+        routes: all routes; those of pages are left out.
     """
     shown = sorted(filter(is_described, routes), key=lambda route: (route.path, route.method))
     types: list[Any] = [ProblemDetails]
@@ -72,7 +72,7 @@ def describe(routes: Sequence[Route]) -> JsonObject:
 
 
 def document(context: RequestContext) -> Raw:
-    """Return the document of the server that was asked."""
+    """Return the document of the running server."""
     return Raw(content=_encoded(context.serving.routes), media_type="application/json")
 
 
@@ -82,7 +82,7 @@ def _encoded(routes: tuple[Route, ...]) -> bytes:
 
 
 def written(found: JsonObject) -> bytes:
-    """Return the document as it is served and kept in docs; sorted keys keep differences small."""
+    """Encode the document as it is served and kept in docs; sorted keys keep differences small."""
     return msgspec.json.format(msgspec.json.encode(found, order="sorted"), indent=1) + b"\n"
 
 
@@ -138,11 +138,11 @@ def _query_parameters(route: Route, schema_of: dict[Any, Any], components: JsonO
 
 
 def _parameter(schema: JsonObject) -> JsonObject:
-    """Return the schema of a parameter: one that is left out is absent, and never null."""
+    """Return the schema of a parameter without null: an omitted parameter is absent."""
     kinds = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
     if len(kinds) == 1:
         return kinds[0]
-    # The default of a repeated one is none of it.
+    # The empty default of a repeated parameter is not one of its values.
     return {key: value for key, value in schema.items() if key != "default" or value not in ([], ())}
 
 
@@ -170,7 +170,7 @@ def _problems(route: Route, schema_of: dict[Any, Any]) -> JsonObject:
 
 
 def _reached(found: object, components: JsonObject) -> set[str]:
-    """Return the names of the schemas that a part of the document needs, directly or by others."""
+    """Return the names of the schemas that a part of the document refers to, directly or indirectly."""
     names: set[str] = set()
     waiting: list[object] = [found]
     while waiting:

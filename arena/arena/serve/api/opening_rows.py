@@ -1,4 +1,4 @@
-"""Openings by HTTP: what was played next in a position, and how it scored."""
+"""The route of openings: the next moves in a position, and their scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists in pieces: a `Link` to the next one."""
+"""Lists in pages: a `Link` header leads to the next page."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def page_of(rows: Sequence[msgspec.Struct], context: RequestContext, before: str | None) -> Raw:
-    """Return a piece of a list as JSON.
+    """Return one page of a list as JSON.
 
     Args:
-        rows: what is shown.
-        context: the request, whose other parameters the next one keeps.
-        before: the last row, by which the next piece begins; None where there is no more.
+        rows: the rows of the page.
+        context: the request, whose other parameters the next page keeps.
+        before: value of the parameter `before` for the next page; None on the last page.
     """
     content = twin_json(rows)
     if before is None:

@@ -1,4 +1,4 @@
-"""The parameters of the API; filters are the words of `arena matches`, read by its parser."""
+"""The query parameters of the API; filters are the words of `arena matches`, parsed by the same code."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from arena.errors import ConfigError
 from arena.results.condition import WORDS, Condition, read_condition, read_pairs
 
 MOST_MATCHES: Final = 1000
+"""Maximum number of rows on a page."""
 LONGEST_WAIT_S: Final = 30
+"""Maximum seconds that a request may wait for an event."""
 _Repeated: TypeAlias = tuple[str, ...]
 
 
 class BasicFilters(msgspec.Struct, frozen=True, kw_only=True):
-    """Words that choose matches by what they were played under; a comparison begins with its sign: `<20`."""
+    """Conditions on how matches were played; a comparison begins with its sign: `<20`."""
 
     tournament: str | None = None
     game: str | None = None
@@ -27,13 +29,13 @@ class BasicFilters(msgspec.Struct, frozen=True, kw_only=True):
     tier: str | None = None
     date: _Repeated = ()
     where: str | None = None
-    """Further conditions as they are typed: `bot:mcts* ply<20`."""
+    """Further conditions in the filter language: `bot:mcts* ply<20`."""
 
     def condition(self) -> Condition:
-        """Return the condition that all words make.
+        """Return the conjunction of all conditions.
 
         Raises:
-            ConfigError: a value means nothing, or words exclude each other; names the word.
+            ConfigError: a value is invalid, or conditions exclude each other; the error names the word.
         """
         pairs: list[tuple[str, str]] = []
         for name in WORDS:
@@ -47,13 +49,13 @@ class BasicFilters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeaderboardFilters(BasicFilters, frozen=True, kw_only=True):
-    """Which matches are rated, and of which bot rows are shown."""
+    """The matches that are rated, and the bot whose rows are shown."""
 
     bot: str | None = None
 
 
 class MatchWords(BasicFilters, frozen=True, kw_only=True):
-    """All words that choose matches."""
+    """All conditions on matches."""
 
     bot: str | None = None
     vs: str | None = None
@@ -65,52 +67,52 @@ class MatchWords(BasicFilters, frozen=True, kw_only=True):
     mistakes: _Repeated = ()
     graded: str | None = None
     unrated: bool = False
-    """Unrated and void matches, too."""
+    """Include unrated and void matches."""
 
 
 class OpeningChoice(MatchWords, frozen=True, kw_only=True):
-    """A position, and in which matches it is looked for."""
+    """A position, and conditions on the matches."""
 
     moves: str = ""
-    """That lead to it from the initial position, with blanks between them; empty for the initial position."""
+    """Moves from the initial position, separated by blanks; empty for the initial position."""
 
 
 class MatchFilters(MatchWords, frozen=True, kw_only=True):
-    """Which matches are listed, newest first."""
+    """A page of matches, newest first."""
 
     before: str | None = None
-    """Address of a match: only those stored before it."""
+    """Address of a match: only matches stored before it."""
     limit: Annotated[int, Meta(ge=1, le=MOST_MATCHES)] = 100
 
 
 class TournamentFilters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which tournaments are listed, newest first."""
+    """A page of tournaments, newest first."""
 
     all: bool = False
-    """Archived ones, too."""
+    """Include archived ones."""
     before: str | None = None
     """Name of a tournament: only those that began before it."""
     limit: Annotated[int, Meta(ge=1, le=MOST_MATCHES)] = 100
 
 
 class TableChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which table of a tournament."""
+    """The choice between the tables of a tournament."""
 
     tie_breaks: bool = False
     """The table by place: points, then tie-breaks."""
 
 
 class EventsChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events."""
+    """A range of events."""
 
     after: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0
-    """Only those with a higher number."""
+    """Only events with a higher number."""
     wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT_S)] = 0
-    """Seconds to wait for the first one; of no effect on a stream."""
+    """Seconds to wait for the first event; ignored by a stream."""
 
 
 class BadgeChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rating a badge shows; by default that of the pool where the bot played most."""
+    """The rating that a badge shows; by default that of the pool with most of the bot's matches."""
 
     game: str | None = None
     pool: str | None = None

@@ -1,4 +1,4 @@
-"""Tournaments by HTTP: the list, all of one, its tables, and commands to whoever runs it."""
+"""The routes of tournaments: the list, one in full, its tables, and commands to its coordinator."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _command(reading: Reading, context: RequestContext) -> CommandAnswer:
     except (StoreError, ConfigError):
         raise
     except ArenaError as error:
-        # Nobody runs it, or whoever does is silent: a command has no one to obey it.
+        # Either no process runs the tournament, or that process is silent: the command has no receiver.
         raise ProblemError(409, str(error)) from error
     return CommandAnswer(kind=body.kind, tournament=record.name, answer=answer)
 

@@ -1,1 +1,1 @@
-"""What the dashboard's forms stand for: tournaments, exports, and processes that are begun from a screen."""
+"""The models of the dashboard's forms: tournaments, exports, and commands started from a screen."""

@@ -1,4 +1,4 @@
-"""Decisions of a person at the dashboard, carried out as by their commands; they take a while, in threads."""
+"""Decisions taken in the dashboard, carried out as by the commands; they are slow, so run them in threads."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _JOIN_S: Final = 180.0
-"""Seconds that a bot may take to be copied and to answer its first position."""
+"""Maximum seconds for a bot to be copied and to answer its first position."""
 _MAX_TEXT: Final = 500
+"""Maximum number of characters shown of a command's last line."""
 
 
-def judge_match(option: str | None, number: int, reason: str, *, undo: bool) -> str:
-    """Declare a match void or count it again, and return what that changed.
+def set_void(option: str | None, number: int, reason: str, *, undo: bool) -> str:
+    """Declare a match void or count it again, and return a sentence about the result.
 
     Args:
-        option: path of the store; None for the usual place.
-        number: the store's number of the match.
-        reason: why.
-        undo: let it count again.
+        option: path of the store; None for the default place.
+        number: number of the match in the store.
+        reason: the reason, stored with the change.
+        undo: whether to count the match again.
 
     Raises:
         ArenaError: there is no such match, or the store cannot be written.
@@ -44,10 +45,10 @@ def judge_match(option: str | None, number: int, reason: str, *, undo: bool) -> 
 
 
 def archive_event(option: str | None, number: int, *, undo: bool) -> str:
-    """Hide an event from lists, or list it again; return which.
+    """Hide an event from lists, or list it again; return a sentence about the result.
 
     Raises:
-        ArenaError: it is gone, it is being run, or the store cannot be written.
+        ArenaError: the event is gone or is being run, or the store cannot be written.
     """
     with open_store(option, create=False) as store:
         record = _event(store, number)
@@ -56,10 +57,10 @@ def archive_event(option: str | None, number: int, *, undo: bool) -> str:
 
 
 def remove_event(option: str | None, number: int) -> str:
-    """Move an event out of the store to a file of its own; return where it is.
+    """Move an event out of the store to a file of its own; return a sentence with its path.
 
     Raises:
-        ArenaError: it is gone, it is being run, the file exists, or the store cannot be written.
+        ArenaError: the event is gone or is being run, the file exists, or the store cannot be written.
     """
     with open_store(option, create=False) as store:
         record = _event(store, number)
@@ -69,7 +70,7 @@ def remove_event(option: str | None, number: int) -> str:
 
 
 def withdraw_bot(option: str | None, event: str, bot: str, reason: str) -> str:
-    """Withdraw a bot from an event; return who left.
+    """Withdraw a bot from an event; return a sentence with the bots that left.
 
     Raises:
         ArenaError: no such bot plays there, or the store cannot be written.
@@ -83,7 +84,7 @@ def withdraw_bot(option: str | None, event: str, bot: str, reason: str) -> str:
 
 
 def disqualify_bot(option: str | None, event: str, bot: str, reason: str) -> str:
-    """Disqualify a bot of an event; return who that was, and how many matches became void.
+    """Disqualify a bot of an event; return a sentence with the bots and the number of void matches.
 
     Raises:
         ArenaError: no such bot plays there, or the store cannot be written.
@@ -98,12 +99,12 @@ def disqualify_bot(option: str | None, event: str, bot: str, reason: str) -> str
 
 
 def enter_bot(words: list[str]) -> str:
-    """Run the command by which a bot joins a ladder, and return its last line.
+    """Run the command that enters a bot in an event, and return its last line.
 
     The bot is copied and started, which belongs in a process of its own.
 
     Raises:
-        ArenaError: it failed; says why.
+        ArenaError: the command failed; the error has its last line.
     """
     try:
         done = subprocess.run(  # noqa: S603 # this program, and words as a list
@@ -131,7 +132,7 @@ def _event(store: Store, number: int) -> TournamentRecord:
 
 
 def installed_bots() -> tuple[str, ...]:
-    """Return the names of all bots that can enter an event, in order; none of them is loaded."""
+    """Return the names of all bots that can enter an event, sorted; no bot is loaded."""
     from arena.shelf.listing import list_bots
 
     return tuple(sorted(list_bots().entries))

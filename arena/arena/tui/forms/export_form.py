@@ -1,4 +1,4 @@
-"""What an export would hold, and the command line that it equals."""
+"""The matches that an export would write, and the equivalent command line."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _NUM_NEWEST: Final = 50
+"""Maximum number of matches in the preview."""
 _PAGE: Final = 100
+"""Number of matches read from the store at once."""
 
 
 def export_words(form: ExportForm) -> list[str]:
-    """Give the command line of a form behind `arena`, a word each.
+    """Return the command line of a form after `arena`, as a list of words.
 
     Raises:
-        ConfigError: a field is missing or wrong.
+        ConfigError: a field is missing or invalid.
     """
     condition = read_condition(form.filter)
     return form.words([] if condition.is_empty else [f"--where={condition.text}"])
 
 
 def preview(query: Query, form: ExportForm) -> ExportPreview:
-    """Count what a form would export, and return the newest matches of it; nothing where there is no store.
+    """Count what a form would export, and return its newest matches; an empty preview if there is no store.
 
     Raises:
         Cancelled: the query was cancelled.
@@ -58,10 +60,10 @@ def preview(query: Query, form: ExportForm) -> ExportPreview:
 
 
 def _newest(store: Store, query: ExportQuery, num: int) -> list[StoredMatch]:
-    """Return the `num` newest matches of an export, which has so many."""
+    """Return the `num` newest matches of an export, which has at least as many."""
     found: list[StoredMatch] = []
     before: int | None = None
-    # Forfeits, which stay out, may be most of a page.
+    # Forfeits, which are left out, may fill most of a page.
     while len(found) < num and (page := store.matches(query.where, before=before, limit=_PAGE)):
         found += [
             match
@@ -75,7 +77,7 @@ def _newest(store: Store, query: ExportQuery, num: int) -> list[StoredMatch]:
 
 
 def preview_line(row: MatchRow) -> str:
-    """Say a match: `spring/312 az 1-0 mcts rules, 23 plies`."""
+    """Format a match: `spring/312 az 1-0 mcts rules, 23 plies`."""
     names = f"{row.names[0]} {row.result} {row.names[1]}"
     return f"{row.address} {names} {row.termination}, {row.plies} plies"
 

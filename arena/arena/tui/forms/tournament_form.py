@@ -1,4 +1,4 @@
-"""What the form of a new tournament stands for, and how long it will take."""
+"""The configuration and the expected duration of a tournament that is entered in a form."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _LIMITS: Final = ("tc", "st", "nodes", "bank")
 
 
 class _Size(NamedTuple):
-    """How many matches an event has."""
+    """The number of matches of an event."""
 
     matches: int | None
-    """None where that depends on results alone."""
+    """None if it depends only on results."""
     is_least: bool = False
     note: str = ""
 
 
 def estimate(query: Query, form: TournamentForm) -> Estimate:
-    """Estimate how long the event of a form will take, from stored matches of its bots and its limit.
+    """Estimate how long the event of a form will take, from stored matches of its bots with its limit.
 
     Raises:
-        ArenaError: it cannot be held as it is written.
+        ArenaError: the event cannot be run with these settings.
     """
     from arena.coordinator.plan import choose_tier, tournament_limit
     from arena.entrants import resolve
@@ -69,7 +69,7 @@ def estimate(query: Query, form: TournamentForm) -> Estimate:
     seconds, is_bound = known.expect(pairs, _longest(limit, game.max_length))
     meeting = {frozenset(pair) for pair in pairs}
     if seconds is not None and size.matches is not None:
-        # A match is played by one worker, so a few matches take as long as one.
+        # A match occupies one worker, so a few matches take as long as one.
         seconds *= max(1.0, size.matches / workers)
     return Estimate(
         matches=size.matches,
@@ -85,7 +85,7 @@ def estimate(query: Query, form: TournamentForm) -> Estimate:
 
 
 def _meetings(config: TournamentConfig, num_bots: int) -> list[tuple[int, int]]:
-    """Return who meets whom, once each time in a round; where results decide that, everybody everybody."""
+    """Return the meetings of one round; if results decide the pairings, every pair of bots once."""
     if config.type in {"swiss", "knockout", "ladder"}:
         return list(combinations(range(num_bots), 2))
     return [(match.first, match.second) for match in _one_round(config, num_bots).matches()]
@@ -110,7 +110,7 @@ def _one_round(config: TournamentConfig, num_bots: int) -> FixedPlan:
 
 
 def _size(config: TournamentConfig, num_bots: int) -> _Size:
-    """Return how many matches an event has, as far as that is known before it."""
+    """Return the number of matches of an event, as far as it is known beforehand."""
     if config.type == "ladder":
         goal = config.error_goal()
         end = "it is stopped" if goal is None else f"every rating is within {goal:g} Elo"
@@ -118,7 +118,8 @@ def _size(config: TournamentConfig, num_bots: int) -> _Size:
     if config.type == "swiss":
         return _Size(config.rounds * (num_bots // 2) * 2 * config.encounter_pairs)
     if config.type == "knockout":
-        # Somebody is out after each encounter, or after two defeats; the second final is not always needed.
+        # Each encounter eliminates a bot, or gives it the second defeat; the second final is not always
+        # needed.
         num = 2 * num_bots - 2 if config.double else num_bots - 1
         num += config.third_place and num_bots > 3  # noqa: PLR2004 # semifinals take four
         return _Size(num * 2 * config.encounter_pairs, is_least=config.double or config.tie_pairs > 0)
@@ -133,7 +134,7 @@ def _size(config: TournamentConfig, num_bots: int) -> _Size:
 
 
 def _known(query: Query, bots: Mapping[str, str], *, game: str, limit: str, tier: str) -> Durations:
-    """Return what the store says about matches of these bots; nothing where there is no store yet."""
+    """Return the durations of stored matches of these bots; empty if there is no store yet."""
     try:
         with query.store() as store:
             return read_durations(store, bots, game=game, limit=limit, tier=tier)
@@ -144,25 +145,25 @@ def _known(query: Query, bots: Mapping[str, str], *, game: str, limit: str, tier
 
 
 _checked: Final[dict[tuple[str, str, str], str]] = {}
-"""Why bots refuse their options, by spec, game and tier; empty if they do not."""
+"""Error texts of bots that refuse their options, by spec, game and tier; empty for accepted options."""
 
 
 def _check_options(spec: str, game: Game, tier: Tier) -> None:
-    """Refuse a bot that refuses its options; it is started for that, once, in a process of its own.
+    """Check that a bot accepts its options; the bot is started once for this, in a process of its own.
 
     Raises:
-        OptionError: says which option, and the nearest.
+        OptionError: names the refused option, and the nearest valid one.
     """
     if not Spec.parse(spec).options:
         return
-    # No bot is loaded into the dashboard, also where its matches are played without isolation.
+    # No bot is loaded into the dashboard, even if its matches are played without isolation.
     apart = Tier.T1 if tier is Tier.T0 else tier
     key = (spec, game_spec(game), apart.value)
     if key not in _checked:
         from arena.entrants import resolve
         from arena.executor.preflight import refused_option
 
-        # A bot is started from its kept content, as it is when the tournament begins.
+        # The bot is started from its kept content, which is what a tournament uses.
         (bot,) = resolve([spec], margin_ms=0)
         _checked[key] = refused_option(bot, game, tier=apart)
     if _checked[key]:
@@ -170,14 +171,14 @@ def _check_options(spec: str, game: Game, tier: Tier) -> None:
 
 
 def installed_bots() -> str:
-    """Give the names of all bots that can be entered."""
+    """Return the names of all bots that can be entered."""
     from arena.shelf.listing import list_bots
 
     return " ".join(map(show_name, list_bots().entries))
 
 
 def config_of(form: TournamentForm) -> TournamentConfig:
-    """Give the configuration that a form stands for, over the user's own file; without its further options.
+    """Return the configuration of a form, over the user's own file; without the field of further options.
 
     Raises:
         ConfigError: a value cannot be used.
@@ -207,7 +208,7 @@ def config_of(form: TournamentForm) -> TournamentConfig:
 
 
 def _longest(limit: TimeControl, plies: int) -> float | None:
-    """Give the seconds that a match can take by its clocks."""
+    """Return the longest duration of a match in seconds that its clocks allow."""
     if limit.mode == "fischer":
         periods = 1 if limit.moves is None else 1 + plies // 2 // limit.moves
         return (2 * limit.base_ms * periods + plies * limit.inc_ms) / 1000

@@ -1,4 +1,4 @@
-"""One running match, large: board, search, both evals, clocks."""
+"""One running match in full size: board, search, both evaluations, clocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing_extensions import override
 from arena.live.plain import long_clock_text
 from arena.tui.text import clip, safe
 from arena.tui.widgets.bars import EvalStrip
-from arena.tui.widgets.boxes import Column, Row
+from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.panel import LinesPanel
 
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _MAX_PV = 8
+"""Number of last moves that are shown."""
 _FRAME = 2
+"""Cells that the panel's frame takes from its width."""
 _LEAST = 6
-"""Cells that a name has at least."""
+"""Minimum width of a name, in cells."""
 
 
-class FocusPanel(Row):
-    """The match that is looked at."""
+class FocusPanel(BlankHorizontal):
+    """The focused match."""
 
     DEFAULT_CSS = """
     FocusPanel { height: 1fr; width: 1fr; }
@@ -48,12 +50,12 @@ class FocusPanel(Row):
     @override
     def compose(self) -> ComposeResult:
         yield self._board
-        with Column():
+        with BlankVertical():
             yield self._evals
             yield self._search
 
     def show(self, match: MatchView | None, now: float) -> None:
-        """Show a match at `now`, UTC seconds; None is no match."""
+        """Show a match at `now`, UTC seconds; None for no match."""
         board = self._board
         board.title, board.pair = (f"focus {match.address}", match.labels) if match else ("focus", None)
         board.short_title = "" if match is None else f"focus {match.short_address}"
@@ -62,8 +64,8 @@ class FocusPanel(Row):
         self.tick(match, now)
 
     def tick(self, match: MatchView | None, now: float) -> None:
-        """Let the clocks run."""
-        # Where the terminal has no room for it there is nobody to work it out for.
+        """Update the clocks."""
+        # Compute nothing if the terminal has no room for the panel.
         if self.size.area:
             width = self._search.size.width - _FRAME
             self._search.show(
@@ -72,20 +74,20 @@ class FocusPanel(Row):
 
 
 def search_lines(match: MatchView, now: float, glyphs: Glyphs, *, width: int) -> list[Line]:
-    """Return moves, clocks and what was last said of the search, each where it is known.
+    """Return moves, clocks and the last search information of a match, each if known.
 
     Args:
-        match: what is shown.
+        match: the match.
         now: UTC seconds.
-        glyphs: of both players.
-        width: cells of a line. How a match ended takes as many lines as it needs, a name what a clock leaves.
+        glyphs: glyphs of both players.
+        width: cells of a line. The reason of the ending is wrapped, a name is cut beside its clock.
     """
     texts = [f" moves {' '.join(move.text for move in match.moves[-_MAX_PV:])}"]
     if match.is_over:
         texts.append(f" {match.result} {match.end}")
         texts += wrap(safe(match.reason), max(_LEAST, width), initial_indent=" ", subsequent_indent=" ")
     elif match.is_stalled:
-        texts.append(" stalled: nobody plays it now")
+        texts.append(" stalled: not being played now")
     elif match.to_move in (0, 1):
         texts.append(f" {glyphs.players[match.to_move]} to move")
     for player, seat in enumerate(match.seats):

@@ -1,4 +1,4 @@
-"""The base of screens with a form: fields, what follows from them, and the command line that they equal."""
+"""The base of screens with a form: its fields, a preview, and the equivalent command line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.live.tournaments import command_line
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.lines import BareLines
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, FieldInput
 from arena.tui.widgets.output import break_lines
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
@@ -27,52 +27,52 @@ _Form = TypeVar("_Form", bound=msgspec.Struct)
 
 
 class FormScreen(ArenaScreen, Generic[_Form]):
-    """Subclass it: name the form, compose its fields and a `#line`, say what its command is and what follows.
+    """Base class: a subclass names the form and composes its fields and a `#line`.
 
-    Whenever a field changes, the line is shown anew and `look` is asked in a thread; `show_found` hears what
-    it gave, unless the form is another one by then.
+    Whenever a field changes, the command line is shown and `look` is called in a thread; `show_found` gets
+    its result, unless the form has changed by then.
     """
 
     FORM: type[_Form]
-    """What its fields make up, a field each."""
+    """Type of the form, with a field for each field of the screen."""
     WORK: ClassVar[str] = "look"
-    """What the thread is called that works out what follows."""
+    """Name of the worker that computes the preview."""
     DOING: ClassVar[str] = "working out what follows"
-    """What it does, where that takes long."""
+    """What is shown while computing the preview takes long."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = self.asks(self.WORK)
+        self._looks = self.query_runner(self.WORK)
 
     def words(self, form: _Form) -> list[str]:
-        """Give the command that a form equals, as what stands behind `arena`.
+        """Return the command of a form, as the words after `arena`.
 
         Raises:
-            ArenaError: it equals none; says why.
+            ArenaError: the form equals no command; the error says why.
         """
         raise ArenaError(f"{type(form).__name__} equals no command")
 
     def look(self, query: Query, form: _Form) -> object:
-        """Work out what follows from a form, in a thread.
+        """Compute the preview of a form, in a thread.
 
         Raises:
-            Cancelled: the form is another one by now.
-            ArenaError: nothing can; says why.
+            Cancelled: the form has changed.
+            ArenaError: there is no preview; the error says why.
             OSError: likewise.
         """
 
-    def show_found(self, found: Any, trouble: str) -> None:  # noqa: ANN401 # what `look` gives
-        """Show what follows; where nothing does, `trouble` says why."""
+    def show_found(self, found: Any, trouble: str) -> None:  # noqa: ANN401 # the result of `look`
+        """Show the preview; if there is none, `trouble` says why."""
 
     @property
     def form(self) -> _Form:
-        """What is written now."""
+        """The form as filled in now."""
         values = {field.key: field.value for field in self.query(Field)}
         values |= {choice.key: choice.value for choice in self.query(Choice)}
         return msgspec.convert(values, self.FORM)
 
     def line(self) -> str:
-        """Give the command line; empty while there is none."""
+        """Return the command line; empty if there is none."""
         try:
             return self._command(self.form)
         except ArenaError:
@@ -82,12 +82,12 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         return command_line(self.words(form), dashboard_of(self).store)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what follows from a field."""
+        """Update the preview after a field has changed."""
         event.stop()
         self.changed()
 
     def on_choice_changed(self, event: Choice.Changed) -> None:
-        """Show what follows from a choice."""
+        """Update the preview after a choice has changed."""
         event.stop()
         self.changed()
 
@@ -102,10 +102,10 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         self.changed()
 
     def changed(self) -> None:
-        """Show the line anew, and work out what follows."""
+        """Update the command line and compute the preview."""
         if self.query("#line"):
             self.show_line()
-            self._looks.ask(partial(self._looking, form=self.form), self.DOING, self._take)
+            self._looks.run(partial(self._looking, form=self.form), self.DOING, self._take)
 
     def show_line(self) -> None:
         """Show the command line, or why there is none."""
@@ -116,11 +116,11 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         self.say("#line", text, style)
 
     def say(self, where: str, text: str, style: str = "") -> None:
-        """Show a text in as many lines as it takes.
+        """Show a text in as many lines as it needs.
 
         Args:
             where: selector of the lines.
-            text: is made safe.
+            text: the text; control characters are cleaned.
             style: name of a style.
         """
         lines = break_lines([safe(text)], self.size.width)
@@ -133,7 +133,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
             raise ArenaError(str(error)) from error
 
     def _take(self, answer: Answer[object]) -> None:
-        """Show what follows; what did before stays until it is known."""
+        """Show the preview; the previous one stays until then."""
         if isinstance(answer, Rows):
             self.show_found(answer.content, "")
         elif isinstance(answer, Empty):
@@ -142,7 +142,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
             self.show_found(None, answer.reason)
 
     def on_resize(self) -> None:
-        """Break the line anew."""
+        """Wrap the command line again."""
         if self.query("#line"):
             self.show_line()
 

@@ -1,4 +1,4 @@
-"""A screen that shows a judged match, and lets the match be judged in the background."""
+"""A screen that shows a judged match, and runs a judge in the background."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from arena.analysis import SOLVER
 from arena.live.tournaments import command_line
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.child import Child
 from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.screen import ArenaScreen
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arena_db.judgements import JudgedMatch
 
 _LOOK_S = 2.0
-"""Seconds between two looks at a grading that another program does."""
+"""Seconds between two polls of a grading by another program."""
 
 
 class Grading:
@@ -42,14 +42,14 @@ class Grading:
     def __init__(
         self, number: int, db: str | None, *, by: str = "", nodes: str = "", is_read_only: bool
     ) -> None:
-        """Keep what is to be judged.
+        """Create the grading.
 
         Args:
-            number: of the match in the store.
-            db: path of the store; None for the usual place.
+            number: number of the match in the store.
+            db: path of the store; None for the default place.
             by: the judge; empty for the solver.
-            nodes: searched for each ply at most; empty for the judge's own limit.
-            is_read_only: whether nothing is stored, so that the grades last as long as they are looked at.
+            nodes: maximum number of nodes searched for each ply; empty for the judge's own limit.
+            is_read_only: whether nothing is stored, so that the grades exist only while they are shown.
         """
         command, *words = grading_words(str(number), by, nodes)
         options = ["--format=ndjson", *(["--read-only"] if is_read_only else [])]
@@ -57,18 +57,18 @@ class Grading:
         words = [command, *options, *words]
         self.child = Child(words)
         self.progress = f"{by or SOLVER} starts to judge; g stops it"
-        """How far it is, in words."""
+        """The progress, as a sentence."""
         self._is_stopped = False
         self._last = ""
         self._num = 0
 
     def stop(self) -> None:
-        """End it; the plies that are judged stay."""
+        """Stop the judge; judged plies are kept."""
         self._is_stopped = True
         self.child.end()
 
     def read(self, lines: Sequence[str]) -> list[ToldPly]:
-        """Return the plies that were judged, and remember what else was said."""
+        """Return the plies judged in these lines of output, and remember the last other line."""
         told: list[ToldPly] = []
         for line in lines:
             found = read_told(line)
@@ -83,16 +83,16 @@ class Grading:
         return told
 
     def verdict(self, status: int) -> tuple[str, bool]:
-        """Return how it ended in a sentence, and whether it failed."""
+        """Return a sentence about how it ended, and whether it failed."""
         if self._is_stopped:
-            return f"stopped: {self._num} plies were judged; g goes on", False
+            return f"stopped: {self._num} plies were judged; g continues", False
         if status != 0:
             return self._last.removeprefix("arena: ") or f"the judge ended with status {status}", True
         return f"{self._num} plies were judged" if self._num else "every ply was judged already", False
 
 
 class JudgedScreen(ArenaScreen):
-    """Shows one match with what a judge says; override `show_ply`."""
+    """Shows one match with a judge's grades; override `show_ply`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "grade", "Grade", id="replay.grade"),
@@ -101,40 +101,40 @@ class JudgedScreen(ArenaScreen):
     ]
 
     def __init__(self, number: int) -> None:
-        """Keep the number of the match in the store."""
+        """Create the screen for the match with this number in the store."""
         super().__init__()
-        self._looks = self.asks("grades")
-        self._judges = self.asks("judges")
+        self._looks = self.query_runner("grades")
+        self._judges = self.query_runner("judges")
         self.number = number
-        """Of the match in the store."""
+        """Number of the match in the store."""
         self.match: OneMatch | None = None
-        """None until it has come."""
+        """None until the match is loaded."""
         self.replay: Replay | None = None
         self.judge = ""
-        """Whose grades are shown; empty for the preferred judge."""
+        """Name of the judge whose grades are shown; empty for the preferred judge."""
         self.grading: Grading | None = None
-        """The one that runs."""
+        """The running grading."""
 
     def show_ply(self) -> None:
-        """Show what is known."""
+        """Show the current ply."""
 
     def look_for_grades(self) -> None:
-        """Look now and then for plies that somebody else judges."""
+        """Poll for plies that another program judges."""
         self.set_interval(_LOOK_S, self._look, name="look")
 
     def on_unmount(self) -> None:
-        """End a grading that still runs."""
+        """End a running grading."""
         self.stop_grading()
 
     def action_judge(self) -> None:
-        """Show what the next judge says."""
+        """Show the grades of the next judge."""
         if self.match is None or self.replay is None:
             return
         judges = [analysis.name for analysis in self.match.analyses]
         if not judges:
-            self.notify("nobody has judged this match; g does, J by a bot", markup=False)
+            self.notify("this match has not been judged; g judges it, J by a bot", markup=False)
         elif len(judges) == 1:
-            text = f"{judges[0]} alone has judged it; J adds another judge"
+            text = f"only {judges[0]} has judged it; J adds another judge"
             self.notify(safe(text), markup=False)
         else:
             self.judge = judges[(judges.index(self.replay.recorded.judge) + 1) % len(judges)]
@@ -142,21 +142,21 @@ class JudgedScreen(ArenaScreen):
             self.show_ply()
 
     def action_grade(self) -> None:
-        """Start the solver as judge in the background, where it knows the game, or stop a judge."""
+        """Start the solver as judge in the background if it knows the game, or stop the running judge."""
         if self.grading is not None:
             self.stop_grading()
         else:
             self._ask_judges(self._grade_or_choose)
 
     def action_grade_by(self) -> None:
-        """Choose who judges the match."""
+        """Ask the user for a judge of the match."""
         if self.grading is not None:
             self.notify("a judge is at work; g stops it", markup=False)
         else:
             self._ask_judges(self._choose)
 
     def _ask_judges(self, then: Callable[[Judges], None]) -> None:
-        """Find out who can judge the match at hand, in a thread, and go on with that."""
+        """Find the judges that can judge the match, in a thread, then call `then`."""
         if self.match is None:
             return
         source = partial(read_judges, game=self.match.recorded.game)
@@ -165,7 +165,7 @@ class JudgedScreen(ArenaScreen):
             if isinstance(answer, Rows) and self.is_current and self.grading is None:
                 then(answer.content)
 
-        self._judges.ask(source, "looking for judges", take)
+        self._judges.run(source, "looking for judges", take)
 
     def _grade_or_choose(self, judges: Judges) -> None:
         if judges.is_solvable:
@@ -174,7 +174,7 @@ class JudgedScreen(ArenaScreen):
             self._choose(judges)
 
     def _choose(self, judges: Judges) -> None:
-        """Ask who judges, and let it: a bot is run for that, in its sandbox."""
+        """Ask for the judge, and start it: a bot is run in its sandbox."""
         app, match = dashboard_of(self), self.match
         if match is None or not app.may_act():
             return
@@ -199,7 +199,7 @@ class JudgedScreen(ArenaScreen):
         app.push_screen(PromptScreen(question, asked, line), go_on)
 
     def _start_grading(self, by: str = "", nodes: str = "") -> None:
-        """Start a judge in the background; its grades are shown as they come."""
+        """Start a judge in the background; its grades are shown as they arrive."""
         app = dashboard_of(self)
         self.grading = Grading(self.number, app.store, by=by, nodes=nodes, is_read_only=app.is_read_only)
         follow = partial(self.grading.child.follow, self)
@@ -207,7 +207,7 @@ class JudgedScreen(ArenaScreen):
         self.show_ply()
 
     def stop_grading(self) -> None:
-        """End a grading that runs; the plies that are judged stay."""
+        """End a running grading; judged plies are kept."""
         if self.grading is not None:
             self.grading.stop()
 
@@ -219,7 +219,7 @@ class JudgedScreen(ArenaScreen):
         return True
 
     def on_output(self, message: Output) -> None:
-        """Show the plies that were judged; at the end say how it ended."""
+        """Show the judged plies; at the end notify the user of the result."""
         message.stop()
         grading = self.grading
         if grading is None or message.child is not grading.child:
@@ -242,7 +242,7 @@ class JudgedScreen(ArenaScreen):
         self.show_ply()
 
     def _look(self) -> None:
-        """Look for plies that somebody else judges, while a grading is not complete."""
+        """Poll for plies that another program judges, while an analysis is incomplete."""
         match = self.match
         if match is not None and self.grading is None and not all(a.is_complete for a in match.analyses):
             self.reload()
@@ -250,15 +250,15 @@ class JudgedScreen(ArenaScreen):
     @override
     def reload(self) -> None:
         source = partial(self._loading_grades, number=self.number)
-        self._looks.ask(source, "reading the grades", self._take_grades)
+        self._looks.run(source, "reading the grades", self._take_grades)
 
     @staticmethod
     def _loading_grades(query: Query, number: int) -> Rows[tuple[int, tuple[JudgedMatch, ...]]]:
-        """Read what judges say by now, in a thread."""
+        """Read the present grades, in a thread."""
         return Rows((number, load_analyses(query, number)))
 
     def _take_grades(self, answer: Answer[tuple[int, tuple[JudgedMatch, ...]]]) -> None:
-        """Show what judges say by now; a store that cannot be read now may be read later."""
+        """Show the present grades; an unreadable store is tried again later."""
         match = self.match
         if match is None or not isinstance(answer, Rows):
             return

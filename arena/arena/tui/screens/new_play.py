@@ -1,4 +1,4 @@
-"""The form of a play against a bot, and the command line that it equals."""
+"""The form of a play against a bot, and the equivalent command line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from arena.live.exports import OFF_ON
 from arena.live.play_form import SIDES, PlayForm
 from arena.person.config import make_play, play_config, words_of
 from arena.tui.forms.tournament_form import installed_bots
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
-from arena.tui.screens.lines import BareLines
-from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.play_screen import PlayScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Fields, Push
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ _FIELDS: Final = (
 
 
 class NewPlayScreen(FormScreen[PlayForm]):
-    """A form over the screen from which a bot is to be played."""
+    """A form over the screen from which the play is begun."""
 
     NAME = "new-play"
     FORM = PlayForm
     WORK = "check"
     HELP = (
-        "You against a bot. Fields that are left empty have the defaults of the command line, which stands"
-        " below. Play begins; the match is stored, and counts only where rated is on. As text: arena play"
+        "You against a bot. Empty fields have the defaults of the command line, which is shown below. Play"
+        " begins; the match is stored, and rated only if rated is on. As text: arena play"
     )
     CSS = """
     NewPlayScreen #found { height: 2; }
@@ -82,7 +82,7 @@ class NewPlayScreen(FormScreen[PlayForm]):
                 yield Push("back", "Back")
 
     def show_opponent(self, bot: str, game: str) -> None:
-        """Write the bot and the game that are at hand into the form, where there are any."""
+        """Fill the current bot and game into the form, if there are any."""
         for key, value in (("bot", bot), ("game", game)):
             for field in self.query(f"#field-{key}").results(Field):
                 field.value = value or field.value
@@ -108,7 +108,7 @@ class NewPlayScreen(FormScreen[PlayForm]):
         self.say("#found", found or f"! {trouble}", "dim" if found else "alert")
 
     async def on_push_pushed(self, message: Push.Pushed) -> None:
-        """Play, copy the line, or leave."""
+        """Play, copy the command line, or leave."""
         message.stop()
         if message.name == "play":
             self.run_worker(partial(self._preparing, self.form), name="prepare", group="prepare", thread=True)
@@ -118,7 +118,7 @@ class NewPlayScreen(FormScreen[PlayForm]):
             await dashboard_of(self).action_back()
 
     def _preparing(self, form: PlayForm) -> None:
-        """Find the bot that is to be played, in a thread."""
+        """Resolve the bot, in a thread."""
         try:
             form.words()
             self.post_message(self.Prepared(words_of(make_play(play_config(form.values())))))
@@ -126,7 +126,7 @@ class NewPlayScreen(FormScreen[PlayForm]):
             self.post_message(self.Prepared((), str(error)))
 
     def on_new_play_screen_prepared(self, message: Prepared) -> None:
-        """Open the board in place of the form, or say why there is none."""
+        """Open the board instead of the form, or show why that is not possible."""
         message.stop()
         app = dashboard_of(self)
         if message.trouble:

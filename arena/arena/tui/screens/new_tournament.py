@@ -1,4 +1,4 @@
-"""The form of a new tournament, how long that will take, and the command line that it equals."""
+"""The form of a new tournament, its expected duration, and the equivalent command line."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from arena.live.tournaments import (
     TournamentForm,
 )
 from arena.tui.forms.tournament_form import estimate, installed_bots
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
-from arena.tui.screens.lines import BareLines
 from arena.tui.shell.wanted import still_wanted
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Fields, Push
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     FORM = TournamentForm
     WORK = "estimate"
     HELP = (
-        "Fields that are left empty have the defaults of the command line, which stands below. Tab and enter"
-        " go on, Start runs exactly that line, as a process of its own, which outlives the dashboard. A"
+        "Empty fields have the defaults of the command line, which is shown below. Tab and enter go to the"
+        " next field, Start runs exactly that line, as a process of its own that outlives the dashboard. A"
         " test has one bot, NEW, or two, NEW OLD; a ladder needs a name."
     )
     CSS = """
@@ -79,7 +79,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     """
 
     class Started(Message):
-        """The tournament has begun, or has failed to."""
+        """The tournament has begun, or has failed to begin."""
 
         def __init__(self, record: TournamentRecord | None, trouble: str = "") -> None:
             super().__init__()
@@ -87,12 +87,12 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             self.trouble = trouble
 
     def __init__(self, game: str = "") -> None:
-        """Make it; `game` is what the form begins with."""
+        """Create the form; `game` is its first value of that field."""
         super().__init__()
         self._game = game
         self._is_starting = False
         self._refused: TournamentForm | None = None
-        """The form that could not be started, until it changes: its estimate is not shown then."""
+        """The form that could not be started; its estimate is not shown until it changes."""
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -114,7 +114,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
                 yield Push("back", "Back")
 
     def on_mount(self) -> None:
-        """Begin with the bots."""
+        """Focus the field of the bots."""
         self.query_one("#field-game", Field).value = self._game
         self.query_one("#input-bots").focus()
         self.changed()
@@ -156,7 +156,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
         self.say("#estimate", text, style)
 
     async def on_push_pushed(self, message: Push.Pushed) -> None:
-        """Start it, copy its line, or leave."""
+        """Start the tournament, copy the command line, or leave."""
         message.stop()
         if message.name == "start":
             self._start()
@@ -179,7 +179,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
         self.run_worker(partial(self._starting, words, store), name="start", group="start", thread=True)
 
     def _starting(self, words: Sequence[str], store: str | None) -> None:
-        """Start it and wait till its plan is stored, in a thread."""
+        """Start the tournament and wait until its plan is stored, in a thread."""
         try:
             record = follow(start(words, db=store), still_wanted())
         except ArenaError as error:
@@ -188,7 +188,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             self.post_message(self.Started(record))
 
     def on_new_tournament_screen_started(self, message: Started) -> None:
-        """Watch what has begun; of what has not, say why."""
+        """Watch the tournament that has begun, or show why it has not."""
         message.stop()
         self._is_starting = False
         record = message.record
@@ -197,6 +197,6 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             self._tell(f"! {message.trouble}", "alert")
             return
         self.notify(f"{record.name} has begun", markup=False)
-        # Not from here: this screen closes, and would wait for its own end.
+        # Not awaited here: this screen closes, and would wait for its own end.
         app = dashboard_of(self)
         app.call_later(app.attach, record.id, record.name)

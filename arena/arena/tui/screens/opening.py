@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.matches import MatchesScreen
+from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.screens.matches_screen import MatchesScreen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

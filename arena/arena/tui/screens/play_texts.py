@@ -1,4 +1,4 @@
-"""What a person at the board sees beside it: whose turn it is, what was asked, how it ended."""
+"""The texts beside the board of a play: turn, answers, ending."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arena.errors import ArenaError
 from arena.live.geometry import find_game, position
 from arena.live.views import MatchView
 from arena.person.config import PERSON, is_rated
-from arena.tui.shell.lines import Part
+from arena.tui.shell.chrome import Part
 from arena.tui.text import clip, safe
 
 if TYPE_CHECKING:
@@ -26,58 +26,59 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 _MAX_NAME = 24
+"""Width in cells up to which a bot is shown by its name, not by its label."""
 _QUIET = frozenset({"played", "taken back", "you resign", "a new match, sides swapped"})
-"""Answers that what happens next says better."""
+"""Answers that are not shown, since the next event makes them clear."""
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a play on its screen."""
+class PlayState(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a play as its screen knows it."""
 
     name: str = ""
     is_rated: bool = False
     match: MatchView | None = None
-    """The newest one."""
+    """The newest match."""
     player: int = 0
-    """The player that the person is in it."""
+    """The person's player in it, 0 or 1."""
     pending: MakeMove | None = None
-    """A move that waits for the referee."""
+    """A move that the referee has not confirmed yet."""
     hinted: int | None = None
     """The action of the last hint for this position."""
     note: str = ""
     """The last answer, or why something was not done."""
     is_dead: bool = False
-    """Whether nobody referees any more."""
+    """Whether the coordinator has ended."""
 
-    def but(self, **changes: Any) -> Seen:  # noqa: ANN401 # of any field
-        """Give the same with changes."""
+    def but(self, **changes: Any) -> PlayState:  # noqa: ANN401 # of any field
+        """Return a copy with changes."""
         return replace(self, **changes)
 
     @property
     def is_turn(self) -> bool:
-        """Whether the referee waits for the person."""
+        """Whether it is the person's turn."""
         match = self.match
         return match is not None and not match.is_over and not self.is_dead and match.to_move == self.player
 
     @property
     def can_move(self) -> bool:
-        """Whether a move would be heard: it is their turn, and none waits."""
+        """Whether the person can send a move: it is their turn, and no move is pending."""
         return self.is_turn and self.pending is None
 
     @property
     def refusal(self) -> str:
-        """Why no move can be made."""
+        """The reason why no move can be made."""
         if self.match is None:
             return "not begun yet"
         if self.is_dead:
-            return "the coordinator has ended; n goes on from here"
+            return "the coordinator has ended; n continues from here"
         return "the match is over" if self.match.is_over else "not your turn"
 
-    def begun(self, record: TournamentRecord) -> Seen:
-        """Take a play that has begun."""
+    def begun(self, record: TournamentRecord) -> PlayState:
+        """Return the state after a play has begun."""
         return self.but(name=record.name, is_rated=is_rated(record), note="", is_dead=False, pending=None)
 
-    def told(self, view: LiveView, trouble: str) -> Seen:
-        """Take where the play stands."""
+    def told(self, view: LiveView, trouble: str) -> PlayState:
+        """Return the state after new data from the feed."""
         if not view.matches:
             return self.but(note=trouble or self.note)
         match = view.matches[max(view.matches)]
@@ -96,14 +97,14 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
             changes["note"] = trouble
         return self.but(**changes)
 
-    def moving(self, action: int) -> Seen:
-        """Take a move that is being asked for."""
+    def moving(self, action: int) -> PlayState:
+        """Return the state with a pending move."""
         match = self.match
         command = None if match is None else MakeMove(number=match.number, ply=match.ply, action=action)
         return self.but(pending=command, hinted=None)
 
-    def answered(self, command: BoardCommand, answer: str) -> Seen:
-        """Take an answer; what was asked about a position that is past says nothing any more."""
+    def answered(self, command: BoardCommand, answer: str) -> PlayState:
+        """Return the state after an answer; an answer about a past position is ignored."""
         match = self.match
         if match is None or (command.number, command.ply) != (match.number, match.ply):
             return self
@@ -115,8 +116,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         return seen
 
 
-def header_of(seen: Seen, glyphs: Glyphs) -> Sequence[Part]:
-    """Give play, game, who plays, and whether it counts."""
+def header_of(seen: PlayState, glyphs: Glyphs) -> Sequence[Part]:
+    """Return play, game, players, and whether the match is rated."""
     match = seen.match
     what = seen.name if match is None else match.address
     parts = [Part("arena", "title"), Part("PLAY", "focus"), Part(safe(what))]
@@ -134,8 +135,8 @@ def header_of(seen: Seen, glyphs: Glyphs) -> Sequence[Part]:
     return [part for part in parts if part.text]
 
 
-def status_of(seen: Seen, now: float, glyphs: Glyphs) -> tuple[str, str]:
-    """Say in a line what is up, with its style."""
+def status_of(seen: PlayState, now: float, glyphs: Glyphs) -> tuple[str, str]:
+    """Return the status line and its style."""
     match = seen.match
     if match is None or seen.is_dead:
         return safe(seen.note), "alert" if seen.is_dead else "dim"
@@ -154,13 +155,13 @@ def status_of(seen: Seen, now: float, glyphs: Glyphs) -> tuple[str, str]:
     return f"{_bot_name(match, seen)} thinks {max(0.0, now - match.last_t):.0f} s{note}", "dim"
 
 
-def _bot_name(match: MatchView, seen: Seen) -> str:
-    """Return the name of the bot, or its label where the name is long."""
+def _bot_name(match: MatchView, seen: PlayState) -> str:
+    """Return the name of the bot, or its label if the name is too long."""
     seat = match.seats[1 - seen.player]
     return clip(seat.name if cell_len(seat.name) <= _MAX_NAME else seat.label, _MAX_NAME)
 
 
-def _ending(seen: Seen, match: MatchView) -> str:
+def _ending(seen: PlayState, match: MatchView) -> str:
     won = {"first": 0, "second": 1}.get(match.outcome)
     said = {"draw": "a draw", "void": "void"}.get(match.outcome)
     if won is not None:
@@ -176,7 +177,7 @@ def _move_of(match: MatchView, action: int | None) -> str:
 
 
 def _action_of(match: MatchView, answer: str) -> int | None:
-    """Give the action of a hint, whose first word is a move."""
+    """Return the action of a hint, whose first word is a move."""
     try:
         return find_game(match.game).parse_move(position(match.game, match.actions), answer.partition(" ")[0])
     except ArenaError:

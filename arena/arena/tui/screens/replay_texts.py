@@ -1,4 +1,4 @@
-"""What stands around the board of a replay, in words."""
+"""The texts around the board of a replay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from arena.live.plain import long_clock_text
 from arena.live.views import RESULTS, end_word
-from arena.tui.shell.lines import Part
+from arena.tui.shell.chrome import Part
 from arena.tui.text import clip, join, safe
 from arena.tui.widgets.bars import bar
 
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from arena.watching.one_match import OneMatch
 
 _MAX_NAME = 24
+"""Width in cells up to which a bot is shown by its name, not by its label."""
 _WIDE = 120
-"""Columns from which on the eval bar is long."""
+"""Columns from which the evaluation bar is long."""
 _BAR, _WIDE_BAR = 10, 32
+"""Width of the evaluation bar on normal and on wide terminals, in cells."""
 
 
 def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[Part]:
-    """Return address, game, bots, result, day."""
+    """Return address, bots, game, result, day."""
     parts = [Part("arena", "title"), Part("REPLAY", "focus")]
     if match is None:
         return parts
@@ -50,7 +52,7 @@ def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[Part]:
 
 
 def search_texts(match: MatchView, glyphs: Glyphs) -> list[Line]:
-    """Give what both bots last said, each where it said anything."""
+    """Return the last evaluation and search figures of both bots, as far as known."""
     lines: list[Line] = []
     for player, seat in enumerate(match.seats):
         glyph, style = glyphs.players[player], ("first", "second")[player]
@@ -75,7 +77,7 @@ def search_texts(match: MatchView, glyphs: Glyphs) -> list[Line]:
 
 
 def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
-    """Give the line below the board: last move, side to move, and the grade of the last move."""
+    """Return the line below the board: last move, side to move, and the grade of the last move."""
     if match.trouble:
         return match.trouble
     last = ""
@@ -91,25 +93,25 @@ def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
 
 
 def grade_text(match: MatchView, recorded: Recorded) -> str:
-    """Say what the last move gave away: `? gives a win away`; empty for nothing, or where nobody knows."""
+    """Return the grade of the last move: `? gives a win away`; empty if it has none."""
     judged = _grade_of(match, recorded)
     return "" if judged is None else f"{judged.mark} {judged.text}".strip()
 
 
 def _grade_of(match: MatchView, recorded: Recorded) -> PlyGrade | None:
-    """Return what a judge says of the last move."""
+    """Return the grade of the last move."""
     return recorded.grades[match.ply - 1] if 0 < match.ply <= len(recorded.grades) else None
 
 
 def about_lines(replay: Replay, ply: int, progress: str, width: int, glyphs: Glyphs) -> list[Line]:
-    """Return three lines: how the position stands and what the judge advises, how it ended, how it began.
+    """Return three lines: evaluation with the judge's advice, the ending, the opening.
 
     Args:
         replay: the match.
-        ply: of the position.
-        progress: of a grading that runs; empty without one.
+        ply: ply of the position.
+        progress: progress of a running grading; empty without one.
         width: cells of a line.
-        glyphs: what to draw with.
+        glyphs: glyphs to draw with.
     """
     return [_standing(replay, ply, progress, width, glyphs), *ending_lines(replay)]
 
@@ -129,7 +131,7 @@ def ending_lines(replay: Replay) -> list[Line]:
 
 
 def _standing(replay: Replay, ply: int, progress: str, width: int, glyphs: Glyphs) -> Line:
-    """Return the eval bar, and behind it the progress of a grading or what the judge advises."""
+    """Return the evaluation bar, followed by the progress of a grading or the judge's advice."""
     percent, grade, head = replay.eval_at(ply), replay.grade(ply), join(" ")
     if percent is not None:
         cells = _WIDE_BAR if width >= _WIDE else _BAR
@@ -142,10 +144,12 @@ def _standing(replay: Replay, ply: int, progress: str, width: int, glyphs: Glyph
     if progress:
         return join(head, progress)
     if grade is not None:
-        # The line of moves comes last, so that what is cut is its end.
+        # The line of moves comes last, so that only its end is cut.
         words = f"{replay.recorded.judge}: {grade.advice}".split(" ")
         used = sum(cell_len(text) for text, _ in head)
         while len(words) > 1 and used + cell_len(" ".join(words)) > width:
             words.pop()
         return join(head, " ".join(words))
-    return join(head, "" if replay.recorded.grades else "nobody has judged this match; g does, J by a bot")
+    return join(
+        head, "" if replay.recorded.grades else "this match has not been judged; g judges it, J by a bot"
+    )

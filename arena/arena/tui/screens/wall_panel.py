@@ -1,4 +1,4 @@
-"""The wall of boards: as many as fit, a page at a time."""
+"""A grid of boards of running matches: as many as fit, in pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arena.live.views import LiveView
 from arena.live.wall import SORTS, WallView, wall
 from arena.results.condition import Condition
 from arena.tui.look import app_of
-from arena.tui.widgets.boxes import Box
+from arena.tui.widgets.blank_containers import BlankContainer
 from arena.tui.widgets.small_board import SmallBoard, board_size
 
 if TYPE_CHECKING:
@@ -24,20 +24,22 @@ if TYPE_CHECKING:
     from arena.live.wall import Sort
 
 MAX_BOARDS = 40
+"""Maximum number of boards on a page."""
 _MAX_ZOOM = 3
+"""Maximum number of zoom steps."""
 _FEW_ROWS, _FEW_COLUMNS = 6, 7
-"""What a board needs to be told where no match runs."""
+"""Rows and columns of a board that are assumed while no match is running."""
 
 
 class Fit(NamedTuple):
-    """How many boards stand side by side and below each other."""
+    """The number of boards side by side and one below the other."""
 
     columns: int
     rows: int
 
 
 def fit_boards(width: int, height: int, rows: int, columns: int, zoom: int, scale: int = 1) -> Fit:  # noqa: PLR0913, PLR0917 # two sizes, and how large
-    """Return how many boards fit; each step of `zoom` takes a column of boards away, at least one stays."""
+    """Return how many boards fit; each step of `zoom` removes a column of boards, at least one stays."""
     board_width, board_height = board_size(rows, columns, scale)
     if board_width > width:
         board_width = max(18, columns + 4)
@@ -46,8 +48,8 @@ def fit_boards(width: int, height: int, rows: int, columns: int, zoom: int, scal
     return Fit(across, min(down, max(1, MAX_BOARDS // across)))
 
 
-class WallPanel(Box):
-    """A page of boards; the one with the focus stays in view whatever changes."""
+class WallPanel(BlankContainer):
+    """A page of boards; the focused one always stays in view."""
 
     DEFAULT_CSS = """
     WallPanel { layout: grid; width: 1fr; height: 1fr; }
@@ -69,12 +71,12 @@ class WallPanel(Box):
         self._boards = [SmallBoard(id="board-0")]
         self._laid_out: tuple[int, ...] = ()
         self._fitted = Size()
-        """The size that boards were fitted into."""
+        """The size into which the boards were fitted."""
         self._followed: int | None = None
         """Number of the match that the focus is moving to."""
         self._has_begun = False
         self.condition = Condition()
-        """Which matches stand on the wall."""
+        """The filter for the matches that are shown."""
         self.sort: Sort = "place"
         self.zoom = 0
         self.page = 0
@@ -82,7 +84,7 @@ class WallPanel(Box):
         self.keep: int | None = None
         """Number of the match that stays in view; None keeps the page."""
         self.shown: WallView = wall(LiveView())
-        """What is on the page."""
+        """The page that is shown."""
 
     @override
     def compose(self) -> ComposeResult:
@@ -94,18 +96,18 @@ class WallPanel(Box):
         self._arrange()
 
     def tick(self, now: float) -> None:
-        """Let the clocks run."""
+        """Update the clocks."""
         self._now = now
         for board in self._boards[: len(self.shown.boards)]:
             board.tick(now)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit other boards in, where that was not done when the screen was laid out."""
+        """Fit the boards again, unless that was done when the screen was laid out."""
         if event.size != self._fitted:
             self.fit()
 
     def fit(self) -> None:
-        """Fit as many boards in as there is room for; the match with the focus stays in view."""
+        """Fit as many boards as there is room for; the focused match stays in view."""
         self._fitted = self.size
         match = self.focused_match
         if self._followed is None and match is not None:
@@ -114,22 +116,22 @@ class WallPanel(Box):
         for board, shown in zip(self._boards, self.shown.boards, strict=False):
             if shown.number == self._followed:
                 board.focus()
-        # The focus moves later; until then the board that has it shows another match.
+        # The focus moves later; until then the focused board shows another match.
         app_of(self).call_later(self._end_following)
-        # Textual does so when it is idle, which is after the next layout.
+        # Textual clears it when it is idle, which is after the next layout.
         self._clear_arrangement_cache()
 
     def _end_following(self) -> None:
         self._followed = None
 
     def turn(self, step: int) -> None:
-        """Show another page."""
+        """Show the next or previous page."""
         self.keep = None
         self.page = min(max(0, self.shown.page + step), self.shown.num_pages - 1)
         self._arrange()
 
     def next_sort(self) -> None:
-        """Sort by the next thing."""
+        """Sort by the next criterion."""
         self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
         self._arrange()
 
@@ -139,12 +141,12 @@ class WallPanel(Box):
         self._arrange()
 
     def switch_evals(self) -> None:
-        """Show the row of tenths, or not."""
+        """Show or hide the row of tenths."""
         self.shows_evals = not self.shows_evals
         self._arrange()
 
     def action_walk(self, columns: int, rows: int) -> None:
-        """Put the focus on another board; beyond the last one of a page lies the next page."""
+        """Focus another board; after the last one of a page comes the next page."""
         places = [place for place in range(len(self.shown.boards)) if self._board(place).has_focus]
         if not places:
             return
@@ -160,26 +162,26 @@ class WallPanel(Box):
 
     @property
     def focused_match(self) -> MatchView | None:
-        """The match of the board with the focus."""
+        """The match of the focused board."""
         focused = self.screen.focused
         return focused.match if isinstance(focused, SmallBoard) else None
 
     def caption(self) -> tuple[str, ...]:
-        """Return what stands on the wall and how, a text for each fact."""
+        """Return the captions of the page, a text for each fact."""
         shown = self.shown
         evals = "on" if self.shows_evals else "off"
         pages = f"page {shown.page + 1}/{shown.num_pages}"
         return (pages, f"sort: {self.sort}", f"evals: {evals}", shown.caption)
 
     def _arrange(self, keep: int | None = None) -> None:
-        """Show what belongs on the page; with `keep` the page that has this match."""
+        """Show the matches of the page; with `keep`, the page that has this match."""
         panel_size = self.size
         if not self.is_attached or panel_size.area == 0:
             return
         chosen = self._chosen()
         rows = max((match.rows for match in chosen.matches.values()), default=_FEW_ROWS)
         columns = max((match.columns for match in chosen.matches.values()), default=_FEW_COLUMNS)
-        # Large boards, where the wall has room for all of them at once.
+        # Use large boards if there is room for all of them at once.
         scale = 2
         fit = fit_boards(*panel_size, rows, columns, self.zoom, scale)
         is_narrow = panel_size.width // fit.columns < board_size(rows, columns, scale)[0]
@@ -203,20 +205,20 @@ class WallPanel(Box):
         for board, match in zip_longest(self._boards, self.shown.boards):
             if board.can_focus != (match is not None):
                 board.can_focus = match is not None
-            # An empty frame says nothing.
+            # An empty frame carries no information.
             board.visible = match is not None
             board.show(match, self._now, evals=self.shows_evals)
         self._focus_first()
 
     def _focus_first(self) -> None:
-        """Focus the first board once there is one: nothing that is not drawn can have it."""
+        """Focus the first board once there is one: a widget that is not drawn cannot be focused."""
         if not self._has_begun and self.shown.boards:
             self._has_begun = True
             if self.screen.focused is None:
                 self._board(0).focus()
 
     def _lay_out(self, size: int, height: int) -> None:
-        """Have as many boards as fit, each of this height."""
+        """Create as many boards as fit, each of this height."""
         if self._laid_out == (size, height):
             return
         self._laid_out = (size, height)

@@ -1,1 +1,1 @@
-"""What surrounds the screens: header, tabs, footer, help, filter, and how data arrives."""
+"""The frame around the screens: header, tabs, footer, help, filter, and the arrival of data."""

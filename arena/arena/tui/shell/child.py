@@ -1,4 +1,4 @@
-"""Another `arena` as a child process: what it says comes as messages, and it ends with the screen."""
+"""Runs another `arena` as a child process; its output arrives as messages, and it ends with the screen."""
 
 from __future__ import annotations
 
@@ -22,47 +22,48 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
 PROGRAM = tuple(own_python("-m", "arena"))
-"""What is run."""
+"""The start of the command line."""
 _CHUNK: Final = 1 << 16
+"""Maximum number of bytes read from the pipe at once."""
 _MAX_LINE: Final = 4000
-"""Characters of a line that are kept."""
+"""Maximum number of characters kept of a line."""
 _PATIENCE_S: Final = 5.0
-"""Seconds in which a child that was asked to end may tidy up."""
+"""Seconds for a child to clean up after it was asked to end."""
 _NICENESS: Final = 10
-"""As that of workers: what is looked at here must not take time from matches."""
+"""Same niceness as worker processes: work for the screen must not take time from matches."""
 _BREAKS: Final = re.compile(rb"[\r\n]+")
 
 
 class Output(Message):
-    """A child has said something, or has ended."""
+    """A child has written output, or has ended."""
 
     def __init__(self, child: Child, lines: Sequence[str], status: int | None) -> None:
         super().__init__()
         self.child = child
         self.lines = lines
-        """Cleaned; what a carriage return ends is a line, too."""
+        """Cleaned lines; a carriage return ends a line, too."""
         self.status = status
-        """Exit status, minus the number of the signal that ended it; None while it runs."""
+        """Exit status, or minus the number of the signal that ended it; None while it runs."""
 
 
 class Child:
-    """A child process; `follow` runs in a thread, `end` may be called from any."""
+    """A child process; `follow` runs in a thread, `end` may be called from any thread."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        """Take what is to be run.
+        """Create the object; nothing is started yet.
 
         Args:
-            words: of the command line, without `arena`.
+            words: the command line, without `arena`.
         """
         self.words = tuple(words)
         self.status: int | None = None
-        """Exit status, minus the number of the signal that ended it; None while it runs."""
+        """Exit status, or minus the number of the signal that ended it; None while it runs."""
         self._process: subprocess.Popen[bytes] | None = None
         self._is_unwanted = False
         self._is_silent = False
 
     def follow(self, target: MessagePump) -> None:
-        """Start it and tell `target` all that it says, to its end."""
+        """Start the child and post its output to `target` until it ends."""
         try:
             with self._start() as process:
                 if self._is_unwanted:
@@ -84,7 +85,7 @@ class Child:
         target.post_message(Output(self, [_text(rest)] if rest else [], status))
 
     def end(self) -> None:
-        """Ask it to end, as Ctrl-C would; after a while it is killed."""
+        """Send SIGINT, as Ctrl-C does, and SIGKILL after a while."""
         self._is_unwanted = True
         self._signal(signal.SIGINT)
         killing = threading.Timer(_PATIENCE_S, self._signal, (signal.SIGKILL,))
@@ -92,7 +93,7 @@ class Child:
         killing.start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        own_subtree()  # it shares the cgroup of this process, which it could not divide by itself
+        own_subtree()  # the child shares the cgroup of this process, and could not divide it itself
         process = subprocess.Popen(  # noqa: S603 # this program, and words as a list
             [*PROGRAM, *self.words],
             stdin=subprocess.DEVNULL,
@@ -107,7 +108,7 @@ class Child:
         return process
 
     def _signal(self, number: int) -> None:
-        # Till it is silent nobody has waited for it, so its number is nobody else's.
+        # Until its pipe closes the child has not been reaped, so its pid cannot have been reused.
         if self._process is not None and not self._is_silent:
             with suppress(OSError):
                 os.killpg(self._process.pid, number)

@@ -1,4 +1,4 @@
-"""What keys do, as commands of the palette: nothing can be done by a key alone."""
+"""Every key as a command of the palette, so that nothing depends on a key alone."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 _LEFT_OUT = frozenset({"command_palette", "back", "tab", "quit", "change_theme"})
-"""Actions that the palette has anyway, or that mean nothing within it."""
+"""Actions that the palette offers anyway, or that are useless within it."""
 
 
 def key_commands(app: App[Any], screen: Screen[Any]) -> Iterator[SystemCommand]:
-    """Give a command for each key that works on `screen` now, the widget in focus first."""
+    """Yield a command for each key that works on `screen` now, those of the focused widget first."""
     told: set[str] = set()
     for active in screen.active_bindings.values():
         binding = active.binding

@@ -1,4 +1,4 @@
-"""A question over the screen that is answered with yes or no."""
+"""A yes-or-no question over the screen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """Gives True for `y` or `enter`, False for `n` or `escape`."""
+    """Dismissed with True by `y` or `enter`, with False by `n` or `escape`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,enter", "answer(True)", "Yes", id="confirm.yes"),
@@ -34,15 +34,15 @@ class ConfirmScreen(ModalScreen[bool]):
     """
 
     def __init__(self, question: str, consequence: str = "") -> None:
-        """Make it.
+        """Create the question.
 
         Args:
-            question: what is asked.
-            consequence: what follows from yes; an empty line stands between paragraphs.
+            question: the question.
+            consequence: what happens after yes; empty lines separate paragraphs.
         """
         super().__init__()
         self.text = Text(safe(question), style="bold")
-        """What it says."""
+        """The text that is shown."""
         if consequence:
             paragraphs = "\n\n".join(map(safe, consequence.split("\n\n")))
             self.text.append(f"\n\n{paragraphs}", style="not bold")
@@ -54,5 +54,5 @@ class ConfirmScreen(ModalScreen[bool]):
             yield Static(self.text)
 
     def action_answer(self, answer: bool) -> None:  # noqa: FBT001 # as the binding says it
-        """Close it with an answer."""
+        """Close the question with an answer."""
         self.dismiss(answer)

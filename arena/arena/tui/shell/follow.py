@@ -1,4 +1,4 @@
-"""The one thread that asks the feed: it reduces what comes and posts one message a batch."""
+"""The single thread that polls the feed: it reduces batches and posts one message per batch."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from arena.watching.feed import Feed
 
 _SLICE_S: Final = 0.2
-"""Seconds after which an app that ends is noticed."""
+"""Seconds after which a cancelled worker is noticed."""
 
 
 class NewData(Message):
-    """A batch has come."""
+    """A batch has arrived."""
 
     def __init__(self, model: Model, feed: Feed | None = None) -> None:
         super().__init__()
         self.model = model
-        """Everything that is known now."""
+        """The model after the batch."""
         self.feed = feed
-        """Where it comes from; None: from the one that is followed."""
+        """The feed of the batch; None for the followed one."""
 
 
 def follow(feed: Feed, target: MessagePump, model: Model | None = None) -> None:
-    """Ask `feed` until it ends or the worker is cancelled; runs in a thread worker.
+    """Poll `feed` until it ends or the worker is cancelled; runs in a thread worker.
 
     Args:
-        feed: is closed at the end.
+        feed: the feed; closed at the end.
         target: gets a message for each batch.
-        model: what is known before the first batch; None for nothing.
+        model: the model before the first batch; None for an empty one.
     """
     worker = cast("Worker[None]", get_current_worker())
     model, poller = model or Model(), Poller(feed)
@@ -60,7 +60,7 @@ def follow(feed: Feed, target: MessagePump, model: Model | None = None) -> None:
                 return
             _wait(polled.pause_s, worker)
     except Cancelled:
-        # Nobody wants what it was reading.
+        # The reader was cancelled, so its data is no longer needed.
         return
     finally:
         feed.close()

@@ -1,4 +1,4 @@
-"""The usual header: what runs, how far it is, and whether what is shown is fresh."""
+"""The default header: the tournament, its progress, and whether the shown data is fresh."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from arena.live.plain import duration_text
 from arena.naming import count_text
-from arena.tui.shell.lines import Part
+from arena.tui.shell.chrome import Part
 from arena.tui.text import shorten
 from arena.watching.run_words import run_words
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from arena.watching.feed import Model
 
 _WIDE = 120
+"""Columns from which the header has room for goal and progress."""
 _GOAL = 60
-"""Cells that the way to a goal takes at most."""
+"""Maximum width of the progress towards a goal, in cells."""
 
 
 class Shown(Protocol):
-    """What the header tells of."""
+    """The part of an app that the header reads."""
 
     model: Model
     is_frozen: bool
@@ -33,7 +34,7 @@ class Shown(Protocol):
 
 
 def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
-    """Give state, tournament, progress and health; the latter stays longest where there is little room."""
+    """Return state, tournament, progress and health; health is the last part to be left out."""
     model, progress = shown.model, shown.model.view.progress
     words = run_words(model, shown.clock())
     name = f" {shown.glyphs.dot} {progress.name}" if progress.name else ""
@@ -62,7 +63,7 @@ def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
 
 
 def _progress_parts(progress: ProgressView, now: float, *, is_live: bool) -> list[Part]:
-    """Return how far it is, and while it is live how quickly it goes and what is left."""
+    """Return the progress, and while the tournament is live its rate and remaining time."""
     pace = progress.at(now)
     share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
     parts = [Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5)]

@@ -1,4 +1,4 @@
-"""What the widget in focus is for, and what every key does here."""
+"""Help: the purpose of the focused widget, and every key that works here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.widgets import Static
 from typing_extensions import override
 
 from arena.tui.look import app_of
-from arena.tui.shell.lines import Headed
+from arena.tui.shell.chrome import HasHeader
 from arena.tui.text import safe
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 _KEYS = 14
-"""Cells for the keys."""
+"""Width of the column of keys, in cells."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -41,7 +41,7 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, text: Text) -> None:
         super().__init__()
         self.text = text
-        """What it says."""
+        """The text that is shown."""
 
     @override
     def compose(self) -> ComposeResult:
@@ -50,16 +50,16 @@ class HelpScreen(ModalScreen[None]):
 
 
 def help_text(screen: Screen[Any]) -> Text:
-    """Tell of the widget in focus, of the screen, and of all keys that work now."""
+    """Return the help of the focused widget and of the screen, and all keys that work now."""
     text = Text()
     nodes = [node for node in (screen.focused, screen) if node is not None]
-    # A field of a form has a text of its own, other widgets have that of their kind.
+    # A field of a form has a help text of its own, other widgets have that of their class.
     about = [getattr(node, "help_text", None) or getattr(node, "HELP", None) for node in nodes]
     for paragraph in about:
         if paragraph:
             text.append(f"{safe(paragraph)}\n\n")
     app = app_of(screen)
-    tabs = app.tabs() if isinstance(app, Headed) else ()
+    tabs = app.tabs() if isinstance(app, HasHeader) else ()
     names = {f"tab({key})": f"Screen {label}" for key, label, _, _ in tabs}
     by_action: dict[str, tuple[list[str], str]] = {}
     for active in screen.active_bindings.values():

@@ -1,4 +1,4 @@
-"""The keys that work everywhere, and which keys are bound twice."""
+"""The global keys, and the detection of keys that are bound twice."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ APP_BINDINGS: list[BindingType] = [
     Binding("E", "open('export')", "Export", show=False, id="app.export"),
     Binding("p", "play", "Play", show=False, id="app.play"),
 ]
-"""Global keys; those with `show` may stand in the footer."""
+"""Global keys; those with `show` may appear in the footer."""
 
 
 def keymap_clashes(keymap: Mapping[str, str], bindings: Iterable[BindingType]) -> dict[str, list[str]]:
-    """Give the keys that a keymap gives to more than one of `bindings`, with the ids of these.
+    """Return the keys that a keymap binds to more than one of `bindings`, with the ids of these.
 
-    Textual tells of few of them: it drops a binding whose key is taken by another one.
+    Textual reports only few of them: it drops a binding whose key is taken by another one.
     """
     found: defaultdict[str, list[str]] = defaultdict(list)
     for binding in Binding.make_bindings(bindings):
@@ -47,9 +47,9 @@ def keymap_clashes(keymap: Mapping[str, str], bindings: Iterable[BindingType]) -
 
 
 def clashes(screen: Screen[Any], narrowed: Collection[str] = ()) -> dict[str, list[str]]:
-    """Give the keys that more than one of the bindings active together has, with the ids of these.
+    """Return the keys that more than one of the active bindings has, with the ids of these.
 
-    Bindings of Textual have no id and do not count; nor do those in `narrowed`, which hide a global one on
+    Bindings of Textual have no id and do not count, nor do those in `narrowed`, which hide a global one on
     purpose (Play's digits, Replay's `space` and `p`).
     """
     found: defaultdict[str, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""A few lines to fill in over the screen, with what follows from them."""
+"""A dialog with a few lines to fill in, and the command that they result in."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from textual.widgets import Input
 
 _WIDTH, _FRAME = 76, 4
-"""Cells that it takes at most, and those of its frame and padding."""
+"""Maximum width of the dialog, and width of its frame and padding, in cells."""
 Filled: TypeAlias = Mapping[str, str]
-"""What was written, by key."""
+"""The answers, by key."""
 
 
 class Asked(NamedTuple):
@@ -34,15 +34,15 @@ class Asked(NamedTuple):
     key: str
     placeholder: str
     is_needed: bool = True
-    """Whether it may not stay empty."""
+    """Whether an answer is required."""
     value: str = ""
-    """What stands in it at first."""
+    """Initial value."""
     options: Sequence[str] = ()
-    """What it is completed to; others may be written, too."""
+    """Suggestions; other answers are accepted, too."""
 
 
 class PromptScreen(ModalScreen[Filled | None]):
-    """Return what was written by `enter` in the last line, None by `escape`."""
+    """Dismissed with the answers by `enter` in the last line, with None by `escape`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", id="prompt.cancel")]
     DEFAULT_CSS = f"""
@@ -55,12 +55,12 @@ class PromptScreen(ModalScreen[Filled | None]):
     """
 
     def __init__(self, question: str, asked: Sequence[Asked], line: Callable[[Filled], str]) -> None:
-        """Keep what is asked.
+        """Create the dialog.
 
         Args:
-            question: what it is for.
-            asked: the lines.
-            line: returns the command that the answers equal.
+            question: heading of the dialog.
+            asked: the lines to fill in.
+            line: returns the command for some answers.
         """
         super().__init__()
         self._question = question
@@ -81,7 +81,7 @@ class PromptScreen(ModalScreen[Filled | None]):
             yield Static(Text(f"\n{completes}enter goes on   esc cancels"))
 
     def on_mount(self) -> None:
-        """Begin with the first line."""
+        """Fill in the initial values and focus the first line."""
         for asked in self._asked:
             field = self.query_one(f"#field-{asked.key}", Field)
             field.value = asked.value
@@ -91,11 +91,11 @@ class PromptScreen(ModalScreen[Filled | None]):
 
     @property
     def answers(self) -> dict[str, str]:
-        """What is written now."""
+        """The answers as filled in now."""
         return {field.key: field.value.strip() for field in self.query(Field)}
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the command anew."""
+        """Update the command."""
         event.stop()
         self._show_line()
 
@@ -106,7 +106,7 @@ class PromptScreen(ModalScreen[Filled | None]):
         self.query_one("#equals", Static).update(Text(f"\nRuns: {safe(self._line(self.answers))}"))
 
     def _fitting(self, room: int) -> str:
-        """Return the options with what is written in them, those that begin so first, in `room` cells."""
+        """Return the options that contain the answer, those that begin with it first, in `room` cells."""
         for asked in self._asked:
             if asked.options:
                 text = self.answers[asked.key].casefold()
@@ -120,7 +120,7 @@ class PromptScreen(ModalScreen[Filled | None]):
         return ""
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go on to the next line that is needed, or close with the answers."""
+        """Focus the next required line, or close the dialog with the answers."""
         event.stop()
         answers = self.answers
         missing = [asked.key for asked in self._asked if asked.is_needed and not answers[asked.key]]
@@ -133,5 +133,5 @@ class PromptScreen(ModalScreen[Filled | None]):
             self.dismiss(answers)
 
     def action_cancel(self) -> None:
-        """Close it without answers."""
+        """Close the dialog without answers."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""The base of all screens: what surrounds them, their sizes, and how they hear of new data."""
+"""The base of all screens: the lines around them, their sizes, and how they receive new data."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 from typing_extensions import override
 
-from arena.tui.asks import Asks
 from arena.tui.look import app_of
-from arena.tui.shell.lines import Banner, FooterLine, HeaderLine, TabRow, TooSmall
+from arena.tui.query_runner import QueryRunner
+from arena.tui.shell.chrome import Banner, FooterLine, HeaderLine, TabRow, TooSmall
 from arena.tui.text import safe
-from arena.tui.widgets.boxes import Box
+from arena.tui.widgets.blank_containers import BlankContainer
 from arena.tui.widgets.canvas import Canvas
 from arena.tui.widgets.line_input import LineInput
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from textual.geometry import Size
     from textual.widgets import Input
 
-    from arena.tui.shell.lines import Part
+    from arena.tui.shell.chrome import Part
     from arena.watching.feed import Change, Model
 
 
 _HUGE, _HIGH = 180, 50
-"""Columns and lines from which boards, charts and events grow."""
+"""Columns and lines from which boards, charts and events are enlarged."""
 NAME_HINT = "part of a name"
-"""What a filter may say where it is about names alone."""
+"""Hint for filters that match only names."""
 
 
 @runtime_checkable
@@ -40,12 +40,12 @@ class Painter(Protocol):
     """An app that shows its model on the current screen."""
 
     def paint(self, *, everything: bool = False) -> None:
-        """Show what is known."""
+        """Show the newest model."""
         ...
 
 
 class FilterLine(LineInput):
-    """The line that `/` opens; enter applies it, escape leaves all as it was."""
+    """The input line that `/` opens; enter applies the filter, escape discards the change."""
 
     DEFAULT_CSS = """
     FilterLine { display: none; width: 100%; }
@@ -54,25 +54,25 @@ class FilterLine(LineInput):
 
 
 class ArenaScreen(Screen[None]):
-    """Subclass it: name it, compose its body, and show the model when told.
+    """Base class: a subclass has a name, composes its body, and shows the model in `show_model`.
 
-    By size one class of `-single` (below 60 columns), `-pair`, `-usual` (from 80), `-wide` (from 120) and one
-    of `-flat` (below 16 lines), `-low`, `-reference` (from 24), `-tall` (from 40) are set, for CSS and
-    `has_class`; beside them `-huge` from 180 columns and `-high` from 50 lines.
+    By size, one class of `-single` (below 60 columns), `-pair`, `-usual` (from 80), `-wide` (from 120) and
+    one of `-flat` (below 16 lines), `-low`, `-reference` (from 24), `-tall` (from 40) is set, for CSS and
+    `has_class`; in addition `-huge` from 180 columns and `-high` from 50 lines.
     """
 
     NAME: ClassVar[str] = ""
-    """By which the app opens it."""
+    """The name by which the app opens the screen."""
     KEY: ClassVar[str] = ""
     """Its digit in the row of tabs; empty for none."""
     LABEL: ClassVar[str] = ""
     """Its name in the row of tabs."""
     SHORT_LABEL: ClassVar[str] = ""
-    """The same where there is little room; empty for `LABEL`."""
+    """Its short name in the row of tabs; empty for `LABEL`."""
     FILTER_HINT: ClassVar[str] = ""
-    """What a filter may say, shown in the empty line; without it `/` does nothing here."""
+    """Placeholder of the filter line; if empty, the screen has no filter."""
     HINTED: ClassVar[Sequence[str]] = ()
-    """Actions that mean something only at times, as `hints_at` says."""
+    """Actions whose keys are shown only at times, as decided by `hints_at`."""
     HELP = ""
     DEFAULT_CSS = """
     ArenaScreen { background: $arena-surface; color: $arena-text; }
@@ -83,39 +83,39 @@ class ArenaScreen(Screen[None]):
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
-    """As in Textual, but for the paint of the whole screen: what gains or loses the focus paints itself."""
+    """As in Textual, but without a repaint of the whole screen: widgets repaint when their focus changes."""
 
     def __init__(self) -> None:
         super().__init__(name=self.NAME or None)
         self.filter_text = ""
-        """The filter that holds."""
+        """The active filter."""
         self._header, self._tabs, self._banner = HeaderLine(), TabRow(), Banner()
         self._footer = FooterLine()
         self._hints: tuple[bool, ...] = ()
         self._doing: dict[object, str] = {}
         self._lost: dict[object, str] = {}
         self._trouble = ""
-        self._asks: list[Asks] = []
+        self._runners: list[QueryRunner] = []
         self.is_ready = False
-        """Whether its widgets are there, so that it can show data."""
+        """Whether its widgets exist, so that it can show data."""
 
-    def asks(self, name: str) -> Asks:
-        """Return what asks the store for this screen, and ends with it; `name` is that of its workers."""
-        self._asks.append(Asks(self, name))
-        return self._asks[-1]
+    def query_runner(self, name: str) -> QueryRunner:
+        """Return an object for queries of this screen, cancelled with it; `name` is that of its workers."""
+        self._runners.append(QueryRunner(self, name))
+        return self._runners[-1]
 
     def on_unmount(self) -> None:
-        """Cancel what is being asked."""
-        for asks in self._asks:
-            asks.cancel()
+        """Cancel running queries."""
+        for runner in self._runners:
+            runner.cancel()
 
     @property
     def doing(self) -> str:
-        """What is being read, where that takes long; else empty."""
+        """What is being read, if that takes long; else empty."""
         return next(iter(self._doing.values()), "")
 
     def show_doing(self, sender: object, text: str) -> None:
-        """Say in the header what `sender` is doing; an empty text takes that away."""
+        """Show in the header what `sender` is doing; an empty text clears it."""
         before = self.doing
         self._doing.pop(sender, None)
         if text:
@@ -124,65 +124,65 @@ class ArenaScreen(Screen[None]):
             self._header.repaint()
 
     def compose_body(self) -> ComposeResult:
-        """Give the widgets between tabs and footer."""
+        """Yield the widgets between tabs and footer."""
         yield from ()
 
     def show_model(self, model: Model, change: Change | None) -> None:
-        """Show new data; `change` is what differs from before, None where anything may."""
+        """Show new data; `change` tells what has changed, None means that anything may have."""
 
     def tick(self, now: float) -> None:
-        """Let clocks run; called some eight times a second while a match is on, `now` in UTC seconds."""
+        """Update clocks; called about eight times a second during a match, `now` in UTC seconds."""
 
     def header_parts(self, width: int) -> Sequence[Part] | None:
-        """Give the header; None for the usual one of the tournament."""
+        """Return the header; None for the default one of the tournament."""
 
     def tab_labels(self, model: Model) -> tuple[str, str]:
-        """Return its name in the row of tabs, and the short one, by what it shows of a model."""
+        """Return its name in the row of tabs and its short name, which may depend on the model."""
         del model
         return self.LABEL, self.SHORT_LABEL or self.LABEL
 
     def tab_note(self) -> str:
-        """Give what stands behind the tabs; empty for nothing."""
+        """Return the note after the tabs; empty for none."""
         return ""
 
     def filter_changed(self, text: str) -> None:
-        """Show what a filter leaves; `filter_text` holds it, too."""
+        """Apply a filter, which is also in `filter_text`."""
 
     def reload(self) -> None:
-        """Ask anew for what the screen shows, where it asks itself."""
+        """Repeat the screen's own queries."""
 
     def go_back(self) -> bool:
-        """Leave what the screen itself has opened; say whether there was anything."""
+        """Close what the screen itself has opened; return whether there was anything."""
         return False
 
     def farewell(self) -> tuple[str, str] | None:
-        """Give what is asked before the screen closes, and what follows from yes; None where nothing is."""
+        """Return a question to ask before the screen closes, and its consequence; None to close at once."""
 
     def text_to_copy(self) -> str:
-        """Give what `y` copies; empty for nothing."""
+        """Return what `y` copies; empty for nothing."""
         return ""
 
     def export_filter(self) -> str:
-        """Give the filter of what would be exported from here; empty for no own one."""
+        """Return the filter for an export from here; empty for none."""
         return ""
 
     def opponent(self) -> str:
-        """Give the spec of the bot at hand, whom `p` offers to play; empty for none."""
+        """Return the spec of the bot at the cursor, which `p` offers as opponent; empty for none."""
         return ""
 
     def hints_at(self, action: str) -> bool:
-        """Return whether the footer names the key of an action; where not, the key says why not."""
+        """Return whether the footer shows the key of an action; a hidden key still explains itself."""
         del action
         return True
 
     def fit_widgets(self) -> None:
-        """Fit into widgets what depends on their sizes; these are known, and nothing is painted yet."""
+        """Adapt content to the widgets' sizes, which are known, before anything is painted."""
 
     @on(events.Resize)
     def _see_size(self, event: events.Resize) -> None:
         """Lay the screen out by the classes of its new size.
 
-        Textual lays it out and paints it by those of the size before, sets the others and paints it again.
+        Textual would lay it out and paint it with the old classes, set the new ones and paint it again.
         """
         size, app = event.size, app_of(self)
         classes = {"-huge": size.width >= _HUGE, "-high": size.height >= _HIGH}
@@ -194,7 +194,7 @@ class ArenaScreen(Screen[None]):
             reached = [name for least, name in ascending if length >= least]
             classes |= {name: name == reached[-1] for _, name in ascending}
         self.update_classes(classes, animate=False)
-        # Nothing on it scrolls as a whole. Set by the layout, it would have all of it painted once more.
+        # The screen never scrolls as a whole; if the layout set this size, it would repaint everything.
         self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
         if self.is_ready:
             with app.batch_update():
@@ -202,7 +202,7 @@ class ArenaScreen(Screen[None]):
                 self.fit_widgets()
 
     def watch_focused(self, focused: Widget | None) -> None:
-        """Move the focus to what is shown: Textual may leave it in a part that a resize has hidden."""
+        """Move the focus to a visible widget: Textual may leave it in one that a resize has hidden."""
         if focused is not None and (chain := self.focus_chain) and focused not in chain:
             self.set_focus(chain[0])
 
@@ -211,7 +211,7 @@ class ArenaScreen(Screen[None]):
         yield self._header
         yield self._tabs
         yield self._banner
-        with Box(id="body"):
+        with BlankContainer(id="body"):
             yield from self.compose_body()
         yield TooSmall()
         if self.FILTER_HINT:
@@ -220,23 +220,23 @@ class ArenaScreen(Screen[None]):
 
     @property
     def filter_note(self) -> str:
-        """Give what a title says of the filter; empty where there is none."""
+        """The filter as part of a title; empty if there is none."""
         return f"  filter {self.filter_text}" if self.filter_text else ""
 
     @property
     def can_filter(self) -> bool:
-        """Whether `/` does anything here."""
+        """Whether `/` opens a filter here."""
         return bool(self.FILTER_HINT)
 
     def open_filter(self) -> None:
-        """Open the line for the filter."""
+        """Open the filter line."""
         for line in self.query(FilterLine):
             line.add_class("-open")
             line.value = self.filter_text
             line.focus()
 
     def close_filter(self) -> bool:
-        """Close the line, or where it is closed take the filter away; say whether anything was to do."""
+        """Close the filter line, or clear the filter if the line is closed; return whether there was one."""
         for line in self.query(FilterLine):
             if line.has_class("-open"):
                 line.remove_class("-open")
@@ -255,15 +255,15 @@ class ArenaScreen(Screen[None]):
             self.close_filter()
 
     def on_screen_suspend(self) -> None:
-        """Keep no paint of what is hidden: some megabytes, with all screens open."""
+        """Drop the painted lines of a hidden screen, which take some megabytes for all screens."""
         for widget in self.walk_children(Widget):
-            # Lets go of its lines.
+            # Drops Textual's cached lines.
             widget.refresh()
             if isinstance(widget, Canvas):
                 widget.forget_paint()
 
     def on_screen_resume(self) -> None:
-        """Show what has come while something else was shown."""
+        """Show the data that arrived while another screen was shown."""
         self.call_after_refresh(self._catch_up)
 
     def _catch_up(self) -> None:
@@ -273,22 +273,22 @@ class ArenaScreen(Screen[None]):
             app.paint(everything=True)
 
     def repaint_lines(self) -> None:
-        """Draw header and tabs anew, and the footer where its keys mean something else."""
+        """Repaint header and tabs, and the footer if other keys are useful now."""
         self._header.repaint()
         self._tabs.repaint()
         hints = tuple(map(self.hints_at, self.HINTED))
         if hints != self._hints:
-            # All bindings of all widgets are looked at for a footer: not with every paint.
+            # The footer looks at all bindings of all widgets, which is too slow for every paint.
             self._hints = hints
             self._footer.repaint()
 
     def show_trouble(self, text: str) -> None:
-        """Say below the tabs what is wrong with the feed; an empty text is nothing."""
+        """Show the trouble of the feed below the tabs; an empty text clears it."""
         self._trouble = text
         self._banner.show(text or next(iter(self._lost.values()), ""))
 
     def show_lost(self, sender: object, text: str) -> None:
-        """Say the same of what `sender` asks the store."""
+        """Show the trouble of the queries of `sender` in the same way."""
         self._lost.pop(sender, None)
         if text:
             self._lost[sender] = safe(text)

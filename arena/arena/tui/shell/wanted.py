@@ -1,4 +1,4 @@
-"""Whether what a thread works for is still wanted."""
+"""Tells a thread whether its work is still needed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def still_wanted() -> Callable[[], bool]:
-    """Give what tells whether the worker of this thread was not cancelled, as at the end of the app."""
+    """Return a function that tells whether the worker of this thread is still running, not cancelled."""
     worker = cast("Worker[None]", get_current_worker())
     return lambda: not worker.is_cancelled

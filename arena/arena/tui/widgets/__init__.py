@@ -1,1 +1,1 @@
-"""What screens are made of; every widget draws its own lines from a view-model."""
+"""The widgets of the screens; every widget draws its own lines from a view-model."""

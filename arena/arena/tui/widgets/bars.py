@@ -1,4 +1,4 @@
-"""Bars: how sure a bot is of winning, and how far a tournament is."""
+"""Bars: the evaluations of a match, and the progress of a tournament."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _MAX_BAR = 40
+"""Maximum width of a bar, in cells."""
 _MARK = 2
-"""Cells of a heading that its mark and an edge take."""
+"""Width of a heading's mark and edge, in cells."""
 
 
 def bar(share: float, width: int, glyphs: Glyphs) -> Line:
-    """Draw a part of a whole, 0 to 1, in `width` cells with its brackets."""
+    """Draw a share, 0 to 1, in `width` cells including the brackets."""
     inner = max(0, width - 2)
     done = round(min(1.0, max(0.0, share)) * inner)
     return (
@@ -36,9 +37,9 @@ def bar(share: float, width: int, glyphs: Glyphs) -> Line:
 
 
 class EvalStrip(Panel):
-    """What both bots expect of a match: `X az    71%  [#######---]`; percent are for the first player."""
+    """The evaluations of both bots: `X az    71%  [#######---]`; percent are for the first player."""
 
-    HELP = "What each bot last said, as the first player's chance to win; absent where it said nothing."
+    HELP = "The last evaluation of each bot, as the first player's chance to win; absent if it gave none."
     DEFAULT_CSS = """
     EvalStrip { height: 4; }
     """
@@ -48,7 +49,7 @@ class EvalStrip(Panel):
         self._match: MatchView | None = None
 
     def show(self, match: MatchView | None) -> None:
-        """Show the evals of a match."""
+        """Show the evaluations of a match."""
         before, self._match = self._match, match
         self.title = f"eval ({self.glyphs.players[0]} wins)"
         if match is not before:
@@ -60,7 +61,7 @@ class EvalStrip(Panel):
 
 
 def eval_lines(match: MatchView, width: int, glyphs: Glyphs) -> list[Line]:
-    """Draw the evals of both bots, a line each."""
+    """Draw the evaluations of both bots, a line each."""
     lines: list[Line] = []
     names = max(cell_len(seat.label) for seat in match.seats)
     for seat, glyph, style in zip(match.seats, glyphs.players, ("first", "second"), strict=True):
@@ -74,11 +75,11 @@ def eval_lines(match: MatchView, width: int, glyphs: Glyphs) -> list[Line]:
 
 
 class ProgressPanel(Panel):
-    """How far a tournament is, its rate, and when it will be done."""
+    """The progress of a tournament, its rate, and its remaining time."""
 
     HELP = (
-        "Matches that are done, of all; how many finish in a minute; how long the rest will take. Nobody"
-        " knows how many matches a knockout needs: its bar shows how many encounters are decided, of all."
+        "Finished matches, of all; matches per minute; remaining time. The number of matches of a knockout"
+        " is not known beforehand: its bar shows the decided encounters, of all."
     )
     DEFAULT_CSS = """
     ProgressPanel { height: 5; }
@@ -90,11 +91,11 @@ class ProgressPanel(Panel):
         self._encounters: tuple[int, int] | None = None
 
     def show(self, progress: ProgressView, encounters: tuple[int, int] | None = None) -> None:
-        """Show where a tournament stands.
+        """Show the progress of a tournament.
 
         Args:
             progress: its matches.
-            encounters: of a knockout, how many are decided and how many there are; else None.
+            encounters: for a knockout, the number of decided encounters and of all; else None.
         """
         before = self._progress, self._encounters
         self._progress, self._encounters = progress, encounters
@@ -108,7 +109,7 @@ class ProgressPanel(Panel):
             progress = self._progress
             count = count_text(progress.done, progress.planned)
             percent = _percent(progress, "   ")
-            # Words give way before any digit does.
+            # Words are shortened before any digit is cut.
             self.title = _fitting(
                 width - _MARK, f"progress   {count}{percent}", f"progress {count}", f"{count}{percent}", count
             )
@@ -123,10 +124,10 @@ class ProgressPanel(Panel):
 def progress_lines(
     progress: ProgressView, width: int, glyphs: Glyphs, encounters: tuple[int, int] | None = None
 ) -> list[Line]:
-    """Draw three lines: count and percent, a bar, rate and time to go.
+    """Draw three lines: count and percent, a bar, rate and remaining time.
 
-    Where nobody knows how many matches there will be, the bar is that of encounters; without these the goal
-    stands there, since an empty bar would say that nothing is done.
+    If the number of matches is not known, the bar shows encounters; without these the goal is shown as text,
+    since an empty bar would mean that nothing is done.
     """
     if progress.planned == 0:
         return [((" nothing is planned yet", "dim"),)]
@@ -143,7 +144,7 @@ def progress_lines(
 
 
 def _way(progress: ProgressView, width: int, glyphs: Glyphs, encounters: tuple[int, int] | None) -> Line:
-    """Draw how far it is: a bar, or the goal in words."""
+    """Draw the progress: a bar, or the goal as text."""
     if progress.planned is not None:
         return join(" ", bar(progress.at().share, min(_MAX_BAR, width - 2), glyphs))
     if encounters is None or not encounters[1]:
@@ -154,7 +155,7 @@ def _way(progress: ProgressView, width: int, glyphs: Glyphs, encounters: tuple[i
 
 
 def _rest(progress: ProgressView) -> list[str]:
-    """Return how quickly it goes and what is left, or how it ended, from the longest text to the shortest."""
+    """Return rate and remaining time, or the ending, from the longest text to the shortest."""
     if progress.state == "ended":
         return ["ended" + (f": {progress.reason}" if progress.reason else "")]
     if progress.rate is None:

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _SCORE = 13
+"""Width of the score, in cells."""
 _LEAST_NAME = 8
+"""Minimum width of a name, in cells."""
 _REMARK = 24
-"""Cells that a remark has before names get more than they need at least."""
+"""Cells that a remark gets before names get more than their minimum."""
 
 
 class BracketList(RowList):
-    """Who meets whom, the score, who goes on and why; the cursor goes from encounter to encounter."""
+    """Encounters with score, winner and reason; the cursor moves from encounter to encounter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *LIST_BINDINGS,
@@ -34,25 +36,25 @@ class BracketList(RowList):
         Binding("right_square_bracket", "round(1)", "Round", key_display="[ ]", id="bracket.round"),
     ]
     HELP = (
-        "A heading for each round, a line for each encounter: a star marks the bot that goes on, what the"
-        " score does not say stands behind it. Byes are left out. [ and ] go to other rounds, enter opens the"
-        " matches of both bots."
+        "A heading for each round, a line for each encounter: a star marks the bot that advances, a remark"
+        " after the score explains it. Byes are left out. [ and ] go to other rounds, enter opens the matches"
+        " of both bots."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__("bracket", id=id, classes=classes)
         self._items: list[str | TieText] = []
-        """Headings and encounters, in the order in which they are shown."""
+        """Headings and encounters, in display order."""
         self._short: dict[str, TieText] = {}
-        """Encounters by name, with the labels of bots in place of their names."""
+        """Encounters by name, with the labels of bots instead of their names."""
 
     def show(self, rows: Sequence[BracketRow], title: str, labels: Mapping[str, str]) -> None:
-        """Show a bracket; the cursor stays on its encounter, and begins at the first that is not decided.
+        """Show a bracket; the cursor stays on its encounter, and starts at the first undecided one.
 
         Args:
             rows: its encounters.
-            title: of the panel.
-            labels: of bots, by name: shown where not all names have room.
+            title: title of the panel.
+            labels: labels of bots, by name: shown if the names do not fit.
         """
         shorter = [labelled(row, labels) for row in rows]
         self._short = {text.row.encounter: text for text in tie_texts(shorter)}
@@ -76,7 +78,7 @@ class BracketList(RowList):
 
     @property
     def current(self) -> TieText | None:
-        """The encounter of the cursor; None where there is none."""
+        """The encounter at the cursor; None if there is none."""
         item = self._items[self.cursor] if self._items else None
         return item if isinstance(item, TieText) else None
 
@@ -87,7 +89,7 @@ class BracketList(RowList):
         while 0 <= row < len(self._items) and isinstance(self._items[row], str):
             row += step
         if row < 0:
-            # The first line is a heading; it is shown with the first encounter.
+            # The first line is a heading; it is shown together with the first encounter.
             row, self._first = 1, 0
         super().go_to(row, tell=tell)
 
@@ -106,7 +108,7 @@ class BracketList(RowList):
             return ((f" {item}", "title"),)
         names = self._name_width(width)
         if names < self._longest_name():
-            # A name that is cut may be taken for another one; a label is unique and the same on all screens.
+            # A cut name could be mistaken for another one; a label is unique and the same on all screens.
             item = self._short[item.row.encounter]
             names = self._name_width(width, tuple(self._short.values()))
         style = "dim" if item.row.state == "waiting" else ""
@@ -117,7 +119,7 @@ class BracketList(RowList):
         room = max(0, width - 2 * names - _SCORE - 7)
         remark = safe(item.remark)
         if cell_len(remark) > room:
-            # The whole sentence stands below the list.
+            # The whole sentence is shown below the list.
             remark = set_cell_size(remark, max(0, room - 2)) + ".."
         return (("   ", ""), first, (f" {item.score} ", style), second, (f"  {remark}", style))
 
@@ -125,14 +127,14 @@ class BracketList(RowList):
         return _longest([item for item in self._items if isinstance(item, TieText)])
 
     def _name_width(self, width: int, shown: Sequence[TieText] = ()) -> int:
-        """Return the cells of a name: as many as the longest takes, if the remarks keep some room."""
+        """Return the width of a name in cells: that of the longest, if the remarks keep some room."""
         ties = shown or [item for item in self._items if isinstance(item, TieText)]
         remark = min(_REMARK, max((cell_len(tie.remark) for tie in ties), default=0))
         room = (width - 3 - _SCORE - 4 - remark) // 2
         return min(_longest(ties), max(_LEAST_NAME, room))
 
     def action_round(self, step: int) -> None:
-        """Put the cursor on the first encounter of the next round, or of the one before."""
+        """Move the cursor to the first encounter of the next or previous round."""
         heads = [place for place, item in enumerate(self._items) if isinstance(item, str)]
         at = sum(place < self.cursor for place in heads) - 1
         if heads:
@@ -140,7 +142,7 @@ class BracketList(RowList):
 
 
 def labelled(row: BracketRow, labels: Mapping[str, str]) -> BracketRow:
-    """Return an encounter with the labels of its bots in place of their names, where they have one."""
+    """Return an encounter with the labels of its bots instead of their names, if they have labels."""
     names = {
         name: None if name is None else labels.get(name, name) for name in (row.first, row.second, row.winner)
     }

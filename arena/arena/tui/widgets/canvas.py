@@ -1,4 +1,4 @@
-"""The base of all widgets: lines of styled text, of which only those that changed are painted again."""
+"""The base of all widgets: lines of styled text, of which only changed parts are painted again."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _LOOKS: Final = {
     "title": ("text", Style(bold=True)),
     "cursor": ("text", Style(reverse=True)),
 }
-"""By the name of a span's style the theme's `$arena-…` colour and what comes with it.
+"""The theme's `$arena-…` colour and the attributes of each span style.
 
-As component classes of each widget these are ten more nodes to style, which took a fifth of the first paint.
+As component classes of each widget these would be ten more nodes to style, a fifth of the first paint.
 """
 STYLES = tuple(_LOOKS)
 """Names of the styles of spans."""
@@ -45,17 +45,17 @@ _NOWHERE = Size(-1, -1)
 
 
 class Canvas(Widget):
-    """A widget that draws lines: override `draw`, and call `repaint` when what it shows has changed."""
+    """A widget that draws lines: override `draw`, and call `repaint` when its content has changed."""
 
     DEFAULT_CSS = """
     Canvas { background: $arena-surface; color: $arena-text; }
     """
     ALLOW_SELECT = False
     HELP = ""
-    """What `?` tells of the widget."""
+    """Help text of the widget for `?`."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
-        # Textual notifies of styles before its own constructor is done.
+        # Textual calls `notify_style_update` before its own constructor has finished.
         self._known_styles: dict[str, Style] = {}
         self._strips: dict[Line, Strip] = {}
         self._behind: Color | None = None
@@ -65,7 +65,7 @@ class Canvas(Widget):
         self._drawn = _NOWHERE
 
     def draw(self, width: int, height: int) -> list[Line]:
-        """Give the lines, at most `height`; longer ones are cut, shorter ones padded."""
+        """Return the lines, at most `height`; longer ones are cut, shorter ones padded."""
         del width, height
         return []
 
@@ -76,11 +76,11 @@ class Canvas(Widget):
         return app.glyphs if isinstance(app, LookApp) else UNICODE
 
     def repaint(self) -> None:
-        """Draw anew, and have the cells painted that look different now."""
-        # Textual works it out anew for every asking, from the screen down.
+        """Draw the lines, and have the changed cells painted."""
+        # A local copy, because Textual computes the size on every access, from the screen down.
         size = self.size
         if size.area == 0:
-            # What is hidden is drawn once it is shown.
+            # A hidden widget is drawn when it is shown.
             self._drawn = _NOWHERE
             return
         if self._drawn != size:
@@ -98,15 +98,15 @@ class Canvas(Widget):
             self.refresh(*regions)
 
     def forget_paint(self) -> None:
-        """Keep no painted line; a widget that is shown again paints anew."""
+        """Drop all painted lines; a widget that is shown again paints anew."""
         self._strips.clear()
         self._drawn = _NOWHERE
 
     @override
     def render_lines(self, crop: Region) -> list[Strip]:
-        # Textual would put frames, padding and links around each line, which a canvas has none of: this is
-        # a third of what a frame costs.
-        # What is painted has a place, and with neither frame nor padding it is as large as that.
+        # Textual would add frames, padding and links around each line, which a canvas does not have: that is
+        # a third of the cost of a frame. A painted widget has a place in the layout, and without frame and
+        # padding its content is as large as that.
         width = self._draw_if_needed(self.outer_size).width
         strips = [self._painted(y, width) for y in crop.line_range]
         if crop.column_span == (0, width):
@@ -118,7 +118,7 @@ class Canvas(Widget):
         return self._painted(y, self._draw_if_needed(self.size).width)
 
     def _draw_if_needed(self, size: Size) -> Size:
-        """Draw where the size has changed; give it."""
+        """Draw if the size has changed; return the size."""
         if self._drawn != size:
             self._lines = self.draw(*size)
             self._strips.clear()
@@ -126,12 +126,12 @@ class Canvas(Widget):
         return size
 
     def _painted(self, y: int, width: int) -> Strip:
-        """Give a line as it goes to the terminal; painted once, since boards show much of it again."""
+        """Return a line as it is sent to the terminal; cached, since boards repeat many lines."""
         line = self._lines[y] if y < len(self._lines) else ()
         strip = self._strips.get(line)
         if strip is None:
             if len(self._strips) > len(self._lines):
-                # Of those that it no longer shows few come again, and one takes 4 kB.
+                # Few of the lines no longer shown will recur, and one takes 4 kB.
                 self._strips = {shown: self._strips[shown] for shown in self._lines if shown in self._strips}
             strip = self._strips[line] = self._paint(line, width)
         return strip
@@ -141,10 +141,10 @@ class Canvas(Widget):
             line = tuple((_ascii(text), style) for text, style in line)
         segments = [Segment(safe(text), self.style_of(style)) for text, style in line]
         strip = Strip(segments).adjust_cell_length(width, self.style_of(""))
-        # Of the app: colours that the terminal lacks, NO_COLOR.
+        # Filters of the app: colours that the terminal lacks, NO_COLOR.
         for line_filter in self.get_line_filters():
             if isinstance(line_filter, ANSIToTruecolor):
-                # On only in themes without such colours, and a tenth of what a frame costs.
+                # It matters only for ANSI themes, and takes a tenth of the cost of a frame.
                 continue
             if self._behind is None:
                 self._behind = self.background_colors[1]
@@ -152,7 +152,7 @@ class Canvas(Widget):
         return strip
 
     def style_of(self, name: str) -> Style:
-        """Give the style of a span; put together once, because that takes longer than to draw."""
+        """Return the style of a span; cached, because building it takes longer than drawing."""
         style = self._known_styles.get(name)
         if style is None:
             style = self.rich_style
@@ -168,7 +168,7 @@ class Canvas(Widget):
         self._known_styles.clear()
         self._strips.clear()
         self._behind = None
-        # A theme may differ in colours alone that are not those of the widget itself.
+        # Themes may differ only in colours that are not those of the widget itself.
         theme = app_of(self).theme
         if theme != self._theme:
             self._theme = theme
@@ -176,7 +176,7 @@ class Canvas(Widget):
         super().notify_style_update()
 
     def text_lines(self) -> list[str]:
-        """Give what is shown as plain text, a line each."""
+        """Return the content as plain text, a line each."""
         return ["".join(text for text, _ in fit(line, self.size.width)) for line in self.draw(*self.size)]
 
     def _on_focus_change(self) -> None:
@@ -199,7 +199,7 @@ def _ascii(text: str) -> str:
 
 
 def _changed(old: Line, new: Line, y: int, width: int) -> Region:
-    """Give the cells from the first span that differs to the last one."""
+    """Return the region from the first changed span to the last one."""
     shorter = min(len(old), len(new))
     before = 0
     while before < shorter and old[before] == new[before]:
@@ -209,7 +209,7 @@ def _changed(old: Line, new: Line, y: int, width: int) -> Region:
         after += 1
     begin = line_width(new[:before])
     changed = line_width(new[before : len(new) - after])
-    # What follows has moved where the part between is wider or narrower than before.
+    # The rest of the line has moved if the changed part has another width than before.
     is_moved = changed != line_width(old[before : len(old) - after])
     end = width if is_moved else min(width, begin + changed)
     return Region(begin, y, max(1, end - begin), 1)

@@ -1,4 +1,4 @@
-"""Charts that can be read without colour: evals by ply, lines over time, ratings with their intervals."""
+"""Charts that are readable without colour: evaluations by ply, lines over time, ratings with intervals."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _AXIS = 5
-"""Cells at the left edge for the numbers of an axis."""
+"""Width of the axis labels at the left edge, in cells."""
 _LABEL = 9
-"""Cells of the names at the right edge, each after its glyph."""
+"""Width of the names at the right edge in cells, including the glyph."""
 _MARKED = 2
-"""Of them, those of the glyph."""
+"""Width of the glyph before a name, in cells."""
 _TICK = 4
 """Plies from one label to the next."""
 _LARGE = 100_000
-"""From this value on labels have an exponent."""
+"""Labels from this value on have an exponent."""
 _SMALL, _TINY = 0.1, 0.01
-"""Below these ranges two decimals, and three, tell too little."""
+"""Ranges below which two decimals, and three, are too few."""
 _WHOLE = 10
-"""From this range on the labels of an axis are whole numbers."""
+"""Labels of axes with at least this range are whole numbers."""
 
 
 class EvalChart(Panel, can_focus=True):
-    """What the mover of each ply said: its glyph at the height of its eval; and the curve of a judge."""
+    """The evaluation of each ply's mover, drawn as the mover's glyph, and the curve of a judge."""
 
     HELP = (
-        "The first player's chance to win by ply; each glyph is what that ply's mover said, * what the judge"
-        " says. What a mistake lost is shaded."
+        "The first player's chance to win by ply; each glyph is the evaluation of that ply's mover, * that of"
+        " the judge. The loss by a mistake is shaded."
     )
     DEFAULT_CSS = """
     EvalChart { height: 8; width: 21; }
@@ -54,7 +54,7 @@ class EvalChart(Panel, can_focus=True):
         self._losses: Mapping[int, float] = {}
 
     def show(self, replay: Replay, ply: int) -> None:
-        """Show the evals of all plies of a match, of which `ply` is looked at."""
+        """Show the evaluations of all plies of a match, with `ply` marked."""
         moves = replay.at(replay.num_plies).moves
         self._evals, self._players, self._ply = replay.evals, [move.player for move in moves], ply
         self._judged = replay.judged
@@ -91,7 +91,7 @@ class EvalChart(Panel, can_focus=True):
         return [*lines, self._axis_line(start, columns)]
 
     def _cells(self, index: int, rows: int) -> list[tuple[int, str, str]]:
-        """Return row, glyph and style of what stands above a ply; what comes later lies on top."""
+        """Return row, glyph and style of the cells above a ply; later ones cover earlier ones."""
 
         def row(percent: float) -> int:
             return round((100 - percent) / 100 * (rows - 1))
@@ -111,7 +111,7 @@ class EvalChart(Panel, can_focus=True):
         return cells
 
     def _first_ply(self, columns: int) -> int:
-        """Give the index of the first ply that is shown; the one looked at is among them."""
+        """Return the index of the first visible ply, such that the current one is visible."""
         excess = len(self._evals) - columns
         return 0 if excess <= 0 else min(max(0, self._ply - columns // 2), excess)
 
@@ -131,7 +131,7 @@ class EvalChart(Panel, can_focus=True):
 
 
 class LineChart(Panel, can_focus=True):
-    """Lines over a common axis; each has a glyph of its own and its name at its end."""
+    """Lines over a common axis; each has its own glyph, and its name at its end."""
 
     HELP = "Lines over time; each has its own glyph, which its name at the right repeats."
     DEFAULT_CSS = """
@@ -155,17 +155,17 @@ class LineChart(Panel, can_focus=True):
         self._label = label
 
     def show(self, series: Sequence[Series], *, nothing: str = "", axis: str | None = None) -> None:
-        """Show other lines; of more than there are glyphs, the first.
+        """Show other lines, at most as many as there are glyphs.
 
         Args:
             series: the lines.
-            nothing: stands in place of none.
-            axis: the name of the common axis; None for the one before.
+            nothing: text if there are no lines.
+            axis: name of the common axis; None keeps the previous one.
         """
         self._axis = self._axis if axis is None else axis
         self._nothing = nothing or "nothing to show yet"
         self._series = [line for line in series if line.points][: len(self.glyphs.series)]
-        # At the right edge stand a blank, a glyph and another blank.
+        # The right edge has a blank, a glyph and another blank before the name.
         self._names = shortened([line.name for line in self._series], self._label - _MARKED)
         self.repaint()
 
@@ -212,7 +212,7 @@ class _Frame:
         return round((self._y_max - y) / (self._y_max - self._y_min) * (self._rows - 1))
 
     def cells(self, line: Series) -> list[tuple[int, int]]:
-        """Give one cell per column from the first to the last point, by linear interpolation."""
+        """Return one cell per column from the first to the last point, by linear interpolation."""
         cells: list[tuple[int, int]] = []
         for one, two in zip(line.points, (*line.points[1:], line.points[-1]), strict=True):
             begin, end = self.column(one.x), self.column(two.x)
@@ -222,7 +222,7 @@ class _Frame:
         return cells
 
     def label(self, row: int) -> str:
-        """Give the value at a row; every second row has none."""
+        """Return the label of a row; every second row has none."""
         if row % 2 and row != self._rows - 1:
             return " " * _AXIS
         value = self._y_max - (self._y_max - self._y_min) * row / (self._rows - 1)
@@ -239,7 +239,7 @@ class _Frame:
 
 
 def _number(value: float, span: float) -> str:
-    """Write a number of an axis in at most five cells, with the digits that tell the ends of it apart."""
+    """Format a number of an axis in at most five cells, with enough digits to tell its ends apart."""
     if abs(value) >= _LARGE:
         return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
     if span >= _WHOLE:
@@ -249,7 +249,7 @@ def _number(value: float, span: float) -> str:
 
 
 def _place_name(names: list[str], row: int, name: str) -> None:
-    """Put a name at the free row that is nearest."""
+    """Put a name in the nearest free row."""
     free = [place for place, taken in enumerate(names) if not taken]
     if free:
         names[min(free, key=lambda place: abs(place - row))] = name

@@ -1,4 +1,4 @@
-"""Parts of forms: a labelled line of text, a choice of one in several, a thing to press."""
+"""Parts of forms: a labelled line of text, a choice, a button."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ FIELD_BINDINGS: list[BindingType] = [
     Binding("up,k", "field(-1)", "Field before", show=False, id="form.before"),
     Binding("down,j", "field(1)", "Next field", show=False, id="form.next"),
 ]
-"""Keys of everything in a form; in a line of text letters are text."""
+"""Keys of all parts of a form; in a line of text letters are text."""
 LABEL_WIDTH = 13
-"""Cells of a label, with the mark of the focus before it."""
+"""Width of a label in cells, including the mark of the focus."""
 
 
 def _go(node: Widget, step: int) -> None:
-    """Put the focus on the next part of the form, or on the one before."""
+    """Focus the next or previous part of the form."""
     if step > 0:
         node.screen.focus_next()
     else:
@@ -42,7 +42,7 @@ def _go(node: Widget, step: int) -> None:
 
 
 class Label(Canvas):
-    """What a field is called; a mark before it says that the field has the focus."""
+    """The name of a field; a mark before it shows that the field has the focus."""
 
     DEFAULT_CSS = f"""
     Label {{ width: {LABEL_WIDTH}; height: 1; }}
@@ -54,7 +54,7 @@ class Label(Canvas):
         self.is_marked = False
 
     def mark(self, *, marked: bool) -> None:
-        """Set or take away the mark."""
+        """Set or clear the mark."""
         self.is_marked = marked
         self.repaint()
 
@@ -67,7 +67,7 @@ class Label(Canvas):
 
 
 class FieldInput(LineInput):
-    """The line of a field; enter goes to the next one."""
+    """The input line of a field; enter focuses the next one."""
 
     DEFAULT_CSS = """
     FieldInput { padding: 0; }
@@ -76,18 +76,18 @@ class FieldInput(LineInput):
     def __init__(self, placeholder: str, help_text: str, *, id: str) -> None:  # noqa: A002 # as in Textual
         super().__init__(placeholder=placeholder, select_on_focus=False, id=id)
         self.help_text = help_text
-        """What `?` tells of it."""
+        """Help text of the field for `?`."""
 
 
 class Fields(VerticalScroll, can_focus=False):
-    """The fields of a form, one below the other; it scrolls to the one that has the focus."""
+    """The fields of a form, one below the other; it scrolls to the focused one."""
 
     DEFAULT_CSS = """
     Fields { height: 1fr; scrollbar-size-vertical: 1; }
     """
 
     def on_mount(self) -> None:
-        """Go without a scroll bar where there is ASCII alone: it is drawn with blocks."""
+        """Hide the scroll bar in ASCII mode, because it is drawn with block glyphs."""
         app = app_of(self)
         if isinstance(app, LookApp) and app.glyphs.is_ascii:
             self.styles.scrollbar_size_vertical = 0
@@ -102,17 +102,17 @@ class Field(Horizontal):
     """
 
     def __init__(self, name: str, placeholder: str = "", help_text: str = "", *, label: str = "") -> None:
-        """Make it.
+        """Create the field.
 
         Args:
-            name: by which its value is known.
-            placeholder: shown while it is empty: the default.
-            help_text: what `?` tells of it.
-            label: what it is called; empty for its name.
+            name: key of its value.
+            placeholder: the default, shown while the field is empty.
+            help_text: help text for `?`.
+            label: text of the label; empty for its name.
         """
         super().__init__(id=f"field-{name}")
         self.key = name
-        """By which its value is known."""
+        """Key of its value."""
         self._label = Label(label or name)
         self._input = FieldInput(placeholder, help_text, id=f"input-{name}")
 
@@ -123,7 +123,7 @@ class Field(Horizontal):
 
     @property
     def value(self) -> str:
-        """What was written."""
+        """The text of the field."""
         return self._input.value
 
     @value.setter
@@ -131,19 +131,19 @@ class Field(Horizontal):
         self._input.value = text
 
     def suggest(self, options: Sequence[str]) -> None:
-        """Complete what is written to one of these, the first that begins so; the right arrow takes it."""
+        """Suggest the first of these options that begins with the text; the right arrow accepts it."""
         self._input.suggester = SuggestFromList(options, case_sensitive=False)
 
     def action_field(self, step: int) -> None:
-        """Go to another field."""
+        """Focus another part of the form."""
         _go(self, step)
 
     def on_descendant_focus(self) -> None:
-        """Mark it."""
+        """Mark the label."""
         self._label.mark(marked=True)
 
     def on_descendant_blur(self) -> None:
-        """Take the mark away."""
+        """Clear the mark."""
         self._label.mark(marked=False)
 
 
@@ -163,19 +163,19 @@ class Choice(Canvas, can_focus=True):
     """
 
     class Changed(Message):
-        """Another one was chosen."""
+        """Another word was chosen."""
 
     def __init__(self, name: str, options: Sequence[str], *, label: str = "") -> None:
         super().__init__(id=f"field-{name}")
         self.key = name
-        """By which its value is known."""
+        """Key of its value."""
         self._label = label or name
         self._options = options
         self._at = 0
 
     @property
     def value(self) -> str:
-        """The one that is chosen."""
+        """The chosen word."""
         return self._options[self._at]
 
     @value.setter
@@ -201,19 +201,19 @@ class Choice(Canvas, can_focus=True):
         return ((f"[{text}]", "focus" if self.has_focus else "title"),)
 
     def action_step(self, step: int) -> None:
-        """Choose the next one, or the one before."""
+        """Choose the next or previous word."""
         self.value = self._options[(self._at + step) % len(self._options)]
 
     def action_field(self, step: int) -> None:
-        """Go to another field."""
+        """Focus another part of the form."""
         _go(self, step)
 
     def action_on(self) -> None:
-        """Go to the next field."""
+        """Focus the next part of the form."""
         _go(self, 1)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose what was clicked, or the next one."""
+        """Choose the word that was clicked, or the next one if not all are shown."""
         event.stop()
         edge = LABEL_WIDTH
         if sum(len(text) + 2 for text in self._options) > self.size.width - LABEL_WIDTH:
@@ -227,7 +227,7 @@ class Choice(Canvas, can_focus=True):
 
 
 class Push(Canvas, can_focus=True):
-    """Something to press, by enter or a click."""
+    """A button, pressed by enter or a click."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *FIELD_BINDINGS,
@@ -239,7 +239,7 @@ class Push(Canvas, can_focus=True):
     """
 
     class Pushed(Message):
-        """It was pressed."""
+        """The button was pressed."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
@@ -248,7 +248,7 @@ class Push(Canvas, can_focus=True):
     def __init__(self, name: str, text: str) -> None:
         super().__init__(id=f"push-{name}")
         self.key = name
-        """By which it is known."""
+        """Key of the button."""
         self._text = text
 
     @override
@@ -262,15 +262,15 @@ class Push(Canvas, can_focus=True):
         return [((mark, "focus"), (f"[ {text} ]", "focus" if self.has_focus else "title"), (" ", ""))]
 
     def action_field(self, step: int) -> None:
-        """Go to another part of the form."""
+        """Focus another part of the form."""
         _go(self, step)
 
     def action_push(self) -> None:
-        """Press it."""
+        """Press the button."""
         self.post_message(self.Pushed(self.key))
 
     def on_click(self, event: events.Click) -> None:
-        """Press it."""
+        """Press the button."""
         event.stop()
         self.focus()
         self.action_push()

@@ -1,4 +1,4 @@
-"""A list whose rows are items at hand, and what stands there instead of none."""
+"""A list of items in memory, with a text if there are none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Item = TypeVar("_Item")
 
 
 class ItemList(RowList, Generic[_Item]):
-    """A list of items at hand; override `row_line`. Without items it says why there are none."""
+    """A list of items in memory; override `row_line`. Without items it shows a text."""
 
     def __init__(
         self,
@@ -28,11 +28,11 @@ class ItemList(RowList, Generic[_Item]):
         id: str | None = None,  # noqa: A002 # as in Textual
         classes: str | None = None,
     ) -> None:
-        """Make it.
+        """Create the list.
 
         Args:
-            title: stands in the frame.
-            nothing: what stands there instead of rows.
+            title: title of the frame.
+            nothing: text if there are no items.
             id: as in Textual.
             classes: as in Textual.
         """
@@ -47,11 +47,11 @@ class ItemList(RowList, Generic[_Item]):
 
     @property
     def current(self) -> _Item | None:
-        """The row of the cursor; None where there is none."""
+        """The item at the cursor; None if there is none."""
         return self._rows[self.cursor] if self._rows else None
 
     def row(self, index: int) -> _Item:
-        """Return a row, the first is 0."""
+        """Return an item; the first is 0."""
         return self._rows[index]
 
     @override

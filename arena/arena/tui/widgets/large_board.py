@@ -1,4 +1,4 @@
-"""The large board of Replay, focus and play: names of rows and columns, a grid, and what the search said."""
+"""The large board of replay, focus and play: names of rows and columns, a grid, search information."""
 
 from __future__ import annotations
 
@@ -21,42 +21,44 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _SEARCH_LINES = 3
+"""Number of lines with search figures: visits, shares, policy."""
 _NUM_BEST = 5
-"""Moves whose numbers are shown where a move is a cell."""
+"""Number of moves with figures in games whose moves are cells."""
 _BEST_WIDTH = 6
+"""Width of the figures of a move that is a cell, in cells of the terminal."""
 _UNKNOWN = "?"
-"""The score of an action that was not solved; on a cell it would say nothing."""
+"""The score of an unsolved action, which is not shown in cells."""
 
 
 class _Plan(NamedTuple):
-    """Where things go for the size at hand."""
+    """The layout for the current size."""
 
     pitch: int
-    """Cells of the terminal for one column."""
+    """Terminal cells for one column."""
     has_grid: bool
-    """Whether lines stand between columns and around the board."""
+    """Whether there are lines between columns and around the board."""
     num_scores: int
-    """Lines of what a judge says of the columns."""
+    """Number of lines with a judge's scores of the columns."""
     num_search: int
-    """Lines of what the search said, with the heads of other than columns."""
+    """Number of lines with search information, with the heads of moves that are not columns."""
     has_status: bool
     margin: int
     """Cells left of the first column's middle cell, less one."""
     top: int
     """Line of the first row of the board."""
     rows: range
-    """Those that are shown."""
+    """The visible rows."""
     pace: int
     """Lines from a row to the next: 2 with a rule between them, 4 with tall cells; both make cells square."""
 
 
 class LargeBoard(Panel, can_focus=True):
-    """One match, large; `show` gives it the match, `mark` what a person is about to do."""
+    """One large match; `show` sets the match, `mark` what a person is about to do."""
 
     HELP = (
         "The board. [X] is the last move. N are the visits of the last mover's search, N% their shares,"
-        " P% its policy; what the bot does not say is absent. S, or the cell itself, is what a judge says of"
-        " a move: +7 wins in 7 plies, = draws, -12 loses in 12; * is best. *X* is the line that won."
+        " P% its policy; figures that the bot does not report are absent. S, or the cell itself, is a judge's"
+        " score of a move: +7 wins in 7 plies, = draws, -12 loses in 12; * is best. *X* is the winning line."
     )
     DEFAULT_CSS = """
     LargeBoard { width: 38; height: 17; }
@@ -71,15 +73,15 @@ class LargeBoard(Panel, can_focus=True):
     ) -> None:
         super().__init__(title, id=id, classes=classes)
         self.match: MatchView | None = None
-        """What it shows."""
+        """The match that is shown."""
         self.status = ""
-        """The line below; empty for last move and side to move."""
+        """The line below the board; empty for last move and side to move."""
         self.is_live = False
-        """Whether the search of the bot that is thinking is shown, not that of the last mover."""
+        """Whether the search of the thinking bot is shown instead of that of the last mover."""
         self.grade: PlyGrade | None = None
-        """What a judge says of the position."""
+        """A judge's grade of the position."""
         self.has_coin_row = False
-        """Whether there is a line for the coin also while none hangs, so that the board keeps its place."""
+        """Whether there is always a line for the coin, so that the board keeps its place."""
         self._ghost: int | None = None
         self._pending: int | None = None
         self._coin: int | None = None
@@ -89,13 +91,13 @@ class LargeBoard(Panel, can_focus=True):
     def show(
         self, match: MatchView | None, *, status: str = "", live: bool = False, grade: PlyGrade | None = None
     ) -> None:
-        """Show a match, and `status` below it in place of last move and side to move.
+        """Show a match, and `status` below it instead of last move and side to move.
 
         Args:
             match: the match.
-            status: the line below; empty for last move and side to move.
-            live: whether the search of the bot that is thinking is shown.
-            grade: what a judge says of the position; None shows no scores.
+            status: the line below the board; empty for last move and side to move.
+            live: whether the search of the thinking bot is shown.
+            grade: a judge's grade of the position; None shows no scores.
         """
         before = (self.match, self.status, self.is_live, self.grade)
         self.match, self.status, self.is_live, self.grade = match, status, live, grade
@@ -114,23 +116,23 @@ class LargeBoard(Panel, can_focus=True):
 
         Args:
             ghost: cell in which a stone would land.
-            pending: cell in which a stone waits for the referee.
-            coin: column above which the coin hangs; of one without a ghost, that is full, as `-`.
-            player: whose stones these are.
+            pending: cell of a stone that the referee has not confirmed.
+            coin: column above which the coin is drawn; without a ghost the column is full, and it is `-`.
+            player: the player of these stones.
         """
         self._ghost, self._pending, self._coin, self._player = ghost, pending, coin, player
         self.repaint()
 
     def flip(self) -> None:
-        """Show the board from the other side: columns from the right, and rows from the bottom.
+        """Flip the board: columns from the right, and rows from the bottom.
 
-        Where stones fall, rows stay: a board from below would show them fall upwards.
+        In games where stones fall, rows stay: they would seem to fall upwards.
         """
         self._is_flipped = not self._is_flipped
         self.repaint()
 
     def action_at(self, x: int, y: int) -> int | None:
-        """Give the action that a place of the widget means (frame included); None beside the board."""
+        """Return the action at a position in the widget (frame included); None outside the board."""
         match, shape = self.match, self._shape()
         if match is None or shape is None:
             return None
@@ -140,7 +142,7 @@ class LargeBoard(Panel, can_focus=True):
         if not 0 <= column < shape.columns:
             return None
         if shape.kind == "columns":
-            # A column is meant above it and below it, too.
+            # The space above and below a column also belongs to it.
             return shape.action_at(0, self._column(column, shape))
         if not 0 <= row < len(plan.rows):
             return None
@@ -179,7 +181,7 @@ class LargeBoard(Panel, can_focus=True):
         has_grid = names + 3 + WIDE * columns <= width
         pitch = WIDE if has_grid else 2 if names + 2 + 2 * columns <= width else 1
         coin = int(self.has_coin_row or self._coin is not None)
-        # What is worth most comes first: the board itself, the line below, the search, the rules around it.
+        # Most useful first: the board itself, the line below, the search, the rules around the board.
         room = height - shape.rows - 1 - coin
         has_status = room >= 1
         is_scored = self.grade is not None and has_grid and shape.kind == "columns"
@@ -209,7 +211,7 @@ class LargeBoard(Panel, can_focus=True):
         )
 
     def _rows(self, plan: _Plan, shape: Geometry, match: MatchView) -> list[Line]:
-        """Draw the rows, with rules between them where there is room."""
+        """Draw the rows, with rules between them if there is room."""
         lines: list[Line] = []
         for row in plan.rows:
             if plan.pace > 1 and row > plan.rows.start:
@@ -241,7 +243,7 @@ class LargeBoard(Panel, can_focus=True):
         return [((f" {name}", "dim"), *dense_row(cells, start, marks, self.glyphs, plan.pitch))]
 
     def _cell_scores(self, shape: Geometry, start: int) -> tuple[tuple[int, str], ...]:
-        """Return what a judge says of the cells of a row, by column, where an action is a cell."""
+        """Return a judge's scores of the cells of a row, by column, in games whose actions are cells."""
         if self.grade is None or shape.kind != "cells":
             return ()
         cells = {shape.targets[action]: (action, text) for action, text in self.grade.scores.items()}
@@ -252,7 +254,7 @@ class LargeBoard(Panel, can_focus=True):
         )
 
     def _starred(self, action: int, text: str, width: int) -> str:
-        """Mark the score of a best action by a star where there is room for it."""
+        """Append a star to the score of a best action if there is room."""
         is_best = self.grade is not None and action in self.grade.best
         return f"{text}*" if is_best and len(text) < width else text[:width]
 
@@ -291,7 +293,7 @@ class LargeBoard(Panel, can_focus=True):
         return ((" " * offset + self.glyphs.players[self._player], ("first", "second")[self._player]),)
 
     def _search_lines(self, plan: _Plan, shape: Geometry, match: MatchView) -> list[Line]:
-        """Give the lines under the columns they are about, or the best moves side by side."""
+        """Return search figures below their columns, or those of the best moves side by side."""
         if shape.kind == "columns":
             if plan.pitch < WIDE:
                 return []
@@ -320,7 +322,7 @@ class LargeBoard(Panel, can_focus=True):
         return shape.columns - 1 - column if self._is_flipped else column
 
     def _source(self, row: int, shape: Geometry) -> int:
-        """Return the row of the board that is drawn in a row from the top."""
+        """Return the board row that is drawn in this row from the top."""
         return shape.rows - 1 - row if self._is_flipped and shape.kind != "columns" else row
 
     def _shape(self) -> Geometry | None:
@@ -336,7 +338,7 @@ def _inset(plan: _Plan) -> int:
 
 
 def _mirrored(cell: int | None, start: int, columns: int) -> int | None:
-    """Give where a cell of this row is drawn when the row is mirrored."""
+    """Return the place of a cell of this row after mirroring the row; None for cells of other rows."""
     if cell is None or not 0 <= cell - start < columns:
         return None
     return start + columns - 1 - (cell - start)

@@ -1,4 +1,4 @@
-"""A line of text to write into, as plain and as readable as everything else."""
+"""An input line in the plain style of the dashboard."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from arena.tui.look import LookApp, app_of
 
 
 class LineInput(Input):
-    """Textual's, without a frame, and without the tints that take text below what can be read."""
+    """Textual's input without a frame, and without the tints that would make text unreadable."""
 
     DEFAULT_CSS = """
     LineInput {
@@ -22,6 +22,6 @@ class LineInput(Input):
     """
 
     def on_mount(self) -> None:
-        """Hold the cursor still where nothing may move."""
+        """Stop the cursor from blinking if motion is reduced."""
         app = app_of(self)
         self.cursor_blink = not (isinstance(app, LookApp) and app.reduce_motion)

@@ -1,4 +1,4 @@
-"""A list of stored matches without an end: pages of rows come from a provider as they are scrolled to."""
+"""A list of stored matches of any length: pages of rows are requested as they are scrolled to."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from textual.strip import Strip
 from typing_extensions import override
 
 from arena.results.names import LIST_WIDTHS, shortened
-from arena.tui.asks import Asks
+from arena.tui.query_runner import QueryRunner
 from arena.tui.text import left, right, safe
-from arena.tui.widgets.match_pages import ALWAYS, COLUMNS, SORTS
+from arena.tui.widgets.match_columns import ALWAYS, COLUMNS, SORTS
 from arena.tui.widgets.row_list import LIST_BINDINGS
 from arena.watching.answers import Answer, Empty, Loading, Rows, Unavailable
 from arena.watching.pages import PAGE_SIZE, PageRequest
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from textual import events
 
     from arena.live.tables import MatchRow
-    from arena.tui.widgets.match_pages import Column
+    from arena.tui.widgets.match_columns import MatchColumn
     from arena.watching.pages import Page, Provider
     from arena.watching.query import Query
 
 _MAX_PAGES = 20
-"""Pages that are remembered."""
+"""Maximum number of cached pages."""
 _HEAD = 1
-"""Lines above the rows."""
+"""Number of lines above the rows."""
 
 
 class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
-    """Matches of a store, however many: only pages in view are asked for, the last ones are remembered."""
+    """Matches of a store: only visible pages are requested, and the last ones are cached."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"match-list--head", "match-list--cursor", "match-list--dim"}
     DEFAULT_CSS = """
@@ -61,7 +61,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
     ALLOW_SELECT = False
     HELP = (
         "All matches. Up and down (or k and j) move, home and end go to the ends, enter opens a match,"
-        " s sorts by the next column, S turns the order round, a click on a head sorts by it."
+        " s sorts by the next column, S reverses the order, a click on a head sorts by it."
     )
 
     class Selected(Message):
@@ -73,15 +73,15 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
             self.index = index
 
     class Moved(Selected):
-        """The cursor came to a match."""
+        """The cursor moved to a match."""
 
     class Counted(Message):
-        """More is known of how many matches there are, or why nothing is."""
+        """The number of matches, or the reason why there are none, has been updated."""
 
     def __init__(self, provider: Provider, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__(id=id, classes=classes)
         self._provider = provider
-        self._asks = Asks(self, "pages")
+        self._runner = QueryRunner(self, "pages")
         self._pages: OrderedDict[int, tuple[tuple[MatchRow, ...], int]] = OrderedDict()
         self._asked: tuple[int, ...] = ()
         self._is_asking_soon = False
@@ -91,36 +91,36 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self._address_width = 0
         self._called: tuple[int, int, Mapping[str, str]] = (0, 0, {})
         self.total = 0
-        """How many matches were found under the condition that is shown."""
+        """Number of matches found with the condition that is shown."""
         self.share = 0.0
-        """Of all matches, those that were searched; 1 where nothing more will be found."""
+        """Share of all matches that were searched; 1 when the search is complete."""
         self.is_stale = False
-        """Whether what is shown waits to be replaced, or the store cannot be asked."""
+        """Whether the rows are about to be replaced, or the store cannot be read."""
         self._why = ""
         self.trouble = ""
-        """Why no matches come; empty when they do."""
+        """The reason why no matches arrive; empty if they do."""
         self.cursor = 0
-        """The row the cursor is on."""
+        """The row of the cursor."""
 
     @property
     def sort(self) -> tuple[str, bool]:
-        """By what it is sorted, and whether downwards."""
+        """The column by which it is sorted, and whether in descending order."""
         return self._wanted.sort, self._wanted.descending
 
     def on_mount(self) -> None:
-        """Ask for the first page."""
+        """Request the first page."""
         self._ask((0,))
 
     def on_unmount(self) -> None:
-        """Ask nothing more."""
-        self._asks.cancel()
+        """Cancel running requests."""
+        self._runner.cancel()
 
     def reload(
         self, *, sort: str | None = None, descending: bool | None = None, condition: str | None = None
     ) -> None:
-        """Ask anew, perhaps with another order or condition; what is not given stays.
+        """Request the rows again, perhaps with another order or condition; None keeps the current one.
 
-        What is shown stays, too, until there is something else to show.
+        The current rows stay until there is something else to show.
         """
         before = self._wanted
         self._wanted = PageRequest(
@@ -132,26 +132,26 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self._ask((0,) if self._wanted != before else self._in_view())
 
     def look_again(self) -> None:
-        """Ask for what is new; till it comes all stays, and the cursor stays on its match but for the top."""
+        """Request new matches; until they arrive rows stay, and so does the cursor unless it is on top."""
         self._ask(self._in_view())
 
     def row(self, index: int) -> MatchRow | None:
-        """Give a row; None while its page has not come, which this asks for."""
+        """Return a row; None while its page has not arrived, which is then requested."""
         page, place = divmod(index, PAGE_SIZE)
         rows, total = self._pages.get(page, ((), 0))
         if page in self._pages:
             self._pages.move_to_end(page)
         if place < len(rows):
             return rows[place]
-        # A page may be full of holes for ever: matches were removed since they were counted.
+        # A page can stay incomplete, if matches were removed since they were counted.
         if max(index, total) < self.total and not self._is_asked({page}) and not self._is_asking_soon:
-            # A frame has many rows, and a jump passes many pages.
+            # Requested later and at once, since a frame has many rows, and a jump passes many pages.
             self._is_asking_soon = True
             self.call_later(self._ask_missing)
         return None
 
     def _in_view(self) -> tuple[int, ...]:
-        """Return the pages that are seen, that of the cursor last."""
+        """Return the visible pages, that of the cursor last."""
         top = self.scroll_offset.y
         seen = {top // PAGE_SIZE, (top + self.size.height) // PAGE_SIZE} - {self.cursor // PAGE_SIZE}
         last = max(0, self.total - 1) // PAGE_SIZE
@@ -164,15 +164,15 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
             self._ask(pages)
 
     def _is_asked(self, pages: set[int]) -> bool:
-        """Return whether pages are on their way."""
-        return self._asks.is_asking and pages <= set(self._asked)
+        """Return whether pages have been requested already."""
+        return self._runner.is_running and pages <= set(self._asked)
 
     def _ask(self, pages: tuple[int, ...]) -> None:
-        """Ask for pages; the search for more goes on with the last of them."""
+        """Request pages; the search for more matches continues with the last of them."""
         self._asked = pages
         wanted = self._wanted
         source = partial(self._load, wanted, pages)
-        self._asks.ask(source, self._doing, partial(self._take, wanted), key=(wanted, pages))
+        self._runner.run(source, self._doing, partial(self._take, wanted), key=(wanted, pages))
 
     @property
     def _doing(self) -> str:
@@ -181,7 +181,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
     def _load(
         self, wanted: PageRequest, pages: tuple[int, ...], query: Query
     ) -> Rows[tuple[int, Page]] | Empty:
-        """Fetch pages, in a thread."""
+        """Load pages, in a thread."""
         number, found = 0, None
         for number in pages:
             for page in self._provider(msgspec.structs.replace(wanted, page=number), query):
@@ -215,7 +215,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def _begin(self, wanted: PageRequest) -> None:
-        """Show another question than before, from its top."""
+        """Begin with another condition or order, from the top."""
         self._shown = wanted
         self._pages.clear()
         self._num_newer = 0
@@ -225,7 +225,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
     def _show_page(self, number: int, page: Page) -> None:
         num_new, self._num_newer = page.num_newer - self._num_newer, page.num_newer
         if num_new or (page.share >= 1 and page.total < self.total):
-            # Every row stands elsewhere now.
+            # The positions of all rows have changed.
             self._pages.clear()
         if num_new > 0 and self.cursor > 0:
             self.cursor += num_new
@@ -251,11 +251,11 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def _width(self) -> int:
-        """Cells beside the scroll bar."""
+        """Width without the scroll bar, in cells."""
         return self.scrollable_content_region.width
 
-    def _columns(self) -> list[Column]:
-        columns: list[Column] = []
+    def _columns(self) -> list[MatchColumn]:
+        columns: list[MatchColumn] = []
         room = self._width
         number = msgspec.structs.replace(COLUMNS[0], width=max(COLUMNS[0].width, self._address_width))
         for column in (number, *COLUMNS[1:]):
@@ -266,7 +266,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         return columns
 
     def _widths(self) -> list[int]:
-        """Give the widths; names give way where even the first columns do not fit, and take what is left."""
+        """Return the widths; names shrink if even the first columns do not fit, and get any spare room."""
         columns = self._columns()
         widths = [column.width for column in columns]
         names = [place for place, column in enumerate(columns) if column.key in ("first", "second")]
@@ -275,8 +275,8 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
             widths[place] = max(LIST_WIDTHS[0], min(LIST_WIDTHS[-1], widths[place] + spare // len(names)))
         return widths
 
-    def _text(self, column: Column, row: MatchRow, width: int) -> str:
-        """Return what stands in a cell; bots are called by labels where their names are too long."""
+    def _text(self, column: MatchColumn, row: MatchRow, width: int) -> str:
+        """Return the text of a cell; bots have labels if their names are too long."""
         if column.key not in ("first", "second"):
             return column.write(row)
         known, cells, labels = self._called
@@ -313,14 +313,14 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         return self._strip(" " + text, usual, width)
 
     def _nothing(self) -> str:
-        """Return what stands in place of rows; that there is none only where all was searched."""
+        """Return the text shown without rows; "no matches" only after all matches were searched."""
         if self.trouble:
             return self.trouble
         if self._wanted != self._shown or self.share < 1:
             return f"{self._doing} ..."
         if self._why:
             return self._why
-        return "no matches fit the filter; esc takes it away" if self._shown.condition else "no matches"
+        return "no match matches the filter; esc clears it" if self._shown.condition else "no matches"
 
     def _strip(self, text: str, component: str, width: int) -> Strip:
         base = self.rich_style
@@ -337,7 +337,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         return " " + " ".join(heads)
 
     def go_to(self, index: int) -> None:
-        """Put the cursor on a row, and bring it into view."""
+        """Move the cursor to a row, and scroll it into view."""
         self.cursor = min(max(0, index), max(0, self.total - 1))
         room = max(1, self.size.height - _HEAD)
         top = self.scroll_offset.y
@@ -362,7 +362,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self.go_to(0 if step < 0 else self.total - 1)
 
     def action_select(self) -> None:
-        """Open the row of the cursor."""
+        """Open the row at the cursor."""
         row = self.row(self.cursor)
         if row is not None:
             self.post_message(self.Selected(row, self.cursor))
@@ -373,11 +373,11 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self.reload(sort=SORTS[(at + 1) % len(SORTS)])
 
     def action_turn(self) -> None:
-        """Turn the order round."""
+        """Reverse the order."""
         self.reload(descending=not self._wanted.descending)
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on a row, or sort by a head; a second click opens the row."""
+        """Move the cursor to a row, or sort by a head; a second click opens the row."""
         event.stop()
         if event.y == 0:
             self._sort_at(event.x)

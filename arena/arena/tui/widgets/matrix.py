@@ -1,4 +1,4 @@
-"""The crosstable as a matrix with a shade beside each number, so that it reads at a glance, colour or not."""
+"""The crosstable as a matrix; a shade beside each number makes it readable at a glance, without colour."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ Mode = Literal["score", "wdl", "elo"]
 MODES: tuple[Mode, ...] = ("score", "wdl", "elo")
 _WIDTHS = {"score": 6, "wdl": 11, "elo": 6}
 _QUARTERS = 4
+"""Number of shades of a score."""
 
 
 class Matrix(Panel, can_focus=True):
@@ -37,9 +38,9 @@ class Matrix(Panel, can_focus=True):
         Binding("c", "next_mode", "Score/WDL/Elo", id="matrix.mode"),
     ]
     HELP = (
-        "What the bot of a row scores against that of a column, in percent; the sign beside it repeats the"
-        " number as a shade. Columns are headed by the places of their bots in the standings. Arrows move,"
-        " enter shows the two bots of a cell head to head, c changes what cells show."
+        "The score of a row's bot against a column's bot, in percent; the sign beside it repeats the number"
+        " as a shade. Columns are headed by the places of their bots in the standings. Arrows move, enter"
+        " shows the two bots of a cell head to head, c changes the content of cells."
     )
     DEFAULT_CSS = """
     Matrix { height: auto; }
@@ -54,10 +55,10 @@ class Matrix(Panel, can_focus=True):
             self.column = column
 
     class Moved(Selected):
-        """The cursor came to a cell."""
+        """The cursor moved to a cell."""
 
     class Changed(Message):
-        """Cells show something else."""
+        """The content of cells has changed."""
 
         def __init__(self, mode: Mode) -> None:
             super().__init__()
@@ -67,7 +68,7 @@ class Matrix(Panel, can_focus=True):
         super().__init__("matrix", id=id, classes=classes)
         self._view = MatrixView()
         self.mode: Mode = "score"
-        """What cells show."""
+        """The content of cells."""
         self._row = self._column = 0
 
     def show(self, view: MatrixView) -> None:
@@ -99,7 +100,7 @@ class Matrix(Panel, can_focus=True):
     def body(self, width: int, height: int) -> list[Line]:
         labels = self._view.labels
         if not labels:
-            return [((f" {self._view.doing or 'nobody has met yet'}", "dim"),)]
+            return [((f" {self._view.doing or 'no matches yet'}", "dim"),)]
         cell_width = self._cell_width(width)
         rows, columns = self._shown(width, height)
         heads = "".join(right(self._rank(column), cell_width - 1) + " " for column in columns)
@@ -113,7 +114,7 @@ class Matrix(Panel, can_focus=True):
         return lines
 
     def _rank(self, place: int) -> str:
-        """Return the number that heads a column and stands before the label of its row."""
+        """Return the rank that heads a column and precedes the label of its row."""
         return self._view.ranks[place]
 
     @property
@@ -122,11 +123,11 @@ class Matrix(Panel, can_focus=True):
 
     @property
     def _head(self) -> int:
-        """Cells of ranks and labels at the left; none of these is cut."""
+        """Width of ranks and labels at the left in cells; none of them is cut."""
         return self._rank_width + 3 + max(map(cell_len, self._view.labels), default=0)
 
     def _cell_width(self, width: int) -> int:
-        """Return the cells of a column where the matrix has `width`, so many that every number is whole."""
+        """Return the width of a column in a matrix `width` cells wide, such that no number is cut."""
         return self._text_width(has_count=self._has_counts(width))
 
     def _text_width(self, *, has_count: bool) -> int:
@@ -139,19 +140,19 @@ class Matrix(Panel, can_focus=True):
         return max(_WIDTHS[self.mode], self._rank_width + 2, 1 + max(map(cell_len, texts), default=0))
 
     def _has_counts(self, width: int) -> bool:
-        """Return whether cells say how many matches they stand for: where all columns fit with that."""
+        """Return whether cells include the number of matches: only if all columns fit with it."""
         if self.mode == "wdl":
             return False
         return len(self._view.labels) * self._text_width(has_count=True) <= width - self._head
 
     def _shown(self, width: int, height: int) -> tuple[range, range]:
-        """Return the rows and columns that fit, those of the cursor among them."""
+        """Return the visible rows and columns, which include those of the cursor."""
         total = len(self._view.labels)
         columns = _window(self._column, total, max(1, (width - self._head) // self._cell_width(width)))
         return _window(self._row, total, max(1, height - 1)), columns
 
     def describe(self, row: int, column: int) -> str:
-        """Say a cell in words, with what moving first was worth."""
+        """Describe a cell in words, with the scores of moving first and second."""
         if row == column or max(row, column) >= len(self._view.labels):
             return ""
         who = f"{self._view.labels[row]} v {self._view.labels[column]}"
@@ -196,7 +197,7 @@ class Matrix(Panel, can_focus=True):
         self.repaint()
 
     def action_select(self) -> None:
-        """Ask for the two bots of the cell."""
+        """Request the head-to-head of the cell."""
         if self._row != self._column:
             self.post_message(self.Selected(self._row, self._column))
 
@@ -207,7 +208,7 @@ class Matrix(Panel, can_focus=True):
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the cell; a second click opens it."""
+        """Move the cursor to the cell; a second click opens it."""
         x, y = self.inner(event.x, event.y)
         rows, columns = self._shown(self.size.width - 2, self.size.height - 2)
         head = self._head
@@ -221,6 +222,6 @@ class Matrix(Panel, can_focus=True):
 
 
 def _window(cursor: int, total: int, size: int) -> range:
-    """Give the indices that are shown, the cursor among them."""
+    """Return the visible indices, which include the cursor."""
     start = min(max(0, cursor - size + 1), max(0, total - size))
     return range(start, min(total, start + size))

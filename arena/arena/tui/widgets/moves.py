@@ -20,21 +20,23 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 MARK_NAMES = {"~": "swing", "?": "gave it away", "??": "lost a win", "#": "end"}
-"""What the marks of a replay mean."""
+"""The meaning of the marks of a replay."""
 _MAX_SEGMENT = 5
+"""Maximum width of a ply between two separators, in cells."""
 _LEGEND_GAP = 3
+"""Number of blanks before each entry of the legend."""
 _EDGES = 3
-"""Cells of a timeline beside its plies: a blank and the brackets."""
+"""Cells of a timeline without its plies: a blank and the brackets."""
 _MIN_MOVE = 2
-"""Cells of a move with its mark."""
+"""Minimum width of a move with its mark, in cells."""
 
 
 class MoveList(RowList):
-    """A line for each ply: number, who, move with its mark, eval, time; the cursor is on the current one."""
+    """A line for each ply: number, player, move with mark, evaluation, time; the cursor marks the current."""
 
     HELP = (
         "The moves; # is the end, ? a result given away and ?? a win turned into a loss, by a judge's grade;"
-        " ~ without grades a swing in the eyes of both bots."
+        " ~ without grades a swing in the evaluations of both bots."
         " Percent are the first player's chance to win."
     )
     DEFAULT_CSS = """
@@ -48,7 +50,7 @@ class MoveList(RowList):
         self._move_width = _MIN_MOVE
 
     def show(self, moves: Sequence[MoveView], ply: int) -> None:
-        """Show moves, that of `ply` (from 1; 0 is before the first) marked."""
+        """Show moves, with that of `ply` (from 1; 0 is before the first) marked."""
         self._moves, self._ply = moves, ply
         self._move_width = max([_MIN_MOVE, *(len(move.text + move.mark) for move in moves)])
         self.go_to(ply - 1, tell=False)
@@ -74,18 +76,18 @@ class MoveList(RowList):
 class Timeline(Canvas):
     """All plies of a match in one line; a click goes to one."""
 
-    HELP = "Every ply of the match, those played filled; the number in brackets is the ply that is looked at."
+    HELP = "Every ply of the match, filled up to the current ply, whose number is in brackets."
     DEFAULT_CSS = """
     Timeline { height: 1; }
     """
 
     class Sought(Message):
-        """Another ply is to be looked at."""
+        """Another ply is to be shown."""
 
         def __init__(self, ply: int) -> None:
             super().__init__()
             self.ply = ply
-            """From 0, before the first move."""
+            """Number of the ply; 0 is before the first move."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__(id=id, classes=classes)
@@ -93,7 +95,7 @@ class Timeline(Canvas):
         self._ply = 0
 
     def show(self, marks: Sequence[Mark], ply: int) -> None:
-        """Show the marks of all plies, and that `ply` is looked at."""
+        """Show the marks of all plies, and `ply` as the current one."""
         self._marks, self._ply = marks, ply
         self.repaint()
 
@@ -115,7 +117,7 @@ class Timeline(Canvas):
         return [((line, ""), (legend if len(line) + len(legend) <= width else "", "dim"))]
 
     def _segment(self, width: int) -> int:
-        """Give the cells of a ply between two separators; 0 where plies share cells."""
+        """Return the cells of a ply between two separators; 0 if plies share cells."""
         return max(0, min(_MAX_SEGMENT, (width - 2) // len(self._marks) - 1))
 
     def _piece(self, ply: int, width: int) -> str:
@@ -127,12 +129,12 @@ class Timeline(Canvas):
         return f"{text:{fill}^{width}}"
 
     def _point(self, place: int, width: int) -> str:
-        """Give the cell that several plies share: the one looked at, else a mark, else how far it is."""
+        """Return the character of a cell shared by several plies: current ply, else a mark, else progress."""
         begin, end = self._plies_at(place, width)
         if begin <= self._ply < end:
             return "o"
         mark = next((mark for mark in self._marks[begin - 1 : end - 1] if mark), "")
-        # One cell has room for one character.
+        # A cell has room for one character.
         return mark[:1] or ("=" if begin <= self._ply else "-")
 
     def _plies_at(self, place: int, width: int) -> tuple[int, int]:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=256)
 def finished_line(match: FinishedMatch, width: int) -> Line:
-    """Say a match that is over: `/312 keras 0-1 az 16`; last come plies, or why it ended early.
+    """Format a finished match: `/312 keras 0-1 az 16`, with its plies or why it ended early.
 
-    Where there is no room for all of it the end is missing, then the number; labels are never cut.
+    If it does not fit, the last part is left out, then the number; labels are never cut.
     """
     last = str(match.plies) if match.end == "rules" else short_termination(match.end)
     who = f"{match.labels[0]} {match.result} {match.labels[1]}"
@@ -32,20 +32,20 @@ def finished_line(match: FinishedMatch, width: int) -> Line:
 
 @lru_cache(maxsize=256)
 def finished_text(match: FinishedMatch) -> str:
-    """Say a match that is over with time and reason: `09:34:12 live1/312 keras 0-1 az (rules, ply 16)`."""
+    """Format a finished match with time and reason: `09:34:12 live1/312 keras 0-1 az (rules, ply 16)`."""
     why = f"{match.end}, ply {match.plies}" if match.end == "rules" else match.why
     return f"{time_text(match.t)} {match.address} {match.labels[0]} {match.result} {match.labels[1]} ({why})"
 
 
 def notice_line(notice: Notice) -> Line:
-    """Say a notice: `09:33:40 ! match live1/308 td: time_game, too late by 12 ms`."""
+    """Format a notice: `09:33:40 ! match live1/308 td: time_game, too late by 12 ms`."""
     about = f"match {notice.address} " if notice.address else ""
     mark = ("", "") if notice.is_decision else ("! ", "alert")
     return ((f" {time_text(notice.t)} ", "dim"), mark, (f"{about}{notice.what}", ""))
 
 
 def fault_lines(faults: Mapping[str, Mapping[str, int]], games: Mapping[str, int]) -> list[Line]:
-    """Say which bots forfeit: `! td: 3 time_game in 104`; `games` tells how many matches each has played."""
+    """Format the forfeits of bots: `! td: 3 time_game in 104`; `games` has the number of matches of each."""
     lines: list[Line] = []
     for name, counts in faults.items():
         what = ", ".join(f"{number} {termination}" for termination, number in sorted(counts.items()))
@@ -55,5 +55,5 @@ def fault_lines(faults: Mapping[str, Mapping[str, int]], games: Mapping[str, int
 
 
 def time_text(t: float) -> str:
-    """Show a moment as the time of day here."""
+    """Format a moment as the local time of day."""
     return datetime.fromtimestamp(t).astimezone().strftime("%H:%M:%S")

@@ -1,4 +1,4 @@
-"""What a program says or a log holds, line by line; it stays at the newest until one moves up."""
+"""The output of a program or a log, line by line; it follows the newest line until the cursor moves up."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 MAX_LINES = 5000
-"""Lines that are kept, the newest."""
+"""Maximum number of lines kept, the newest."""
 
 
 class OutputPanel(RowList, inherit_bindings=False):
-    """Lines with a cursor that follows the newest; long ones are broken."""
+    """Lines with a cursor that follows the newest; long ones are wrapped."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding for binding in Binding.make_bindings(LIST_BINDINGS) if binding.id != "list.select"
     ]
-    HELP = "What a program said. Up and down (or k and j) move, end goes back to the newest line."
+    HELP = "The output of a program. Up and down (or k and j) move, end goes back to the newest line."
 
     def __init__(
         self,
@@ -42,11 +42,11 @@ class OutputPanel(RowList, inherit_bindings=False):
 
     @property
     def said(self) -> Sequence[str]:
-        """All lines, as they came."""
+        """All lines, unwrapped."""
         return self._said
 
     def clear(self, title: str) -> None:
-        """Begin anew."""
+        """Remove all lines."""
         self._said, self._broken = [], []
         self.title, self.note = title, ""
         self.go_to(0, tell=False)
@@ -85,7 +85,7 @@ class OutputPanel(RowList, inherit_bindings=False):
 
 
 def break_lines(lines: Iterable[str], width: int) -> list[str]:
-    """Break lines that are wider than `width` cells with the blank before them."""
+    """Wrap lines that are wider than `width` cells after a blank."""
     room = max(8, width - 2)
     broken: list[str] = []
     for line in lines:

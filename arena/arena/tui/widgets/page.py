@@ -1,4 +1,4 @@
-"""A page of text in sections: it scrolls, and rows lead to matches and other pages."""
+"""A page of text in sections: it scrolls, and rows link to matches and other pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PagePanel(ItemList["PageRow"]):
-    """Rows that are made anew for each width."""
+    """Rows that are computed again for each width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *LIST_BINDINGS,
@@ -33,11 +33,11 @@ class PagePanel(ItemList["PageRow"]):
     )
 
     def __init__(self, title: str = "", *, nothing: str = "") -> None:
-        """Make it.
+        """Create the panel.
 
         Args:
-            title: stands in the frame.
-            nothing: what stands there instead of rows.
+            title: title of the frame.
+            nothing: text if there are no rows.
         """
         super().__init__(title, nothing=nothing)
         self._make: Callable[[int], Sequence[PageRow]] | None = None
@@ -47,8 +47,8 @@ class PagePanel(ItemList["PageRow"]):
         """Show other rows.
 
         Args:
-            make: returns them for so many cells; None for none.
-            nothing: what stands there instead of rows.
+            make: returns the rows for a width in cells; None for no rows.
+            nothing: text if there are no rows.
         """
         self._make, self._nothing, self._width = make, nothing, 0
         self._fit(self.size.width - 2)
@@ -65,14 +65,14 @@ class PagePanel(ItemList["PageRow"]):
         return ((f" {safe(shown.text)}", shown.style),)
 
     def action_section(self, step: int) -> None:
-        """Go to the first row of the next or previous section."""
+        """Move to the first row of the next or previous section."""
         heads = [place for place, row in enumerate(self._rows) if row.style == "title"]
         beyond = [place for place in heads if (place - self.cursor) * step > 0]
         if beyond:
             self.go_to(min(beyond, key=lambda place: abs(place - self.cursor)))
 
     def action_losses(self) -> None:
-        """Go to the worst loss; again to those of the other bot, where there are any."""
+        """Move to the worst loss; a second time to that of the other bot, if there is one."""
         heads = [place for place, row in enumerate(self._rows) if row.text.startswith("worst losses")]
         if heads:
             head = next((place for place in heads if place > self.cursor), heads[0])

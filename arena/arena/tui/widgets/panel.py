@@ -1,4 +1,4 @@
-"""A canvas with a frame, a title in it and, when it has the focus, a heavy frame and a mark."""
+"""A canvas with a frame and a title; a heavy frame and a mark show that it has the focus."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from arena.tui.text import Line, Span
 
 _FRAME = 2
-"""Cells that a frame takes off width and height."""
+"""Cells that a frame takes from width and height."""
 _TITLE = 3
-"""Cells between the edges that a title leaves free."""
+"""Cells of the upper edge besides the title."""
 _LEAST = 1
-"""Cells that it leaves at least, for the mark of the focus."""
+"""Minimum number of these cells, for the mark of the focus."""
 
 
 class Panel(Canvas):
-    """Override `body`; `title` stands in the upper edge, `note` in the lower one."""
+    """Override `body`; `title` is in the upper edge, `note` in the lower one."""
 
     def __init__(
         self,
@@ -38,15 +38,15 @@ class Panel(Canvas):
         super().__init__(id=id, classes=classes)
         self.title = title
         self.pair: tuple[str, str] | None = None
-        """Labels that stand behind the title, ` v ` between them; they are never cut."""
+        """Two labels after the title, with ` v ` between them; they are never cut."""
         self.short_title = ""
-        """Takes the place of the title where that does not fit beside the pair."""
+        """Replaces the title if that does not fit beside the pair."""
         self.note = ""
         self.has_frame = True
         """Without a frame the title is a heading, and the body is two cells wider."""
 
     def body(self, width: int, height: int) -> list[Line]:
-        """Give the lines inside of the frame."""
+        """Return the lines inside the frame."""
         del width, height
         return []
 
@@ -69,7 +69,7 @@ class Panel(Canvas):
         ]
 
     def caption(self, width: int) -> str:
-        """Return title and pair in at most `width` cells; the title gives way to the pair."""
+        """Return title and pair in at most `width` cells; the title is shortened first."""
         if self.pair is None:
             return clip(self.title, width - _TITLE + _LEAST)
         pair = f"{self.pair[0]} v {self.pair[1]}"
@@ -79,7 +79,7 @@ class Panel(Canvas):
         return clip_pair(*self.pair, width)
 
     def inner(self, x: int, y: int) -> tuple[int, int]:
-        """Give the place within the body of a place within the widget; negative on the edge."""
+        """Convert a position in the widget to one in the body; negative on the edge."""
         return (x - 1, y - 1) if self.has_frame else (x, y - 1)
 
     def _heading(self, width: int) -> Line:
@@ -96,7 +96,7 @@ def _upper_edge(title: str, width: int, border: Border, style: str) -> Line:
     mark = ">" if style == "focus" else " "
     room = width - cell_len(title)
     if room < _TITLE:
-        # Two labels as long as they can be.
+        # Two labels of maximum length.
         return (
             (border.top_left + mark, style),
             (title, "title"),
@@ -124,9 +124,9 @@ def _lower_edge(note: str, width: int, border: Border, style: str) -> Line:
 
 
 class LinesPanel(Panel, can_focus=True):
-    """A panel of ready lines: finished matches, events, details of a search."""
+    """A panel of given lines: finished matches, events, search information."""
 
-    HELP = "Lines of text; what does not fit is left out at the end."
+    HELP = "Lines of text; lines that do not fit are left out at the end."
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class LinesPanel(Panel, can_focus=True):
         self._shown: list[Line] = []
 
     def show(self, lines: Iterable[Line], title: str | None = None) -> None:
-        """Show other lines, and another title where one is given."""
+        """Show other lines, and another title if one is given."""
         before, self._shown = (self._shown, self.title), list(lines)
         self.title = self.title if title is None else title
         if before != (self._shown, self.title):

@@ -1,4 +1,4 @@
-"""The table by place of a Swiss tournament: points, then tie-breaks, and the rating beside them."""
+"""The table by place of a Swiss tournament: points, tie-breaks, and ratings."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class PlacesTable(ColumnTable[RankedBot]):
     """The bots by place."""
 
     HELP = (
-        "By points; of bots with equal points the tie-breaks decide in the order of their columns. Enter"
-        " opens the matches of a bot."
+        "By points; ties are broken by the tie-breaks in the order of their columns. Enter opens the matches"
+        " of a bot."
     )
 
     def __init__(self) -> None:

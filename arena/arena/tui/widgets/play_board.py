@@ -1,4 +1,4 @@
-"""The board of a person: a coin or a ghost under mouse and keys, and the move that is chosen."""
+"""The board of a person: a coin or ghost stone at the mouse or cursor, and the chosen move."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ DIGITS = "123456789"
 
 
 class PlayBoard(LargeBoard):
-    """A board on which a person plays; whether the move is taken is not for it to say."""
+    """A board on which a person plays; the screen decides whether a move is accepted."""
 
     HELP = (
         "Your board. Mouse or arrows move the coin, a click or enter drops it where the ghost is, a digit at"
-        " once. (x) waits for the referee, [X] is the last move. Esc gives the digits back to the screens."
+        " once. (x) is not confirmed yet, [X] is the last move. After esc, digits open screens again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "walk(0, -1)", "Left", show=False, id="board.left"),
@@ -43,30 +43,30 @@ class PlayBoard(LargeBoard):
         def __init__(self, action: int) -> None:
             super().__init__()
             self.action = action
-            """May be one that cannot be played."""
+            """The action, which may be illegal."""
 
     class Refused(Message):
-        """What the person has chosen cannot be played."""
+        """The chosen move cannot be played."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
             self.reason = reason
-            """In words."""
+            """The reason, as a sentence."""
 
     def __init__(self) -> None:
         super().__init__("board")
         self.has_coin_row = True
         self.player = 0
-        """The player that the person is."""
+        """The person's player, 0 or 1."""
         self.pending: int | None = None
-        """The action that waits for the referee."""
+        """The action that the referee has not confirmed."""
         self.cursor: int | None = None
-        """The action under mouse or keys."""
+        """The action at the mouse or cursor."""
         self._pressed: int | None = None
         self._has_chosen = False
 
     def set_up(self, match: MatchView | None, player: int, pending: int | None) -> None:
-        """Show a match in which the person is `player`, and an action that waits."""
+        """Show a match in which the person is `player`, and a pending action."""
         self.player, self.pending = player, pending
         shape = self._shape_of(match)
         self.has_coin_row = shape is not None and shape.kind == "columns"
@@ -76,14 +76,14 @@ class PlayBoard(LargeBoard):
         self._mark()
 
     def point(self, action: int | None) -> None:
-        """Move coin and ghost to an action; None takes them away."""
+        """Move coin and ghost to an action; None hides them."""
         if action != self.cursor:
             self.cursor = action
             self._mark()
 
     @property
     def words(self) -> str:
-        """What digits mean here, `1-7 column`; empty where they mean nothing."""
+        """The meaning of digits, `1-7 column`; empty if they are not moves."""
         shape = self._shape_of(self.match)
         if shape is None or not self._means("1"):
             return ""
@@ -92,7 +92,7 @@ class PlayBoard(LargeBoard):
 
     @override
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # A digit that is no move of the game chooses a screen, as everywhere.
+        # A digit that is not a move of the game opens a screen, as everywhere else.
         return self._means(str(parameters[0])) if action == "say" else True
 
     def action_walk(self, down: int, right: int) -> None:
@@ -114,7 +114,7 @@ class PlayBoard(LargeBoard):
                 return
 
     def action_drop(self) -> None:
-        """Choose what is under the cursor."""
+        """Choose the action at the cursor."""
         if self.cursor is None:
             self.action_walk(0, 0)
         else:
@@ -135,22 +135,22 @@ class PlayBoard(LargeBoard):
         self.point(self._under(event))
 
     def on_leave(self, event: events.Leave) -> None:
-        """Take coin and ghost away with the mouse."""
+        """Hide coin and ghost when the mouse leaves."""
         event.stop()
         self._pressed = None
         self.point(None)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remember where the button went down."""
+        """Remember where the button was pressed."""
         event.stop()
         self._pressed = self._under(event)
         self.point(self._pressed)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose what is under the mouse if the button went down there, too; of a double click once."""
+        """Choose the action at the mouse if the button was pressed there, too; a double click counts once."""
         event.stop()
         action, self._pressed = self._pressed, None
-        # A quick bot has answered before the second click of two, which would be the next move.
+        # A fast bot answers before the second click of a double click, which would be the next move.
         if event.chain > 1 and self._has_chosen:
             return
         self._has_chosen = action is not None and action == self._under(event)
@@ -181,11 +181,11 @@ class PlayBoard(LargeBoard):
         return shape.action_at(shape.rows // 2, shape.columns // 2)
 
     def _means(self, text: str) -> bool:
-        """Say whether a text is a move of the game, allowed or not."""
+        """Return whether a text is a move of the game, legal or not."""
         return self._parsed(text) != ""
 
     def _parsed(self, text: str) -> int | str:
-        """Give the action of a move by its name, or why it is not allowed; empty where it is no move."""
+        """Return the action of a move's name, or why it is illegal; empty if it is not a move."""
         if self.match is None or not self.match.columns:
             return ""
         try:

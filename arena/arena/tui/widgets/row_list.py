@@ -1,4 +1,4 @@
-"""A list with a cursor, for up to a few thousand rows that are at hand."""
+"""A list with a cursor, for up to a few thousand rows in memory."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LIST_BINDINGS: list[BindingType] = [
     Binding("end", "to_end(1)", "Last", show=False, id="list.end"),
     Binding("enter", "select", "Open", id="list.select"),
 ]
-"""Keys of everything that has rows and a cursor."""
+"""Keys of all widgets with rows and a cursor."""
 
 
 class RowList(Panel, can_focus=True):
-    """Override `num_rows`, `row_line` and, for a line that stays on top, `head_line`."""
+    """Override `num_rows`, `row_line` and, for a fixed line on top, `head_line`."""
 
     BINDINGS: ClassVar[list[BindingType]] = LIST_BINDINGS
     HELP = "Up and down (or k and j) move the cursor, enter opens the row, a click moves the cursor, too."
@@ -47,7 +47,7 @@ class RowList(Panel, can_focus=True):
             return self.sender
 
     class Moved(Selected):
-        """The cursor went to a row."""
+        """The cursor moved to a row."""
 
     def __init__(
         self,
@@ -63,25 +63,25 @@ class RowList(Panel, can_focus=True):
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return 0
 
     @property
     def cursor(self) -> int:
-        """The row that the cursor is on, from 0."""
+        """The row of the cursor, from 0."""
         return min(self._cursor, max(0, self.num_rows - 1))
 
     def row_line(self, row: int, width: int) -> Line:
-        """Give a row."""
+        """Return a row."""
         del row, width
         return ()
 
     def head_line(self, width: int) -> Line | None:
-        """Give the line above the rows; None for none."""
+        """Return the line above the rows; None for none."""
         del width
 
     def go_to(self, row: int, *, tell: bool = True) -> None:
-        """Put the cursor on a row, as near as there is one."""
+        """Move the cursor to a row, clamped to the existing ones."""
         before = self.cursor
         self._cursor = min(max(0, row), max(0, self.num_rows - 1))
         if tell and self._cursor != before:
@@ -109,7 +109,7 @@ class RowList(Panel, can_focus=True):
         self.go_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by pages, which have a row in common."""
+        """Move the cursor by pages, which overlap by a row."""
         self.go_to(self.cursor + step * max(1, self._room - 1))
 
     def action_to_end(self, step: int) -> None:
@@ -117,12 +117,12 @@ class RowList(Panel, can_focus=True):
         self.go_to(0 if step < 0 else self.num_rows - 1)
 
     def action_select(self) -> None:
-        """Open the row of the cursor."""
+        """Open the row at the cursor."""
         if self.num_rows:
             self.post_message(self.Selected(self, self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the click was; a second click opens the row."""
+        """Move the cursor to the clicked row; a second click opens it."""
         _, y = self.inner(event.x, event.y)
         row = self._first + y - (self.head_line(self.size.width) is not None)
         if not self._first <= row < self.num_rows:
@@ -133,11 +133,11 @@ class RowList(Panel, can_focus=True):
             self.action_select()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move on."""
+        """Move the cursor down."""
         event.stop()
         self.action_move(1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Move back."""
+        """Move the cursor up."""
         event.stop()
         self.action_move(-1)

@@ -1,4 +1,4 @@
-"""What a search says of each move, in three rows: visits, their shares, policy."""
+"""Search figures of each move in three rows: visits, their shares, policy."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 
 _UNITS = ((1000, "k"), (1_000_000, "M"), (1_000_000_000, "G"))
 _THREE_DIGITS = 999.5
+"""From this count on a unit is needed, since rounding would make it four digits."""
 _TWO_DIGITS = 99.5
+"""From this number of units on the next unit is used, which keeps a count within 3 characters."""
 
 
 def search_rows(  # noqa: PLR0913, PLR0917 # what is shown, and where
     table: SearchTable | None, glyphs: Glyphs, order: Sequence[int], width: int, margin: int, inset: int = 0
 ) -> list[Line]:
-    """Return rows of numbers, the first of which ends `width - inset` cells right of the margin.
+    """Return the rows of figures; the first figure ends `width - inset` cells right of the margin.
 
     Args:
-        table: what is shown; what it does not hold shows as `-`.
-        glyphs: what to draw with.
+        table: the figures; missing ones are shown as `-`.
+        glyphs: glyphs to draw with.
         order: indices of the moves from left to right.
         width: cells for a move.
         margin: cells for the head of a row.
@@ -41,7 +43,7 @@ def search_rows(  # noqa: PLR0913, PLR0917 # what is shown, and where
         "N%": [_percent(share) for share in shares],
         "P%": [_percent(share) for share in policy],
     }
-    # The longest head takes the blank before the first number.
+    # The longest head uses the blank before the first number.
     return [
         (
             (f" {name:<{margin}}", "dim"),
@@ -57,7 +59,7 @@ def in_columns(texts: Iterable[str], width: int, inset: int = 0) -> str:
 
 
 def short_count(number: float | None) -> str:
-    """Show a count in at most 3 characters: `7`, `611`, `12k`, `.4M`; `-` where there is none."""
+    """Format a count in at most 3 characters: `7`, `611`, `12k`, `.4M`; `-` for None."""
     if number is None:
         return "-"
     if number < _THREE_DIGITS:

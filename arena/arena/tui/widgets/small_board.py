@@ -1,4 +1,4 @@
-"""A board of the wall: visits in tenths, stones, clocks."""
+"""A board on the screen of running matches: visits in tenths, stones, clocks."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 LOW_MS = 3000
-"""Below this a clock is followed by `!`."""
+"""Milliseconds below which a clock is followed by `!`."""
 _MIN_WIDTH = 16
-"""Columns that two clocks take."""
+"""Width of two clocks, in columns."""
 _HOUR = 60
-"""Minutes."""
+"""Minutes of an hour."""
 _ROWS = 4
-"""Lines of a board beyond its rows: frame, visits, clocks."""
+"""Lines of a board besides its rows: frame, visits, clocks."""
 SHORT_TERMINATIONS = {
     "adjudicated": "adjud",
     "illegal_move": "illegal",
@@ -53,28 +53,28 @@ SHORT_TERMINATIONS = {
 
 
 def board_size(rows: int, columns: int, scale: int = 1) -> tuple[int, int]:
-    """Return columns and lines that a board of the wall takes, its frame included.
+    """Return the columns and lines of the terminal that a board takes, including its frame.
 
     Args:
-        rows: of the board.
-        columns: of the board.
+        rows: rows of the board.
+        columns: columns of the board.
         scale: 2 for cells of twice the width and height.
     """
     return max(_MIN_WIDTH, 2 * scale * columns + 2) + 2, scale * rows + _ROWS
 
 
 def short_termination(termination: str) -> str:
-    """Give a termination in at most 7 characters."""
+    """Return a termination in at most 7 characters."""
     return clip(SHORT_TERMINATIONS.get(termination, termination), 7)
 
 
 class SmallBoard(Panel, can_focus=True):
-    """One match of the wall; `show` gives it the match, `tick` lets its clock run."""
+    """One small board; `show` sets the match, `tick` updates its clock."""
 
     HELP = (
-        "A running match. The first row is what the last mover's search says of each column, in tenths;"
-        " * is to move, ! has less than 3 seconds, [X] is the last move; stalled: its worker died, it begins"
-        " again. Enter opens it."
+        "A running match. The first row is the search of the last mover for each column, in tenths; * is to"
+        " move, ! has less than 3 seconds, [X] is the last move; stalled: its worker died, the match will be"
+        " played again. Enter opens it."
     )
     DEFAULT_CSS = """
     SmallBoard { width: 18; height: 10; }
@@ -83,17 +83,17 @@ class SmallBoard(Panel, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="board.open")]
 
     class Opened(Message):
-        """Somebody wants to see more of a match."""
+        """The match is to be opened."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
             self.number = number
-            """Of the match within the tournament."""
+            """Number of the match in the tournament."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__(id=id, classes=classes)
         self.match: MatchView | None = None
-        """What it shows; None is an empty place."""
+        """The match that is shown; None for an empty place."""
         self.shows_evals = True
         """Whether the row of tenths is shown."""
         self._now = 0.0
@@ -115,7 +115,7 @@ class SmallBoard(Panel, can_focus=True):
         self.repaint()
 
     def tick(self, now: float) -> None:
-        """Let the clock of the one to move run; only a digit that changes is painted."""
+        """Update the running clock; it is painted only if a digit changes."""
         self._now = now
         if self.match is None or not self.match.is_played or now < self._due:
             return
@@ -124,7 +124,7 @@ class SmallBoard(Panel, can_focus=True):
             self.repaint()
 
     def _next_second(self, match: MatchView) -> float:
-        """Give when the running clock shows another second, UTC seconds."""
+        """Return the time at which the running clock shows another second, in UTC seconds."""
         left = match.remaining_ms(match.to_move, self._now) if match.to_move in (0, 1) else None
         return math.inf if left is None else self._now + (left % 1000 + 1) / 1000
 
@@ -161,13 +161,13 @@ class SmallBoard(Panel, can_focus=True):
         self.action_open()
 
     def action_open(self) -> None:
-        """Ask for more of the match."""
+        """Open the match."""
         if self.match is not None:
             self.post_message(self.Opened(self.match.number))
 
     @staticmethod
     def _window(match: MatchView, height: int) -> range:
-        """Give the rows that fit; those around the last move where not all do."""
+        """Return the visible rows; if not all fit, those around the last move."""
         if match.rows <= height:
             return range(match.rows)
         last = match.rows - 1 if match.last_cell is None else match.last_cell // match.columns
@@ -206,6 +206,6 @@ class SmallBoard(Panel, can_focus=True):
 
 
 def _clock(milliseconds: int) -> str:
-    """Show a clock in at most 5 characters."""
+    """Format a clock in at most 5 characters."""
     minutes = milliseconds // 60_000
     return clock_text(milliseconds) if minutes < _HOUR else f"{minutes // _HOUR}h{minutes % _HOUR:02}"

@@ -1,4 +1,4 @@
-"""The standings: as many columns as fit, names short, numbers whole."""
+"""The standings: as many columns as fit, with short names and uncut numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _TREND = 8
+"""Width of the trend, in cells."""
 STANDINGS: Mapping[str, str] = {
     "new": "new: it plays first until its rating is settled",
     "in": "still in the knockout",
     "left": "has left",
     "out": "disqualified",
 }
-"""What is said of bots that do not simply play, in words."""
+"""Descriptions of bots whose standing in the event is not the normal one."""
 
 
 class _Column(msgspec.Struct, frozen=True):
@@ -60,16 +61,17 @@ _COLUMNS: dict[str, _Column] = {
 _NAMES = ("bot", "name")
 _ALWAYS: Sequence[str] = ("rank", "bot", "points", "elo")
 _MORE: Sequence[str] = ("standing", "n", "error", "wdl", "faults", "los", "first", "second", "trend", "name")
-"""Columns that come as there is room, in this order: what is last here goes first on a narrow screen."""
+"""Optional columns in the order of their priority: the last ones are left out first."""
 
 
 class StandingsTable(RowList):
-    """Who leads: points, Elo and half of its 95 % interval, and more where there is room."""
+    """The standings: points, Elo and half of its 95 % interval, and more columns if there is room."""
 
     HELP = (
         "pts points, Elo with half of its 95 % interval, LOS likelihood to be stronger than the next, 1st and"
-        " 2nd points per match by who moved first; ? rests on the prior alone; # 2.1 leads the second of"
-        " tables that no match connects; state: new to a ladder, in a knockout still, left it, out of it."
+        " 2nd points per match when moving first and second; ? depends only on the prior; # 2.1 leads the"
+        " second of several tables that no match connects; state: new to a ladder, still in a knockout, left"
+        " the event, disqualified."
         " Enter opens the bot."
     )
     DEFAULT_CSS = """
@@ -94,7 +96,7 @@ class StandingsTable(RowList):
         return len(self._view.rows)
 
     def row(self, index: int) -> StandingRow:
-        """Give a row, the leader's is 0."""
+        """Return a row; the leader's is 0."""
         return self._view.rows[index]
 
     @override
@@ -129,7 +131,7 @@ class StandingsTable(RowList):
         return [column for name, column in columns.items() if name in names]
 
     def _fitted(self, column: _Column) -> _Column:
-        """Return a column that is wide enough for all that stands in it; nothing is cut."""
+        """Return a column that is wide enough for all its cells; nothing is cut."""
         longest = max((cell_len(safe(column.write(row, self.glyphs))) for row in self._view.rows), default=0)
         return msgspec.structs.replace(column, width=max(column.width, longest))
 

@@ -1,4 +1,4 @@
-"""How the cells of a board are drawn: stones, the last one in brackets, the line that won between stars."""
+"""Draws the cells of a board: stones, the last one in brackets, the winning line between asterisks."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 STONE_STYLES = ("dim", "first", "second")
 """Styles of empty cells and of the stones of both players."""
 WIDE = 4
-"""Cells of the terminal for one of a board with a grid, the line beside it included."""
+"""Terminal cells for one cell of a board with a grid, the line beside it included."""
 TALL = 8
 """The same where cells are three lines tall, which makes them square again."""
 
 
 class Marks(NamedTuple):
-    """What stands out on a board; cells count from the top left, None is nowhere."""
+    """Highlighted cells of a board, counted from the top left; None for none."""
 
     last: int | None = None
     """The stone placed last, shown as `[X]`."""
     ghost: int | None = None
-    """Where a stone of `player` would land."""
+    """The cell where a stone of `player` would land."""
     pending: int | None = None
-    """Where a stone of `player` waits for the referee, shown as `(x)`."""
+    """The cell of an unconfirmed stone of `player`, shown as `(x)`."""
     player: int = 0
     lit: tuple[int, ...] = ()
-    """The line that won, shown as `*X*`."""
+    """The winning line, shown as `*X*`."""
 
     def within(self, start: int, number: int) -> Marks:
-        """Give those within a row, counted from its first cell."""
+        """Return the marks within a row, counted from its first cell."""
         last, ghost, pending = (
             None if cell is None or not 0 <= cell - start < number else cell - start for cell in self[:3]
         )
@@ -45,10 +45,10 @@ def dense_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs, 
     """Draw a row of a board without a grid.
 
     Args:
-        cells: of this row alone.
+        cells: the cells of this row only.
         start: index of its first cell on the whole board.
-        marks: what stands out; where there are no blanks between cells, brackets fall away.
-        glyphs: what to draw with.
+        marks: the highlighted cells; brackets are left out if there are no blanks between cells.
+        glyphs: glyphs to draw with.
         pitch: 2 for a blank between cells, 1 for none.
     """
     return _dense_row(cells, marks.within(start, len(cells)), glyphs, pitch)
@@ -56,7 +56,7 @@ def dense_row(cells: tuple[int, ...], start: int, marks: Marks, glyphs: Glyphs, 
 
 @lru_cache(maxsize=512)
 def _dense_row(cells: tuple[int, ...], marks: Marks, glyphs: Glyphs, pitch: int) -> Line:
-    """Draw a row, known rows from memory: a move changes one or two of a board."""
+    """Draw a row; cached, because a move changes only one or two rows of a board."""
     characters: list[str] = [" "]
     styles: list[str] = [""]
     for cell, stone in enumerate(cells):
@@ -85,10 +85,10 @@ def grid_row(
     """Draw a row of a board with a grid, without its left edge: `   | X |[O]| +7|`.
 
     Args:
-        cells: of this row alone.
+        cells: the cells of this row only.
         start: index of its first cell on the whole board.
-        marks: what stands out.
-        glyphs: what to draw with.
+        marks: the highlighted cells.
+        glyphs: glyphs to draw with.
         scores: cells of this row, counted from its first one, with a text of at most three characters.
     """
     return _grid_row(cells, marks.within(start, len(cells)), glyphs, scores)

@@ -26,16 +26,16 @@ class Col(msgspec.Struct, frozen=True):
     head: str
     write: Callable[[Any], str]
     width: int
-    """Cells, at least; a name gives way down to this, everything else stays whole."""
+    """Minimum width in cells; a name may shrink to it, all other columns are never cut."""
     rank: int = 0
-    """0 always stays; of the others the highest goes first where there is no room."""
+    """0 always stays; of the others the highest rank is left out first if there is no room."""
     is_name: bool = False
-    """Whether it may be cut, and takes what room is left."""
+    """Whether it may be cut, and gets the remaining room."""
     is_right: bool = False
 
 
 class ColumnTable(ItemList[_Row]):
-    """Rows of one kind; give it columns, and rows as they come."""
+    """Rows of one type in columns; set the rows with `show`."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class ColumnTable(ItemList[_Row]):
         id: str | None = None,  # noqa: A002 # as in Textual
         classes: str | None = None,
     ) -> None:
-        """Make it.
+        """Create the table.
 
         Args:
-            columns: in order, at least one of rank 0.
-            title: stands in the frame.
-            nothing: what stands there instead of rows.
+            columns: the columns in order, at least one of rank 0.
+            title: title of the frame.
+            nothing: text if there are no rows.
             id: as in Textual.
             classes: as in Textual.
         """
@@ -78,7 +78,7 @@ class ColumnTable(ItemList[_Row]):
         return ((_put(cells), ""),)
 
     def _layout(self, width: int) -> list[tuple[Col, int]]:
-        """Give the columns that fit, with their widths; worked out once for all rows."""
+        """Return the columns that fit, with their widths; computed once for all rows."""
         if self._fitted is None or self._fitted[0] != width:
             self._fitted = (width, self._fit(width))
         return self._fitted[1]

@@ -183,7 +183,7 @@ def test_configuration_files_are_named(arena: CommandLine, content: bytes, text:
 @pytest.mark.parametrize(
     ("env", "text"),
     [
-        ({"ARENA_LOG": "loud"}, "ARENA_LOG=loud is none of debug, info, warning, error"),
+        ({"ARENA_LOG": "loud"}, "ARENA_LOG=loud is not one of debug, info, warning, error"),
         ({"ARENA_CONFIG": "nope"}, "ARENA_CONFIG names nope, which is not a file"),
         ({"ARENA_DB": "mysql://a/b"}, "cannot hold a store; give a file"),
         ({"ARENA_DB": "."}, "is a folder; give a file in it"),

@@ -40,7 +40,7 @@ def tables(arena: CommandLine) -> list[object]:
 def test_void_matches_are_out_of_all_tables_and_come_back(arena: CommandLine, tmp_path: Path) -> None:
     before = tables(arena)
     said = arena("void", "cup/2", "cup/5", "--reason", WHY).stdout
-    assert said == "2 matches of cup are void: no table counts them; arena unvoid takes it back\n"
+    assert said == "2 matches of cup are void: no table counts them; arena unvoid undoes this\n"
     stored = {row["number"]: row for row in arena.objects("matches", "--unrated")}
     assert len(stored) == 12
     assert {number for number, row in stored.items() if row["void_reason"] == WHY} == {2, 5}

@@ -29,9 +29,9 @@ def test_check_names_damage(played: CommandLine) -> None:
     tamper(played.db, "UPDATE tallies SET num_matches = num_matches + 1")
     result = played("db", "check", status=6)
     assert "`arena db repair` counts again" in result.stdout
-    assert result.stderr == f"{played.db} is damaged; arena db repair mends that\n"
+    assert result.stderr == f"{played.db} is damaged; arena db repair fixes this\n"
     tamper(played.db, "UPDATE matches SET reason = 'another' WHERE id = 1")
-    assert "arena db restore BACKUP takes a backup back" in played("db", "check", status=6).stderr
+    assert "arena db restore BACKUP restores a backup" in played("db", "check", status=6).stderr
 
 
 def test_repair_counts_again(played: CommandLine) -> None:
@@ -42,7 +42,7 @@ def test_repair_counts_again(played: CommandLine) -> None:
     assert any("kept counts were wrong or missing" in line for line in said)
     assert any("the kept sums of 8 encounters were wrong or missing" in line for line in said)
     assert said[-2:] == [
-        "the indexes, counts and sums are those of the plans and matches",
+        "indexes, counts and sums were rebuilt from plans and matches",
         f"{played.db} is in order",
     ]
     assert played("db", "repair").stdout == f"nothing to repair\n{played.db} is in order\n"

@@ -28,7 +28,7 @@ def test_a_test_says_what_to_expect_and_ends_with_one_sentence(arena: CommandLin
     assert found
     # It is told when it falls, before the rated pairs begin, and at the end.
     assert lines.count(lines[-1]) == 2
-    assert "now 1 pairs follow that are rated" in lines
+    assert "now 1 rated pairs follow" in lines
     llr, ptnml, cost, _ = lines[-4:]
     assert re.fullmatch(r"SPRT: llr [\d.]+ \(1\d\d\.\d%\), lbound -2\.20, ubound 2\.20", llr)
     assert ptnml.endswith(f", {found[1]} pairs")
@@ -154,5 +154,5 @@ def test_bots_of_a_test_are_kept(arena: CommandLine, monkeypatch: pytest.MonkeyP
     # What is kept survives pruning, and is let go by its address.
     arena("bots", "prune", "--days", 0)
     arena("match", address, "random", "--game", "tic-tac-toe", "--rounds", 1, "--require-tier", "T0")
-    assert arena.lines("bots", "remove", address) == [f"{address} is kept no more"]
+    assert arena.lines("bots", "remove", address) == [f"{address} is no longer kept"]
     assert [each.record.spec for each in kept_bots()] == ["minimax:depth=3"]

@@ -58,7 +58,7 @@ def test_stop_waits_for_the_answer_of_whoever_runs_it(arena: CommandLine) -> Non
             arena("stop", "--now")
         assert told == "asked cup to stop: yes, stop; to go on later: arena resume cup\n"
         assert kinds == ["stop", "abort"]
-        assert arena("stop", "done").stderr == "done is finished; nothing runs\n"
+        assert arena("stop", "done").stderr == "done is finished; nothing is running\n"
         assert store.take_commands(2) == []
 
 

@@ -51,13 +51,13 @@ def test_a_list_says_what_each_token_is_worth(arena: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("token", "new", "a b"), "cannot be one"),
+        (("token", "new", "a b"), "is not a valid name"),
         (("token", "new", "anna", "--expires", "soon"), "write 12h, 30d or 8w, or never"),
         (("token", "new", "anna", "--role", "bot"), "belong together"),
         (("token", "new", "anna", "--bot", "deep"), "belong together"),
         (("token", "revoke", "nobody"), "arena token list"),
-        (("serve", "--bind", "8642"), "is no HOST:PORT"),
-        (("serve", "--bind", "127.0.0.1:99999"), "is no HOST:PORT"),
+        (("serve", "--bind", "8642"), "is not HOST:PORT"),
+        (("serve", "--bind", "127.0.0.1:99999"), "is not HOST:PORT"),
         (("serve", "--bind", "0.0.0.0:8642"), "--public-url https://NAME"),
         (("serve", "--public-url", "http://arena.example"), "https://arena.example"),
         (("serve", "--public-url", "https://arena.example/x"), "without a path"),

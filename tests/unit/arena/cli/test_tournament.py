@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 import strange_bots
-from arena.cli.reporter import Held
+from arena.cli.reporter import HeldTournament
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.config import TournamentConfig
 from arena.coordinator.events import Notice
@@ -329,7 +329,7 @@ def test_notices_are_warnings(capsys: pytest.CaptureFixture[str], played: Comman
     with open_store(str(played.db)) as store:
         record = store.tournament("duel")
     assert record is not None
-    held = Held(record, TournamentConfig(), [], Scores([]), list, quiet=True)
+    held = HeldTournament(record, TournamentConfig(), [], Scores([]), list, quiet=True)
     reporter = TextReporter(held)
     reporter.tell(Notice("a worker died"))
     assert reporter.num_warnings == 1

@@ -101,7 +101,9 @@ def test_a_store_without_tournaments(tmp_path: Path) -> None:
 
 def test_a_removed_tournament_is_in_a_file_that_merge_takes_back(arena: CommandLine, tmp_path: Path) -> None:
     before = [arena.objects("leaderboard"), arena.objects("leaderboard", "--tournament", "spring")]
-    assert "Nobody can answer here; --yes says so" in arena("remove", "spring", status=2).stderr
+    assert (
+        "There is no terminal to answer in; --yes confirms it" in arena("remove", "spring", status=2).stderr
+    )
     assert names(arena) == ["autumn", "spring"]
     file = tmp_path / "spring.removed.db"
     said = arena("remove", "spring", "--yes").stdout
@@ -114,7 +116,7 @@ def test_a_removed_tournament_is_in_a_file_that_merge_takes_back(arena: CommandL
     assert arena("db", "merge", file).stdout == "spring: 4 new matches\n"
     assert arena("db", "merge", file).stdout == f"all of {file} is in {arena.db} already\n"
     assert [arena.objects("leaderboard"), arena.objects("leaderboard", "--tournament", "spring")] == before
-    assert f"a copy to read, merged from {file} on " in arena("show", "spring").stdout
+    assert f"a read-only copy, merged from {file} on " in arena("show", "spring").stdout
     refused = arena("resume", "spring", "--rounds", 3, status=2).stderr
     assert f"spring is a copy, merged from {file}: it can only be read here; " in refused
     assert f"arena resume spring --db {file} continues it there" in refused

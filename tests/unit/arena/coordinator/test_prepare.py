@@ -228,7 +228,7 @@ def test_a_refused_event_is_shown_everywhere(arena: CommandLine) -> None:
     assert why in str(arena.objects("show", "cup")[0]["refusal"])
     assert "refused" in arena("tournaments").stdout
     assert "cup ended: 0 matches, refused: " in arena("watch", "cup", "--plain").stdout
-    assert arena("stop", "cup").stderr == "cup is refused; nothing runs\n"
+    assert arena("stop", "cup").stderr == "cup is refused; nothing is running\n"
     assert "is in order" in arena("db", "check").stdout
     assert "there is no unfinished tournament" in arena("resume", status=2).stderr
     assert why in arena("resume", "cup", status=5).stderr

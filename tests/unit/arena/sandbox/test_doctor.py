@@ -46,7 +46,7 @@ def test_people_see_attacks_and_facts(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     output = run()
     assert all(attack.name in output for attack in ATTACKS)
-    assert f"{grade.default_tier()} is what --isolation auto takes" in output
+    assert f"{grade.default_tier()} is used by --isolation auto" in output
     assert str(tmp_path / "odd.pth") in output
     assert "even.pth" not in output
     assert f"Landlock ABI {grade.landlock_abi()}" in output
@@ -69,7 +69,7 @@ def test_a_tier_that_is_not_to_be_had_is_said(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(grade, "tiers_to_try", lambda: [Tier.T1])
     output = run()
     assert "no tier" in output
-    assert "T1 is what --isolation auto takes" in output
+    assert "T1 is used by --isolation auto" in output
     assert "T3: tier T3 is not available on this system" in output
 
 

@@ -15,7 +15,7 @@ from api_clients import ask, served
 from arena.live.events import Move, Started, pack
 from arena.results.condition import Condition
 from arena.results.leaderboards import rate
-from arena.serve import bounds, keeping
+from arena.serve import answer_cache, time_limit
 from arena.serve.api import bot_rows
 from arena.serve.api.badge import badge, text_width
 from arena.serve.problems import ProblemError
@@ -103,14 +103,14 @@ def test_a_store_that_was_replaced_is_another_one(store: Store, tmp_path: Path) 
 
 
 def test_what_is_kept_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "_MOST_KEPT", 3)
+    monkeypatch.setattr(answer_cache, "_MOST_KEPT", 3)
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         for limit in range(1, 8):
             await client.get(f"{API}/matches?limit={limit}")
-        kept: dict[tuple[str, str], object] = app.state.serving.part(keeping.KeptAnswers)._kept  # noqa: SLF001
+        kept: dict[tuple[str, str], object] = app.state.serving.part(answer_cache.AnswerCache)._kept  # noqa: SLF001
         assert [key[1] for key in kept] == ["limit=5", "limit=6", "limit=7"]
-        monkeypatch.setattr(keeping, "_MOST_BYTES", 10)
+        monkeypatch.setattr(answer_cache, "_MOST_BYTES", 10)
         await client.get(f"{API}/matches?limit=9")
         assert kept == {}
 
@@ -118,7 +118,7 @@ def test_what_is_kept_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "LONGEST_S", 0.01)
+    monkeypatch.setattr(time_limit, "LONGEST_S", 0.01)
     query = Query(str(store.path))
 
     def slow() -> None:
@@ -130,7 +130,7 @@ def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pyte
     with query.store() as read:
         reading = Reading(read, query)
         with pytest.raises(ProblemError, match="took longer") as raised:
-            bounds.within_bound(reading, slow)
+            time_limit.within_time_limit(reading, slow)
     assert raised.value.status == 503
     assert raised.value.headers["retry-after"] == "30"
 
@@ -348,7 +348,7 @@ def test_a_store_in_the_place_of_another_has_another_version(store: Store, tmp_p
     class Server:
         settings = ServeSettings(db=str(store.path))
 
-    version = keeping.StoreVersion(cast("Any", Server()))
+    version = answer_cache.StoreVersion(cast("Any", Server()))
     first = version.now()
     assert first == version.now()
     assert first is not None

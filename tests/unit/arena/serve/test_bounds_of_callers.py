@@ -74,7 +74,7 @@ def test_all_addresses_together_have_a_most_that_comes_free_again(monkeypatch: p
     with ExitStack() as held:
         for address in "abc":
             held.enter_context(bounds.stream(address))
-        with pytest.raises(ProblemError, match="which is its most") as refused:
+        with pytest.raises(ProblemError, match="its maximum") as refused:
             held.enter_context(bounds.stream("d"))
         assert refused.value.status == 503
     with bounds.stream("d"):

@@ -81,7 +81,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_goes_on_exactly(arena: CommandLine
 def test_another_shell_stops_a_run_at_its_next_step(arena: CommandLine, runs: Path) -> None:
     stopped = arena("train", "weigher", "order-at=5", "--recipe", "few", "--name", "parts", status=3)
     assert (
-        "parts keeps a checkpoint at its next step and ends; to go on later: arena train --resume parts"
+        "parts writes a checkpoint at its next step and ends; to go on later: arena train --resume parts"
         in (stopped.stdout)
     )
     assert [figure.step for figure in metrics.read(runs / "parts")] == list(range(1, 6))
@@ -209,7 +209,7 @@ def test_trainers_are_listed(arena: CommandLine) -> None:
     ("words", "complaint"),
     [
         (["weiger"], 'no trainer "weiger"; did you mean "weigher"?'),
-        (["weigher", "steps"], "steps is no OPTION=VALUE"),
+        (["weigher", "steps"], "steps is not OPTION=VALUE"),
         (["weigher", "steps=1", "steps=2"], "steps=2 is given twice"),
         (["weigher", "step=1"], 'no option "step"; did you mean "steps"?'),
         (["weigher", "steps=x"], "steps=x is not a whole number"),

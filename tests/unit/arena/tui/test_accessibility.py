@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 BRAILLE = range(0x2800, 0x2900)
 

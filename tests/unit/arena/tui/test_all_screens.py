@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 KEYS = "5678"
@@ -54,7 +54,7 @@ def test_nothing_is_started_where_one_only_looks(shown_store: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         for keys in ("5t", "7n", "7P", "7X", "7R"):
             await press(pilot, *keys)
-            assert "only looks" in seen(app), keys
+            assert "read-only" in seen(app), keys
             assert app.screen.name in ("bots", "tournaments")
         await press(pilot, "8")
         app.screen.query_one("#push-export", Push).focus()
@@ -170,7 +170,7 @@ def test_help_and_palette_know_the_new_screens(shown_store: Path) -> None:
         for key, fact in (
             ("5", "conformance kit"),
             ("6", "metrics.jsonl"),
-            ("7", "goes on when the"),
+            ("7", "All tournaments, newest first"),
             ("8", "pgn"),
         ):
             await press(pilot, key, "question_mark")

@@ -10,11 +10,11 @@ import pytest
 from arena.errors import ConfigError
 from arena.home import has_store
 from arena.live.play_form import PlayForm
-from arena.tui.screens.app import Dashboard
-from arena.tui.screens.live import LiveScreen
+from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.new_play import NewPlayScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.start import ALL_SCREENS, empty_app
 from arena.tui.widgets.form import Field, Push
@@ -51,7 +51,7 @@ def test_an_empty_dashboard_says_how_to_begin_and_has_all_screens(tmp_path: Path
         for key, fact in (
             ("2", "no results yet"),
             ("3", "nothing has been played yet"),
-            ("4", "nobody has met yet"),
+            ("4", "no matches yet"),
             ("5", "bots 1"),
             ("6", "no run yet"),
             ("7", "no tournament yet; n begins one"),
@@ -80,7 +80,7 @@ def test_who_only_looks_is_not_told_of_keys_that_do_nothing(tmp_path: Path) -> N
 def test_the_first_tournament_is_shown_wherever_one_is(
     shown_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         assert app.tournament == "spring"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from arena.tui.screens.bots import BotsScreen
-from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.pages import BotPageScreen
-from arena.tui.screens.train import TrainScreen
+from arena.tui.screens.bots_screen import BotsScreen
+from arena.tui.screens.matches_screen import MatchesScreen
+from arena.tui.screens.page_screens import BotPageScreen
+from arena.tui.screens.train_screen import TrainScreen
 from arena.tui.widgets.output import OutputPanel
 from watching import press, seen, shown, watch
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 def test_bots_are_listed_and_told_of(shown_store: Path) -> None:
@@ -73,7 +73,7 @@ def test_loading_info_and_check_are_programs_of_their_own(
 
 def test_the_real_check_is_kept_and_shown(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
-    monkeypatch.setattr("arena.tui.screens.bots.LIST_WORDS", ("bots", "list", "--help"))
+    monkeypatch.setattr("arena.tui.screens.bots_screen.LIST_WORDS", ("bots", "list", "--help"))
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "5")

@@ -14,10 +14,10 @@ from arena.coordinator import joining
 from arena.live.tables import MatrixView, StandingRow, StandingsView
 from arena.results.brackets import bracket_lines
 from arena.results.corrections import declare_void
-from arena.tui.screens.lines import BareLines
-from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.matrix import MatrixScreen
+from arena.tui.screens.matches_screen import MatchesScreen
+from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.shell.prompt import PromptScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.bracket import BracketList
 from arena.tui.widgets.places_table import PlacesTable
 from arena.watching.feed import Model, advance
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from arena.results.by_place import EventTables
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 GOLDEN = Path(__file__).parent / "golden" / "brackets.txt"
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -112,7 +112,7 @@ def test_the_screen_tells_the_whole_bracket(events: dict[str, Path]) -> None:
         assert bracket.current is not None
         # All of it is decided, so the cursor begins at the end.
         assert bracket.current.row == [row for row in tables.bracket if row.state != "not needed"][-1]
-        assert f"goes on: {bracket.current.row.why}" in text
+        assert f"advances: {bracket.current.row.why}" in text
         assert "1 minimax:depth" in text.partition("places")[2], "places stand beside it"
 
     shown(watch(events["knockout"]), act, (220, 50))
@@ -146,7 +146,7 @@ def test_a_sentence_without_room_ends_between_words(events: dict[str, Path]) -> 
         await press(pilot, "4", "end")
         bracket, details = app.screen.query_one(BracketList), app.screen.query_one("#details", BareLines)
         assert bracket.current is not None
-        whole = f"decided, {bracket.current.row.winner} goes on: {bracket.current.row.why}"
+        whole = f"decided, {bracket.current.row.winner} advances: {bracket.current.row.why}"
         assert len(whole) > 60, "else nothing is cut"
         last = details.text_lines()[-1].strip()
         assert last.endswith("..")

@@ -11,8 +11,8 @@ from arena.live.events import Finished, RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import FinishedMatch, LiveView, Notice
 from arena.tui.app import ArenaApp
+from arena.tui.shell.chrome import FooterLine, HeaderLine
 from arena.tui.shell.follow import NewData
-from arena.tui.shell.lines import FooterLine, HeaderLine
 from arena.tui.widgets.bars import EvalStrip
 from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.large_board import LargeBoard

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.app import Dashboard
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.start import SCREENS
 from arena.watching.feed import Batch
 from arena.watching.store_feed import StoreFeed

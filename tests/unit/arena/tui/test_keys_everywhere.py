@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.command import CommandPalette
 
-from arena.tui.screens.export import ExportScreen
-from arena.tui.screens.live import LiveScreen
+from arena.tui.screens.export_screen import ExportScreen
+from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.new_play import NewPlayScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.help import HelpScreen
 from arena.tui.shell.screen import FilterLine
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 @pytest.mark.parametrize("keys", ["1", "2", "3", "4", "5", "6", "7", "3 enter"])

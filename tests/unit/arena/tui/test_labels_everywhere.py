@@ -10,7 +10,7 @@ import pytest
 
 from arena.live.tables import MatrixView, Series, StandingsView
 from arena.live.views import LiveView
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.start import SCREENS
 from arena.tui.widgets.matrix import Matrix
 from arena.watching.feed import Batch

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.app import Dashboard
-from arena.tui.screens.live import LiveScreen
+from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.watching.feed import Batch, RecordedFeed
 from arena_db.owner import current_owner
@@ -128,7 +128,7 @@ def test_who_may_only_look_asks_nothing(store: Path) -> None:
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("P", "X")
         await settle(pilot)
-        assert set(notes(app)) == {"this dashboard only looks (--read-only)"}
+        assert set(notes(app)) == {"this dashboard is read-only"}
 
     app = live(store, is_read_only=True)
     with coordinator(store) as kinds:

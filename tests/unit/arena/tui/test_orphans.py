@@ -8,7 +8,7 @@ import pytest
 
 from arena.coordinator.client import Link
 from arena.live.tournaments import TournamentRow
-from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena_db.store import Store
 from stores import add_cup
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def test_it_is_listed_ended_and_gone_on_with(path: Path, monkeypatch: pytest.Mon
     def board(_: Link) -> ConfirmScreen:
         return ConfirmScreen("the board")
 
-    monkeypatch.setattr("arena.tui.screens.tournaments.Child", Noted)
-    monkeypatch.setattr("arena.tui.screens.tournaments.Link", Linked)
-    monkeypatch.setattr("arena.tui.screens.tournaments.PlayScreen", board)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen.Child", Noted)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen.Link", Linked)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen.PlayScreen", board)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "home")
@@ -94,7 +94,7 @@ def test_it_is_listed_ended_and_gone_on_with(path: Path, monkeypatch: pytest.Mon
 
 
 def test_who_only_looks_ends_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.tui.screens.tournaments.Child", None)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen.Child", None)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "home", "X")

@@ -14,12 +14,12 @@ from arena.results.bot_page import bot_page
 from arena.results.condition import Condition
 from arena.results.openings import find_openings, solve_moves
 from arena.results.versus import versus
-from arena.tui.screens.app import Dashboard
-from arena.tui.screens.bots import BotsScreen
-from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.openings import NextMoves, OpeningsScreen
-from arena.tui.screens.pages import BotPageScreen, PageScreen, VersusScreen
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.bots_screen import BotsScreen
+from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.matches_screen import MatchesScreen
+from arena.tui.screens.openings_screen import NextMoves, OpeningsScreen
+from arena.tui.screens.page_screens import BotPageScreen, PageScreen, VersusScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.keys import clashes
 from arena.tui.start import SCREENS, replay_app
 from arena.tui.widgets.large_board import LargeBoard

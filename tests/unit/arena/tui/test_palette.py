@@ -9,13 +9,13 @@ import pytest
 from textual.command import CommandPalette
 
 from arena.results.addresses import Address
-from arena.tui.screens.bots import BotsScreen
-from arena.tui.screens.live import LiveScreen
-from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.matrix import MatrixScreen
-from arena.tui.screens.pages import BotPageScreen
-from arena.tui.screens.places import PlaceSearch, StoreDashboard
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.bots_screen import BotsScreen
+from arena.tui.screens.live_screen import LiveScreen
+from arena.tui.screens.matches_screen import MatchesScreen
+from arena.tui.screens.matrix_screen import MatrixScreen
+from arena.tui.screens.page_screens import BotPageScreen
+from arena.tui.screens.palette_search import PlaceSearch, StoreDashboard
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.start import ALL_SCREENS, bot_app, watch_app
 from arena.watching.places import read_place
 from arena_db.store import Store
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
     from textual.screen import Screen
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
     from arena.watching.query import Query
 
 STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "minus", "~": "tilde"}
@@ -38,7 +38,7 @@ STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "min
 @pytest.fixture(autouse=True)
 def brief_feeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """End the feeds once all of the store has been told."""
-    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
     monkeypatch.setattr("arena.tui.start.StoreFeed", Brief)
 
 
@@ -142,7 +142,7 @@ def test_a_search_that_is_not_wanted_any_more_ends(
         ended.set()
         return []
 
-    monkeypatch.setattr("arena.tui.screens.places.search_places", slow)
+    monkeypatch.setattr("arena.tui.screens.palette_search.search_places", slow)
 
     async def act(pilot: Pilot[None]) -> None:
         await press(pilot, "ctrl+p")

@@ -10,8 +10,8 @@ import pytest
 from textual.events import Click
 
 from arena.coordinator.client import Link, NotStartedError
-from arena.tui.screens.app import Dashboard
-from arena.tui.screens.play import NARROWED, PlayScreen
+from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.play_screen import NARROWED, PlayScreen
 from arena.tui.shell.keys import clashes
 from arena.tui.widgets.play_board import PlayBoard
 from play_screens import Board, played
@@ -304,7 +304,7 @@ def test_a_coordinator_that_ends_is_told_of_and_n_goes_on(tmp_path: Path) -> Non
         await board.press("4")
         assert board.screen.seen.pending is None
         await board.press("u")
-        assert "nobody referees" in board.text()
+        assert "the coordinator has ended" in board.text()
         await board.press("n")
         await board.until(lambda: len(board.link.played) == 2 and board.screen.seen.can_move)
 

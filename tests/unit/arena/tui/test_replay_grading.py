@@ -12,9 +12,9 @@ from textual.widgets import Input
 
 from arena.analysis import analyse_match
 from arena.results.grades import stored_ply
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.judged import Grading
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.prompt import PromptScreen
 from arena.tui.start import replay_app
 from arena.watching.judge_list import grading_words
@@ -87,7 +87,7 @@ def test_g_judges_the_match_and_shows_it(path: Path, told: list[str], *, is_read
 
     async def act(pilot: Pilot[None]) -> None:
         screen = screen_of(app)
-        assert "nobody has judged this match; g does" in shown(app)
+        assert "this match has not been judged; g judges it" in shown(app)
         await pilot.press("g")
         await until(pilot, app, lambda: "; g stops it" in shown(app) or told)
         await until(pilot, app, lambda: told)

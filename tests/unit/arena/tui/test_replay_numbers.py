@@ -9,7 +9,7 @@ import pytest
 
 from arena.errors import ArenaError
 from arena.person.config import PERSON
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import load_match, replay_of
 from arena.watching.query import Query
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_visits_and_policy_are_those_that_were_stored(searched: tuple[Path, int]
         assert " visits O " in shown(app)
         assert "grade none" in shown(app)
         await press(pilot, "v")
-        assert "nobody has judged this match" in shown(app)
+        assert "this match has not been judged" in shown(app)
 
     piloted(app, act, (120, 40))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 async def _painted(pilot: Pilot[None], app: Dashboard) -> None:

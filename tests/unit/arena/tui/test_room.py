@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 GOAL = "mcts:playouts=12000 is stronger: +110 Elo (95 %: 54 to 166) after 64 pairs"
 TIE = BracketRow(

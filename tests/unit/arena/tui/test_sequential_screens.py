@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from arena.coordinator.events import Event
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 TEST = {"game": "connect-four", "type": "match", "then_rate": 2}
 WIDE = "elo0=0,elo1=300,alpha=0.1,beta=0.1,model=normalized"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.app import Dashboard
+from arena.tui.screens.dashboard import Dashboard
 from arena.tui.settings import SavedSettings, SettingsFile
 from arena.tui.start import SCREENS
 from arena.tui.widgets.matrix import Matrix

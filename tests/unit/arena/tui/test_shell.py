@@ -11,8 +11,8 @@ from arena.live.events import Info, RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena.tui.app import ArenaApp
+from arena.tui.shell.chrome import HeaderLine, Part, TabRow, TooSmall
 from arena.tui.shell.follow import NewData
-from arena.tui.shell.lines import HeaderLine, Part, TabRow, TooSmall
 from arena.tui.text import safe
 from arena.tui.widgets.canvas import Canvas
 from arena.watching.feed import Batch, Health, RecordedFeed, advance

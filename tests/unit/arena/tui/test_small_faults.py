@@ -12,12 +12,12 @@ from arena.live.reducer import reduce_all
 from arena.live.tables import MatchRow
 from arena.live.views import LiveView, MatchView, ProgressView
 from arena.tui.glyphs import choose_glyphs
-from arena.tui.screens.export import ExportScreen
+from arena.tui.screens.export_screen import ExportScreen
 from arena.tui.screens.wall_panel import WallPanel
+from arena.tui.shell.chrome import HeaderLine
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData
 from arena.tui.shell.help import HelpScreen
-from arena.tui.shell.lines import HeaderLine
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.form import Field
 from arena.tui.widgets.large_board import LargeBoard
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 async def _painted(pilot: Pilot[None], app: Dashboard) -> None:

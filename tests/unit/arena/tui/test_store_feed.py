@@ -223,7 +223,7 @@ def test_a_silent_coordinator_has_no_rate(running: Store, capsys: pytest.Capture
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == [
         "rr-1 running: 0 of 12 matches, 0 %",
-        "rr-1 silent: the process that plays it has not been heard of for 12 min",
+        "rr-1 silent: no sign of life from the process that plays it for 12 min",
     ]
     assert lines[-1].startswith("rr-1 ended: 3 of 12")
 

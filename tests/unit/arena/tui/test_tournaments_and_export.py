@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator.config import Refusal, TournamentConfig
-from arena.tui.screens.export import ExportScreen
-from arena.tui.screens.lines import BareLines
+from arena.tui.screens.export_screen import ExportScreen
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Push
 from arena.tui.widgets.output import OutputPanel
 from arena_db.store import Store
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 def test_tournaments_are_listed_and_watched(shown_store: Path) -> None:
@@ -76,7 +76,7 @@ def test_whom_a_tournament_refused_is_shown_with_the_cause(tmp_path: Path) -> No
 
 
 def test_another_tournament_can_be_watched(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "up", "enter")
@@ -119,7 +119,7 @@ def test_the_form_shows_line_estimate_and_what_is_wrong(shown_store: Path) -> No
 def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
     shown_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.tui.screens.app.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
     path = tmp_path / "own.db"
     shutil.copyfile(shown_store, path)
     bots = "random minimax:depth=1"
@@ -174,7 +174,7 @@ def test_stop_and_resume_ask_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         said = "".join(app.screen.query_one("#said", BareLines).text_lines())
         assert said.startswith(" ! "), "the store has no configuration of it, and that is what is said"
 
-    monkeypatch.setattr("arena.tui.screens.tournaments._LOOK_S", 1e6)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen._LOOK_S", 1e6)
     shown(watch(path), act, (120, 24))
 
 
@@ -232,7 +232,7 @@ def test_an_export_is_really_written(
     shown_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
-    monkeypatch.setattr("arena.tui.screens.bots.LIST_WORDS", ("bots", "list", "--help"))
+    monkeypatch.setattr("arena.tui.screens.bots_screen.LIST_WORDS", ("bots", "list", "--help"))
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "E")

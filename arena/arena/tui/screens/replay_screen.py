@@ -1,4 +1,4 @@
-"""A stored match, step by step: board, moves, evals of both bots, timeline with marks."""
+"""A stored match, step by step: board, moves, evaluations of both bots, timeline with marks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from arena.coordinator.client import Link
 from arena.errors import ArenaError
 from arena.person.config import make_play, play_from, words_of
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
-from arena.tui.screens.judging import ask_and_judge
-from arena.tui.screens.lines import BareLines
-from arena.tui.screens.openings import OpeningsScreen
-from arena.tui.screens.play import PlayScreen
+from arena.tui.screens.openings_screen import OpeningsScreen
+from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
+from arena.tui.screens.voiding import ask_and_void
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import EvalChart
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.moves import MoveList, Timeline
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
     from arena.live.replay import Replay
     from arena.person.config import PlayConfig
-    from arena.tui.shell.lines import Part
+    from arena.tui.shell.chrome import Part
     from arena.watching.query import Query
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Plies a second."""
+"""Plies per second."""
 NARROWED = frozenset({"replay.run", "replay.play"})
 """Bindings that hide a global one on purpose."""
 
 
 class PlyList(MoveList, inherit_bindings=False):
-    """The moves; home, end, left and right are the screen's."""
+    """The list of moves; the screen handles home, end, left and right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding
@@ -64,11 +64,11 @@ class ReplayScreen(JudgedScreen):
     HELP = (
         "A stored match. Left and right go by plies, b and B by marks: # is the end, ? a move that gave a"
         " result away and ?? one that turned a win into a loss, by the grade of a judge; ~ without grades one"
-        " after which both bots saw the mover 20 points worse off. g lets the exact solver judge the match in"
-        " the background, J a judge of your choice, which may be any installed bot; g or escape stops it."
-        " arena grade does the same. v shows what the next judge says. p plays on from here in place of the"
-        " side to move, o shows what was played next in this position over all matches. V declares the match"
-        " void, or lets it count again."
+        " after which both bots evaluated the mover 20 points lower. g judges the match with the exact solver"
+        " in the background, J with a judge of your choice, which may be any installed bot; g or escape stops"
+        " it. arena grade does the same. v shows the grades of the next judge. p plays on from here in place"
+        " of the side to move, o shows the next moves in this position over all matches. V declares the match"
+        " void, or counts it again."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Back", show=False, id="replay.back"),
@@ -110,7 +110,7 @@ class ReplayScreen(JudgedScreen):
     """
 
     class Prepared(Message):
-        """A play from here can begin, or cannot."""
+        """A play from this position can begin, or cannot."""
 
         def __init__(self, words: Sequence[str], trouble: str = "") -> None:
             super().__init__()
@@ -124,16 +124,16 @@ class ReplayScreen(JudgedScreen):
         *,
         ply: int | None = None,
     ) -> None:
-        """Take the match.
+        """Create the screen.
 
         Args:
-            number: of the store; 0 takes the one that the app was started for.
-            neighbour: gives the number of the next (1) or previous (-1) match of a list, None where there is
-                none; without it, that of the store.
-            ply: how many plies are shown first; None for those that were given.
+            number: number of the match in the store; 0 for the match that the app was started for.
+            neighbour: returns the number of the next (1) or previous (-1) match of a list, None at its end;
+                without it, the neighbours in the store are shown.
+            ply: ply that is shown first; None for the end of the opening.
         """
         super().__init__(number)
-        self._loads = self.asks("match")
+        self._loads = self.query_runner("match")
         self._neighbour = neighbour
         self._first_ply = ply
         self._trouble = "loading"
@@ -164,16 +164,16 @@ class ReplayScreen(JudgedScreen):
 
     def _load(self, number: int, step: int) -> None:
         source = partial(self._loading, number=number, step=step)
-        self._loads.ask(source, "reading the match", self._take)
+        self._loads.run(source, "reading the match", self._take)
 
     @staticmethod
     def _loading(query: Query, number: int, step: int) -> Rows[tuple[OneMatch, Replay]]:
-        """Read the match and make its views, in a thread."""
+        """Read the match and compute its views, in a thread."""
         match = load_match(query, number, step)
         return Rows((match, replay_of(match)))
 
     def _take(self, answer: Answer[tuple[OneMatch, Replay]]) -> None:
-        """Show the match that came; where none did, what was shown stays."""
+        """Show the loaded match; on an error the previous one stays."""
         if isinstance(answer, Rows):
             self.match, self.replay = answer.content
             self._trouble = ""
@@ -192,7 +192,7 @@ class ReplayScreen(JudgedScreen):
         self.show_ply()
 
     def go_to(self, ply: int) -> None:
-        """Show the match after so many plies, as near as there is one."""
+        """Show the match after `ply` plies, clamped to its length."""
         if self.replay is not None:
             self.ply = min(max(0, ply), self.replay.num_plies)
             self.show_ply()
@@ -247,7 +247,7 @@ class ReplayScreen(JudgedScreen):
             self.notify(f"copied: {safe(moves)}", markup=False)
 
     def action_step(self, step: int) -> None:
-        """Go by plies."""
+        """Move by plies."""
         self.go_to(self.ply + step)
 
     def action_to_end(self, step: int) -> None:
@@ -260,20 +260,20 @@ class ReplayScreen(JudgedScreen):
             self.go_to(self.replay.next_mark(self.ply, step))
 
     def action_flip(self) -> None:
-        """Show the board from the other side."""
+        """Flip the board."""
         self.query_one(LargeBoard).flip()
 
     def action_openings(self) -> None:
-        """Show what was played next in the position over all stored matches."""
+        """Show the openings screen at this position."""
         if self.match is not None:
             recorded = self.match.recorded
             dashboard_of(self).push_screen(OpeningsScreen(recorded.game, recorded.actions, self.ply))
 
     def action_void(self) -> None:
-        """Declare the match void, or let it count again."""
+        """Declare the match void, or count it again."""
         match = self.match
         if match is not None and match.recorded.stored is not None:
-            ask_and_judge(
+            ask_and_void(
                 self,
                 match.recorded.stored,
                 match.address,
@@ -282,7 +282,7 @@ class ReplayScreen(JudgedScreen):
             )
 
     def action_play(self) -> None:
-        """Play on from the position that is shown, in place of the side to move."""
+        """Play on from this position in place of the side to move."""
         match = self.match
         if match is None or self.replay is None or not dashboard_of(self).may_act():
             return
@@ -298,14 +298,14 @@ class ReplayScreen(JudgedScreen):
         self.run_worker(partial(self._preparing, config), name="prepare", group="prepare", thread=True)
 
     def _preparing(self, config: PlayConfig) -> None:
-        """Find the bot that is to be played, in a thread."""
+        """Resolve the bot, in a thread."""
         try:
             self.post_message(self.Prepared(words_of(make_play(config))))
         except ArenaError as error:
             self.post_message(self.Prepared((), str(error)))
 
     def on_replay_screen_prepared(self, message: Prepared) -> None:
-        """Open the board, or say why there is none."""
+        """Open the board, or show why that is not possible."""
         message.stop()
         if message.trouble:
             self.notify(safe(message.trouble), severity="error", markup=False)
@@ -324,7 +324,7 @@ class ReplayScreen(JudgedScreen):
             self._load(number, 0)
 
     def action_run(self) -> None:
-        """Let the match run, or stop it; from its end it starts anew."""
+        """Play or pause the match; at its end, play it from the start."""
         if self._timer is not None:
             self._stop()
         elif self.replay is not None:
@@ -334,7 +334,7 @@ class ReplayScreen(JudgedScreen):
         self.show_ply()
 
     def action_speed(self, step: int) -> None:
-        """Run faster or slower."""
+        """Play faster or slower."""
         self._speed = min(max(0, self._speed + step), len(SPEEDS) - 1)
         if self._timer is not None:
             self._stop()
@@ -350,7 +350,7 @@ class ReplayScreen(JudgedScreen):
             self._timer = None
 
     def run_on(self) -> None:
-        """Go on by a ply; at the end the run stops."""
+        """Advance by a ply; stop at the end."""
         self.go_to(self.ply + 1)
         if self.replay is None or self.ply >= self.replay.num_plies:
             self._stop()

@@ -1,4 +1,4 @@
-"""Screen 5: bots: where they come from, whether they load and keep the contract, and how they behaved."""
+"""Screen 5: bots: their origin, whether they load and pass the conformance kit, and their forfeits."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing_extensions import override
 from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
 from arena.live.labels import fits_words
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.pages import BotPageScreen
+from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.screens.page_screens import BotPageScreen
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.output import OutputPanel
@@ -51,13 +51,13 @@ class BotsTable(ColumnTable[BotRow]):
     """The bots, a row each."""
 
     HELP = (
-        "forfeits are matches lost by a fault; quarantined says in how many tournaments the bot is; check is"
-        " what the conformance kit found last, old where the bot has changed since."
+        "forfeits are matches lost by a fault; quarantined is the number of tournaments that quarantine the"
+        " bot; check is the last result of the conformance kit, old if the bot has changed since."
     )
 
 
 class BotsScreen(ArenaScreen):
-    """All bots, installed ones and those that have played."""
+    """All bots: the installed ones and those that have played."""
 
     NAME = "bots"
     KEY = "5"
@@ -65,7 +65,7 @@ class BotsScreen(ArenaScreen):
     FILTER_HINT = NAME_HINT
     HELP = (
         "All bots that are installed or have played. Each is loaded once, in a process of its own: status"
-        " says ok, fails, twice (two distributions offer the name) or why else it cannot be used. i tells all"
+        " is ok, fails, twice (two distributions offer the name) or another reason. i shows all known facts"
         " about a bot, t runs the conformance kit on it, enter opens its page. As text: arena bots list"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -83,7 +83,7 @@ class BotsScreen(ArenaScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = self.asks("bots")
+        self._looks = self.query_runner("bots")
         self._view = BotsView()
         self._statuses: dict[tuple[str, str, str], str] = {}
         self._loading: Child | None = None
@@ -97,19 +97,19 @@ class BotsScreen(ArenaScreen):
             yield OutputPanel("about")
 
     def on_mount(self) -> None:
-        """Look what there is, and try to load each."""
+        """Read the bots, and try to load each."""
         self.reload()
 
     @override
     def on_unmount(self) -> None:
-        """End what still runs."""
+        """End the child processes."""
         for child in (self._loading, self._child):
             if child is not None:
                 child.end()
 
     @property
     def table(self) -> BotsTable:
-        """The bots."""
+        """The table of bots."""
         return self.query_one(BotsTable)
 
     @override
@@ -125,13 +125,13 @@ class BotsScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        self._looks.ask(read_bots, "reading bots", self._take, key="all")
+        self._looks.run(read_bots, "reading bots", self._take, key="all")
 
     def _run(self, child: Child, name: str) -> None:
         self.run_worker(partial(child.follow, self), name=name, group=name, thread=True)
 
     def _take(self, answer: Answer[BotsView]) -> None:
-        """Show the bots; without the store, what was known of it stays."""
+        """Show the bots; if the store cannot be read, its former results stay."""
         if isinstance(answer, Rows) and not (answer.content.trouble and self._view.rows):
             self._view = answer.content
             self._show()
@@ -143,14 +143,14 @@ class BotsScreen(ArenaScreen):
         num_bad = sum(row.kind not in ("ok", UNTRIED) for row in view.rows)
         problems = f", with problems {num_bad}" if num_bad else ""
         title = f"bots {len(view.rows)}{problems}{trying}{self.filter_note}"
-        nothing = "no bot fits the filter; esc takes it away" if self.filter_text else "no bot is installed"
+        nothing = "no bot matches the filter; esc clears it" if self.filter_text else "no bot is installed"
         self.table.show(rows, title=title, nothing=nothing)
         self._go_to_wanted(rows)
         if self._child is None:
             self._describe()
 
     def show_bot(self, name: str) -> None:
-        """Put the cursor on a bot, by the name of its entry point, as soon as it is listed."""
+        """Move the cursor to a bot, by the name of its entry point, as soon as it is listed."""
         self.filter_text, self._wanted = "", name
         self._show()
 
@@ -174,7 +174,7 @@ class BotsScreen(ArenaScreen):
             panel.go_to(0, tell=False)
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
-        """Tell more of a bot."""
+        """Describe the bot at the cursor."""
         message.stop()
         if message.sender is self.table and self._is_idle:
             self._child = None
@@ -182,7 +182,7 @@ class BotsScreen(ArenaScreen):
 
     @property
     def _is_idle(self) -> bool:
-        """Whether no command runs whose output is looked at."""
+        """Whether no command is running whose output is shown."""
         return self._child is None or self._child.status is not None
 
     def on_row_list_selected(self, message: RowList.Selected) -> None:
@@ -193,7 +193,7 @@ class BotsScreen(ArenaScreen):
             dashboard_of(self).push_screen(BotPageScreen(row.name))
 
     def action_info(self) -> None:
-        """Tell all that is known of a bot."""
+        """Show all that is known of a bot."""
         self._command("info")
 
     def action_check(self) -> None:
@@ -208,9 +208,9 @@ class BotsScreen(ArenaScreen):
         if row is None:
             return
         if not self._is_idle:
-            self.notify("a check runs already; esc ends it", markup=False)
+            self.notify("a check is already running; esc ends it", markup=False)
             return
-        # A name is never taken for an option: entry points may be called --help.
+        # After "--" a name such as --help, which an entry point may have, is not taken for an option.
         self._child = Child(["bots", what, *options, "--", row.name])
         self.add_class("-output")
         panel = self.query_one(OutputPanel)
@@ -219,7 +219,7 @@ class BotsScreen(ArenaScreen):
         self._run(self._child, "command")
 
     def on_output(self, message: Output) -> None:
-        """Show what a command says; what loading says becomes the status of each bot."""
+        """Show the output of a command; the output of the loading command becomes the status of each bot."""
         message.stop()
         if message.child is self._loading:
             self._statuses |= read_status(message.lines)

@@ -1,4 +1,4 @@
-"""Screen 3: all stored matches, filtered; one of them can be seen beside the list."""
+"""Screen 3: all stored matches, filtered; one of them can be shown beside the list."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing_extensions import override
 
 from arena.live.replay import Replay
 from arena.results.condition import HINT
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.judging import ask_and_judge
-from arena.tui.screens.lines import BareLines, WrappedLines
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.screens.replay_texts import ending_lines
+from arena.tui.screens.voiding import ask_and_void
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines, WrappedLines
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
 from arena.watching.answers import Answer, Loading, Rows, Unavailable
@@ -40,8 +40,8 @@ class MatchesScreen(ArenaScreen):
     HELP = (
         "All stored matches, void ones too, newest first. A filter is made of bot: vs: result: end:"
         " tournament: game: and ply<20; * stands for any text. It searches all matches, the newest first;"
-        " matches that are found can be used meanwhile. Enter opens the replay, o shows the match beside the"
-        " list, V declares it void, or lets it count again, with a reason."
+        " found matches can be used while it searches. Enter opens the replay, o shows the match beside the"
+        " list, V declares it void or counts it again, with a reason."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "split", "Split", id="matches.split"),
@@ -61,7 +61,7 @@ class MatchesScreen(ArenaScreen):
     def __init__(self) -> None:
         super().__init__()
         self._source: MatchSource | None = None
-        self._beside = self.asks("beside")
+        self._beside = self.query_runner("beside")
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -79,7 +79,7 @@ class MatchesScreen(ArenaScreen):
         return self.query_one(MatchList)
 
     def show_condition(self, text: str) -> None:
-        """Show the matches that a filter leaves, as if it had been typed."""
+        """Show the matches that match a filter, as if it had been typed."""
         self.filter_text = text
         self.filter_changed(text)
 
@@ -96,7 +96,7 @@ class MatchesScreen(ArenaScreen):
 
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
-        """Show matches that have been stored since; only in the order of their numbers they have a place."""
+        """Show newly stored matches, unless the list is filtered in another order than by number."""
         is_usual = not self.filter_text or self._list.sort[0] == "number"
         if change is not None and "standings" in change.facts and is_usual:
             self._list.look_again()
@@ -116,7 +116,7 @@ class MatchesScreen(ArenaScreen):
             self._source.renew()
 
     def on_match_list_counted(self) -> None:
-        """Say how many there are."""
+        """Show the number of matches."""
         self._tell()
 
     def _tell(self) -> None:
@@ -147,7 +147,7 @@ class MatchesScreen(ArenaScreen):
         self._look_at(message.row.stored)
 
     def _neighbour(self, step: int) -> int | None:
-        """Move the cursor; give the number of the match it comes to."""
+        """Move the cursor; return the number of the match it comes to."""
         index = self._list.cursor + step
         row = self._list.row(index) if 0 <= index < self._list.total else None
         if row is None:
@@ -156,15 +156,15 @@ class MatchesScreen(ArenaScreen):
         return row.stored
 
     def action_void(self) -> None:
-        """Declare the match of the cursor void, or let it count again."""
+        """Declare the match at the cursor void, or count it again."""
         row = self._list.row(self._list.cursor) if self._list.total else None
         if row is not None:
-            ask_and_judge(
+            ask_and_void(
                 self, row.stored, row.address, is_void=bool(row.void_reason), changed=self._list.look_again
             )
 
     def action_split(self) -> None:
-        """Show the match of the cursor beside the list, or not."""
+        """Show or hide the match at the cursor beside the list."""
         self.toggle_class("-split")
         row = self._list.row(self._list.cursor)
         if row is not None:
@@ -172,12 +172,12 @@ class MatchesScreen(ArenaScreen):
 
     def _look_at(self, number: int) -> None:
         if self.has_class("-split"):
-            self._beside.ask(
+            self._beside.run(
                 lambda query: Rows(load_match(query, number).recorded), "reading the match", self._show_beside
             )
 
     def _show_beside(self, answer: Answer[Recorded]) -> None:
-        """Show the last position of a match; the one before stays until it is there."""
+        """Show the last position of a match; the previous one stays until then."""
         if isinstance(answer, Loading):
             return
         board, below = (

@@ -1,4 +1,4 @@
-"""The dashboard's app: the shell, and which store and tournament its screens ask about."""
+"""The dashboard's app: the shell, with the store and the tournament that its screens query."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ if TYPE_CHECKING:
     from arena.watching.feed import Feed
 
 _PLAY_FORM = "new-play"
-"""The name of the screen with the form of a play."""
+"""Name of the screen with the form of a play."""
 _ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals on which the terminal is put back as it was."""
+"""Signals on which the terminal is restored."""
 _TERMINAL_S = 2.0
-"""Seconds between two looks whether the terminal is still there."""
+"""Seconds between two checks that the terminal still exists."""
 
 
 @runtime_checkable
-class Filtered(Protocol):
-    """A screen that a filter can be brought to from another one."""
+class AcceptsFilter(Protocol):
+    """A screen that accepts a filter from another screen."""
 
     def show_filter(self, text: str) -> None:
-        """Put it there."""
+        """Apply the filter."""
         ...
 
 
 @runtime_checkable
-class Opposed(Protocol):
+class AcceptsOpponent(Protocol):
     """A screen on which a play begins."""
 
     def show_opponent(self, bot: str, game: str) -> None:
-        """Put the bot and the game that are at hand there; an empty text is none."""
+        """Fill in the current bot and game; an empty text means none."""
         ...
 
 
@@ -70,7 +70,7 @@ class ShellOptions(TypedDict, total=False):
 
 
 class ScreenOptions(ShellOptions, total=False):
-    """Options of the shell, and the file of what is remembered."""
+    """Options of the shell, and the settings file."""
 
     settings: SettingsFile | None
 
@@ -94,62 +94,62 @@ class Dashboard(ArenaApp):
         settings: SettingsFile | None = None,
         **options: Unpack[ShellOptions],
     ) -> None:
-        """Make it.
+        """Create the app.
 
         Args:
-            feed: as of the shell.
-            screens: as of the shell.
-            store: path of the store; None for the usual place.
-            tournament: name of the tournament that is watched; empty for none.
-            match: the store's number of the match that is replayed first; 0 for none.
-            ply: how many plies of it are shown first; None for those that were given.
-            running: number of the match of the tournament that is opened once it is played; 0 for none.
+            feed: as for the shell.
+            screens: as for the shell.
+            store: path of the store; None for the default place.
+            tournament: name of the watched tournament; empty for none.
+            match: number in the store of the match that is replayed first; 0 for none.
+            ply: ply of that match that is shown first; None for the end of its opening.
+            running: number in the tournament of the match that is opened once it runs; 0 for none.
             start: name of the first screen; empty for the first of `screens`.
-            play: the way to the play that a person begins with; None for none.
-            is_read_only: whether nothing may be asked of a tournament, started or written.
-            settings: the file of what is remembered; None remembers nothing.
-            options: as of the shell.
+            play: connection to the play that a person begins with; None for none.
+            is_read_only: whether commands, new tournaments and writes are refused.
+            settings: the settings file; None keeps no settings.
+            options: as for the shell.
         """
         self._kept = settings
         self.settings = SavedSettings() if settings is None else settings.read()
-        """What was remembered from the last time, at the start of this one."""
+        """The settings as they were saved last, at the start of this dashboard."""
         options["theme"] = options.get("theme") or self.settings.theme
         super().__init__(feed, screens, start=start, store=store, **options)
         self.store = store
-        """Path of the store; None for the usual place."""
+        """Path of the store; None for the default place."""
         self.tournament = tournament
-        """Name of the tournament that is watched."""
+        """Name of the watched tournament."""
         if feed is not None and tournament:
             self.model = self.latest = awaited()
         self.match = match
-        """The store's number of the match that is replayed at the start; 0 for none, and afterwards."""
+        """Number in the store of the match that is replayed at the start; 0 for none, and afterwards."""
         self.ply = ply
-        """How many plies of it are shown first."""
+        """The ply of it that is shown first."""
         self.running = running
-        """Number of the match of the tournament that is opened once it is played; 0 for none."""
+        """Number in the tournament of the match that is opened once it runs; 0 for none."""
         self.play = play
-        """The way to the play that a person begins with."""
+        """Connection to the play that a person begins with."""
         self.is_read_only = is_read_only
-        """Whether nothing may be asked of a tournament, started or written from here."""
+        """Whether commands, new tournaments and writes are refused."""
 
     @on(events.Mount)
     def _follow_theme(self) -> None:
-        """Remember the theme when somebody chooses another one."""
+        """Save the theme when the user chooses another one."""
         self.theme_changed_signal.subscribe(self, lambda theme: self.keep(theme=theme.name))
 
     def keep(self, **changes: Any) -> None:  # noqa: ANN401 # of any setting
-        """Remember settings for the next start; a dashboard that only looks leaves no trace."""
+        """Save settings for the next start; a read-only dashboard saves nothing."""
         if self._kept is not None and not self.is_read_only:
             self._kept.keep(**changes)
 
     def on_matrix_changed(self, message: Matrix.Changed) -> None:
-        """Remember what cells show, on whichever screen."""
+        """Save the content of matrix cells, on any screen."""
         self.keep(cells=message.mode)
 
     def may_act(self) -> bool:
-        """Say whether something may be asked, started or written; where not, tell so."""
+        """Return whether commands are allowed; if not, notify the user."""
         if self.is_read_only:
-            self.notify("this dashboard only looks (--read-only)", severity="warning", markup=False)
+            self.notify("this dashboard is read-only", severity="warning", markup=False)
         return not self.is_read_only
 
     @override
@@ -159,31 +159,31 @@ class Dashboard(ArenaApp):
             text = word("tournament", self.tournament)
 
         def show(screen: object) -> None:
-            if isinstance(screen, Filtered):
+            if isinstance(screen, AcceptsFilter):
                 screen.show_filter(text)
 
         await self.open_screen(name, show)
 
     async def action_play(self) -> None:
-        """Open the form of a play, with the bot and the game that are at hand."""
+        """Open the form of a play, with the current bot and game."""
         current = self.current
         if self.has_screen(_PLAY_FORM) and current is not None and self.may_act():
             bot, game = current.opponent(), self.model.view.progress.game
             await self.push_screen(_PLAY_FORM)
-            if isinstance(self.current, Opposed):
+            if isinstance(self.current, AcceptsOpponent):
                 self.current.show_opponent(bot, game)
 
     @override
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "play":
-            # Neither within the form nor within a play.
+            # Neither in the form nor in a play.
             return self.has_screen(_PLAY_FORM) and not any(
                 screen.name in (_PLAY_FORM, "play") for screen in self.screen_stack
             )
         return super().check_action(action, parameters)
 
     def on_new_data(self, message: NewData) -> None:
-        """Watch the first tournament, where there was none before; nobody is taken away from what they do."""
+        """Watch the first tournament if there was none before; the current screen stays open."""
         first = message.model.facts.get(FIRST)
         if isinstance(first, First) and not self.tournament:
             self.notify(f"{show_name(first.name)} has begun", markup=False)
@@ -197,13 +197,13 @@ class Dashboard(ArenaApp):
     def _watch(self, tournament: int, name: str) -> None:
         self.tournament = name
         feed = StoreFeed(self.store, tournament, is_read_only=self.is_read_only, rates_past=True)
-        # Tables of the one before must not stand there till the new ones come.
+        # Tables of the previous tournament must not stay until the new ones arrive.
         self.follow_feed(feed, awaited())
 
     def on_load(self) -> None:
-        """End in order when the process is told to end."""
+        """Exit in order when the process is told to end."""
         loop = asyncio.get_running_loop()
-        # Only the main thread may take signals, and tests run many apps in one process.
+        # Only the main thread can handle signals, and tests run many apps in one process.
         with suppress(RuntimeError, ValueError):
             if not self.is_headless:
                 for number in _ENDS:
@@ -211,8 +211,8 @@ class Dashboard(ArenaApp):
         self.set_interval(_TERMINAL_S, self._look_for_terminal, name="terminal")
 
     def _look_for_terminal(self) -> None:
-        # One that is not the controlling terminal goes without a signal; its end would be read over and over.
-        # Only now is it known whether there should be one at all.
+        # A terminal that is not the controlling one disappears without a signal, and its EOF would be read in
+        # a loop. Whether the app needs a terminal is known only now.
         if not self.is_headless and sys.__stdin__ is not None and not os.isatty(sys.__stdin__.fileno()):
             self._end()
 
@@ -221,5 +221,5 @@ class Dashboard(ArenaApp):
 
 
 def dashboard_of(node: MessagePump) -> Dashboard:
-    """Give the app of a screen or a widget, with its type."""
+    """Return the app of a screen or a widget, with its type."""
     return cast("Dashboard", node.app)

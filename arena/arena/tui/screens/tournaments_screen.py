@@ -1,4 +1,4 @@
-"""Screen 7: all tournaments of the store: watch one, begin one, pause, stop and resume."""
+"""Screen 7: all tournaments of the store: watch, begin, pause, stop and resume them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from arena.live.plain import moment_text
 from arena.live.tournaments import TournamentRow
 from arena.naming import count_text
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.lines import BareLines
+from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.new_tournament import NewTournamentScreen
-from arena.tui.screens.play import PlayScreen
-from arena.tui.screens.steering import HELD, PLAYED, Steering
+from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.shell.child import Child, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import clip
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.table import Col, ColumnTable
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
 from arena.watching.tournaments import read_tournaments
@@ -51,9 +51,9 @@ COLUMNS = (
     Col("bots", lambda row: str(len(row.bots)), 4, 5, is_right=True),
 )
 _MAX_REFUSED = 3
-"""Lines about refused bots."""
+"""Maximum number of lines about refused bots."""
 _LINES = 3
-"""Lines of details that there is always room for."""
+"""Number of lines of details that always fit."""
 _MEANT: Final[Mapping[str, Callable[[TournamentRow], bool]]] = {
     "pause": lambda row: row.state in PLAYED,
     "stop": lambda row: row.is_held or row.is_orphan,
@@ -65,17 +65,17 @@ _MEANT: Final[Mapping[str, Callable[[TournamentRow], bool]]] = {
     "archive": lambda row: not row.is_held,
     "remove": lambda row: not row.is_held,
 }
-"""To which rows the keys of actions are named in the footer."""
+"""Conditions on the row at the cursor under which the footer shows an action's key."""
 _LOOK_S = 2.0
-"""Seconds between two looks at the list while it is shown."""
+"""Seconds between two polls of the list while it is shown."""
 
 
 class TournamentsTable(ColumnTable[TournamentRow]):
     """The tournaments, a row each, newest first."""
 
     HELP = (
-        "no coordinator: it was being played, and the process that did so is gone; R goes on with it. Enter"
-        " watches a tournament."
+        "no coordinator: it was being played, and its process is gone; R resumes it. Enter watches a"
+        " tournament."
     )
 
 
@@ -88,15 +88,15 @@ class TournamentsScreen(ArenaScreen):
     SHORT_LABEL = "Tourneys"
     FILTER_HINT = NAME_HINT
     HELP = (
-        "All tournaments, newest first. Enter watches one, n begins one, P pauses one that runs or lets it go"
-        " on, X stops it, K ends it at once, and R goes on with one that was stopped or whose process is gone"
-        " or silent. J enters a bot, L withdraws one, which keeps its matches, and Q disqualifies one, whose"
-        " matches become void; so a fixed plan, a Swiss tournament and a ladder change, while they are played"
-        " or not. A archives a tournament or lists it"
-        " again, a shows archived ones, D moves one out of the store. All but P and A ask first. A match of a"
-        " person that nobody referees (play, no coordinator) goes on with R and ends with X. A tournament"
-        " is a process of its own: it goes on when the dashboard ends. As text: arena tournament, stop,"
-        " resume, ladder join, ladder leave, entrants, archive, remove"
+        "All tournaments, newest first. Enter watches one, n begins one, P pauses a running one or lets it"
+        " continue, X stops it, K aborts it, and R resumes one that was stopped or whose process is gone or"
+        " silent. J enters a bot, L withdraws one, which keeps its matches, and Q disqualifies one, whose"
+        " matches become void; this works for a fixed plan, a Swiss tournament and a ladder, while they are"
+        " played or not. A archives a tournament or lists it again, a shows archived ones, D moves one out of"
+        " the store. All but P and A ask first. A match of a person without a coordinator (play, no"
+        " coordinator) is resumed with R and ended with X. A tournament is a process of its own: it continues"
+        " when the dashboard ends. As text: arena tournament, stop, resume, ladder join, ladder leave,"
+        " entrants, archive, remove"
     )
     HINTED = tuple(_MEANT)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -121,7 +121,7 @@ class TournamentsScreen(ArenaScreen):
     """
 
     class Said(Message):
-        """Something came of what was asked."""
+        """The outcome of a command."""
 
         def __init__(self, text: str, *, is_trouble: bool = False) -> None:
             super().__init__()
@@ -130,12 +130,12 @@ class TournamentsScreen(ArenaScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._looks = self.asks("tournaments")
+        self._looks = self.query_runner("tournaments")
         self._seeks_watched = True
         self._rows: Sequence[TournamentRow] = ()
         self._nothing = "looking ..."
         self._is_all = False
-        self._steering = Steering(self, self._say, self._complain)
+        self._control = EventControl(self, self._say, self._complain)
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -145,13 +145,13 @@ class TournamentsScreen(ArenaScreen):
             yield BareLines(id="said")
 
     def on_mount(self) -> None:
-        """Look at the list, and again and again while it is shown."""
+        """Read the list, and poll it while it is shown."""
         self.set_interval(_LOOK_S, self._look_if_shown, name="tournaments")
         self._look()
 
     @property
     def table(self) -> TournamentsTable:
-        """The tournaments."""
+        """The table of tournaments."""
         return self.query_one(TournamentsTable)
 
     @override
@@ -173,10 +173,10 @@ class TournamentsScreen(ArenaScreen):
 
     def _look(self) -> None:
         source = partial(read_tournaments, archived=self._is_all)
-        self._looks.ask(source, "reading tournaments", self._take, key=self._is_all)
+        self._looks.run(source, "reading tournaments", self._take, key=self._is_all)
 
     def _take(self, answer: Answer[list[TournamentRow]]) -> None:
-        """Show an answer; what is there stays until there is another list."""
+        """Show an answer; the previous list stays until there is another one."""
         if isinstance(answer, Rows):
             self._list(answer.content)
         elif isinstance(answer, Empty):
@@ -202,11 +202,11 @@ class TournamentsScreen(ArenaScreen):
         self._show(0 if before is None else before.id)
 
     def _show(self, wanted: int) -> None:
-        """Show the rows that fit the filter, the cursor on that of an id where it is there."""
+        """Show the rows that match the filter, with the cursor on the tournament with the id `wanted`."""
         rows = [row for row in self._rows if fits_words(self.filter_text, row.name, row.game, row.state_text)]
         nothing = self._nothing
         if self._rows:
-            nothing = "no tournament fits the filter; esc takes it away"
+            nothing = "no tournament matches the filter; esc clears it"
         num_running = sum(row.state == "running" for row in self._rows)
         what = "tournaments, archived ones too," if self._is_all else "tournaments"
         title = f"{what} {len(self._rows)}, running {num_running}{self.filter_note}"
@@ -221,7 +221,7 @@ class TournamentsScreen(ArenaScreen):
         self._describe()
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
-        """Tell more of a tournament."""
+        """Describe the tournament at the cursor."""
         message.stop()
         self._describe()
 
@@ -241,7 +241,7 @@ class TournamentsScreen(ArenaScreen):
             await dashboard_of(self).attach(row.id, row.name)
 
     def on_tournaments_screen_said(self, message: Said) -> None:
-        """Show what came of a command."""
+        """Show the outcome of a command."""
         message.stop()
         style = "alert" if message.is_trouble else "title"
         mark = "! " if message.is_trouble else ""
@@ -261,57 +261,57 @@ class TournamentsScreen(ArenaScreen):
             app.push_screen(NewTournamentScreen(app.model.view.progress.game))
 
     def action_pause(self) -> None:
-        """Pause what runs, or let it go on."""
+        """Pause a running tournament, or let it continue."""
         row = self.table.current
-        if row is not None and self._steering.may(row, *PLAYED):
-            self._steering.pause(row.id, is_paused=row.state == "paused", lead=f"{show_name(row.name)}: ")
+        if row is not None and self._control.may(row, *PLAYED):
+            self._control.pause(row.id, is_paused=row.state == "paused", lead=f"{show_name(row.name)}: ")
 
     def action_stop(self) -> None:
-        """Stop a tournament, or end a match of a person that nobody referees, if that is meant."""
+        """Stop a tournament, or end a play without coordinator, after the user confirms."""
         if (play := self._orphan()) is not None:
             dashboard_of(self).push_screen(
                 ConfirmScreen(
                     f"End {show_name(play.name)}?",
-                    "Nobody referees it; its last match ends without a result. R goes on with it instead.",
+                    "It has no coordinator; its last match ends without a result. R resumes it instead.",
                 ),
                 lambda yes: self._end(play) if yes else None,
             )
             return
         row = self.table.current
-        if row is not None and self._steering.may(row, *HELD):
-            self._steering.stop(row.id, row.name, lead=f"{show_name(row.name)}: ")
+        if row is not None and self._control.may(row, *HELD):
+            self._control.stop(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_abort(self) -> None:
-        """End a tournament at once, if that is meant."""
+        """Abort a tournament, after the user confirms."""
         row = self.table.current
-        if row is not None and self._steering.may(row, *HELD):
-            self._steering.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
+        if row is not None and self._control.may(row, *HELD):
+            self._control.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_resume(self) -> None:
-        """Go on with a tournament, also in place of a silent process; at the board with a person's match."""
+        """Resume a tournament, also one held by a silent process; a play is resumed at the board."""
         if (play := self._orphan()) is not None:
             link = Link(dashboard_of(self).store, Link.again(play.name))
             dashboard_of(self).push_screen(PlayScreen(link))
             return
-        self._steering.resume(self.table.current)
+        self._control.resume(self.table.current)
 
     def action_join(self) -> None:
         """Enter a bot in an event."""
-        self._steering.join(self.table.current)
+        self._control.join(self.table.current)
 
     def _orphan(self) -> TournamentRow | None:
-        """Return the match of a person at the cursor that nobody referees, where something may be done."""
+        """Return the play without coordinator at the cursor, if commands are allowed."""
         row = self.table.current
         return row if row is not None and row.is_orphan and dashboard_of(self).may_act() else None
 
     def _end(self, play: TournamentRow) -> None:
-        """End a match of a person by the command that does so."""
+        """End a play with `arena stop`."""
         store = dashboard_of(self).store
         child = Child(["stop", *([] if store is None else ["--db", store]), "--", play.name])
         self.run_worker(partial(child.follow, self), name="stop", group="stop", thread=True)
 
     def on_output(self, message: Output) -> None:
-        """Show what a command says."""
+        """Show the output of a command."""
         message.stop()
         if message.lines:
             self.post_message(self.Said(message.lines[-1], is_trouble=bool(message.status)))
@@ -320,22 +320,22 @@ class TournamentsScreen(ArenaScreen):
 
     def action_leave(self) -> None:
         """Withdraw a bot from an event."""
-        self._steering.leave(self.table.current)
+        self._control.leave(self.table.current)
 
     def action_disqualify(self) -> None:
         """Disqualify a bot: its matches become void."""
-        self._steering.disqualify(self.table.current)
+        self._control.disqualify(self.table.current)
 
     def action_archive(self) -> None:
         """Hide a tournament from the list, or show it again."""
-        self._steering.archive(self.table.current)
+        self._control.archive(self.table.current)
 
     def action_remove(self) -> None:
-        """Move a tournament out of the store, if that is meant."""
-        self._steering.remove(self.table.current)
+        """Move a tournament out of the store, after the user confirms."""
+        self._control.remove(self.table.current)
 
     def action_all(self) -> None:
-        """Show archived tournaments, too, or not."""
+        """Show or hide archived tournaments."""
         self._is_all = not self._is_all
         self._look()
 
@@ -358,7 +358,7 @@ class TournamentsScreen(ArenaScreen):
 
 
 def _details(row: TournamentRow, width: int) -> list[Line]:
-    """Return what a tournament is, who plays, and the first of those it refused, each with the cause."""
+    """Return the details of a tournament: its state, its bots, and the first refused bots with causes."""
     return [
         ((f" {row.name} {row.state_text}, {count_text(row.done, row.planned, ' of ')} matches", "title"),),
         ((f" {row.type} of {row.game} {row.tc}, began {moment_text(row.created_t)}", ""),),
@@ -370,7 +370,7 @@ def _details(row: TournamentRow, width: int) -> list[Line]:
 
 
 def _names(bots: Sequence[str], width: int) -> str:
-    """Return as many bots as there is room for, and how many more there are: no name loses its end."""
+    """Return as many bots as fit, and the number of the others; no name is cut at its end."""
     text = rest = ""
     for num in range(len(bots), 0, -1):
         rest = f" and {len(bots) - num} more" if num < len(bots) else ""

@@ -1,23 +1,23 @@
-"""Containers that paint nothing but their background, which Textual does at a fraction of the cost."""
+"""Containers that paint only their background, which is much cheaper in Textual."""
 
 from __future__ import annotations
 
 from textual.containers import Container, Horizontal, Vertical
 
 
-class Box(Container):
-    """As in Textual."""
+class BlankContainer(Container):
+    """As Textual's `Container`."""
 
     BLANK = True
 
 
-class Column(Vertical):
+class BlankVertical(Vertical):
     """As Textual's `Vertical`."""
 
     BLANK = True
 
 
-class Row(Horizontal):
+class BlankHorizontal(Horizontal):
     """As Textual's `Horizontal`."""
 
     BLANK = True

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from api_clients import BASE, served
-from arena.serve import keeping
+from arena.serve import answer_cache
 from arena.serve.app import make_app
 from arena.serve.context import Serving
 from arena.serve.hubs import Hubs
@@ -122,7 +122,7 @@ def test_a_page_is_made_once_until_the_store_changes(store: Store) -> None:
 
 def test_what_is_kept_has_a_most_and_the_oldest_goes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     counting = _Counting()
-    monkeypatch.setattr(keeping, "_MOST_BYTES", 3_000)
+    monkeypatch.setattr(answer_cache, "_MOST_BYTES", 3_000)
 
     async def body(client: httpx.AsyncClient) -> None:
         for path in (
@@ -142,7 +142,7 @@ def test_what_is_kept_has_a_most_and_the_oldest_goes(store: Store, monkeypatch: 
 
 
 def test_a_store_that_was_replaced_is_another_version(store: Store, tmp_path: Path) -> None:
-    version = keeping.StoreVersion(Serving(ServeSettings(db=str(store.path)), ROUTES))
+    version = answer_cache.StoreVersion(Serving(ServeSettings(db=str(store.path)), ROUTES))
     first = version.now()
     assert first == version.now() is not None
     other = tmp_path / "other.db"

@@ -1,4 +1,4 @@
-"""Questions of a screen to the store: one at a time; a new one cancels the one before."""
+"""Asynchronous queries of a screen to the store: one at a time; a new one cancels the previous one."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
     from arena.watching.query import Queries, Query
 
 SLOW_S: Final = 0.15
-"""Seconds after which it is said that a question is being answered."""
+"""Seconds after which a running query is announced."""
 _SPIN_S: Final = 0.25
-"""Seconds from one picture of the spinner to the next."""
+"""Seconds between two frames of the spinner."""
 _FIRST_DELAY_S: Final = 0.25
 _LAST_DELAY_S: Final = 4.0
-"""Seconds until a store that is gone is asked again: doubled each time, up to this."""
+"""Seconds until the query is repeated when the store is gone: doubled each time, up to the second."""
 
 
-class Asking(Protocol):
-    """An app with questions to a store."""
+class HasQueries(Protocol):
+    """An app with queries to a store."""
 
     queries: Queries
 
 
 @runtime_checkable
-class Busy(Protocol):
-    """A screen that says what is being read."""
+class ShowsActivity(Protocol):
+    """A screen that shows what is being read."""
 
     def show_doing(self, sender: object, text: str) -> None:
-        """Say what `sender` is doing; an empty text takes that away."""
+        """Show what `sender` is doing; an empty text clears it."""
         ...
 
     def show_lost(self, sender: object, text: str) -> None:
-        """Say that the store is gone or locked; an empty text takes that away."""
+        """Show that the store is gone or locked; an empty text clears it."""
         ...
 
 
 class _Question(NamedTuple):
-    """What is asked."""
+    """A query, with what to show while it runs and after it."""
 
     source: Callable[[Query], Rows[Any] | Empty]
     doing: str
@@ -54,19 +54,19 @@ class _Question(NamedTuple):
     key: object
 
 
-class Asks:
-    """Asks for a screen or widget, in threads; answers are shown in the thread of the screen.
+class QueryRunner:
+    """Runs queries for a screen or widget in threads; answers are shown in the thread of the screen.
 
-    A question that is asked again under the same key while it is being answered is asked once more after
-    that; any other one cancels the one before. A store that is gone or locked is asked again by itself.
+    A query with the key of the running one is run once more after it; any other query cancels the running
+    one. If the store is gone or locked, the query is repeated automatically.
     """
 
     def __init__(self, node: Widget, name: str) -> None:
-        """Make it.
+        """Create the object.
 
         Args:
-            node: whose workers do the work; it has to call `cancel` when it is unmounted.
-            name: of the workers.
+            node: the widget whose workers run the queries; it must call `cancel` when it is unmounted.
+            name: name of the workers.
         """
         self._node = node
         self._name = name
@@ -76,7 +76,7 @@ class Asks:
         self._delay_s = _FIRST_DELAY_S
         self._timer: Timer | None = None
 
-    def ask(
+    def run(
         self,
         source: Callable[[Query], Rows[Any] | Empty],
         doing: str,
@@ -84,37 +84,37 @@ class Asks:
         *,
         key: object = None,
     ) -> None:
-        """Ask; call it in the thread of the screen.
+        """Run a query; must be called in the thread of the screen.
 
         Args:
             source: reads the store, in a thread.
             doing: what is being done, shown after 150 ms: `reading bots`.
             show: called with each answer: `Loading` if it takes long, then `Rows`, `Empty` or `Unavailable`.
-            key: equal for questions that are the same; None for one that is like no other.
+            key: equal for equal queries; None for a query that equals no other.
         """
         if self._query is not None and self._asked is not None and key is not None and key == self._asked.key:
             self._again, self._asked = True, _Question(source, doing, show, key)
             return
         self._delay_s = _FIRST_DELAY_S
-        self._ask(_Question(source, doing, show, key))
+        self._run(_Question(source, doing, show, key))
 
     @property
-    def is_asking(self) -> bool:
-        """Whether a question is being answered."""
+    def is_running(self) -> bool:
+        """Whether a query is running."""
         return self._query is not None
 
     def cancel(self) -> None:
-        """End the question: nothing more is shown of it."""
+        """Cancel the query: none of its answers is shown any more."""
         if self._query is not None:
             self._query.cancel()
         self._query, self._again = None, False
         self._rest()
 
-    def _ask(self, question: _Question) -> None:
+    def _run(self, question: _Question) -> None:
         self.cancel()
         if not self._node.is_attached:
             return
-        queries = cast("Asking", app_of(self._node)).queries
+        queries = cast("HasQueries", app_of(self._node)).queries
         query = self._query = queries.new()
         self._asked = question
         self._timer = self._node.set_timer(SLOW_S, partial(self._say, query, 0), name=f"{self._name}-slow")
@@ -128,7 +128,7 @@ class Asks:
         self._node.run_worker(work, name=self._name, group=self._name, thread=True)
 
     def _hand(self, query: Query, what: Callable[..., None], *given: object) -> None:
-        """Have something done in the thread of the screen, which is that of no query."""
+        """Call a function in the thread of the screen, unless the query was cancelled."""
         if not query.is_cancelled:
             self._node.call_later(what, query, *given)
 
@@ -136,7 +136,7 @@ class Asks:
         if query is not self._query or query.is_cancelled or self._asked is None:
             return
         lost = answer.reason if isinstance(answer, Unavailable) and answer.is_passing else ""
-        if self._node.is_attached and isinstance(self._node.screen, Busy):
+        if self._node.is_attached and isinstance(self._node.screen, ShowsActivity):
             self._node.screen.show_lost(self, lost)
         self._asked.show(answer)
         if lost:
@@ -147,9 +147,9 @@ class Asks:
             self._delay_s = _FIRST_DELAY_S
 
     def _retry(self, question: _Question) -> None:
-        """Ask again, unless something else is asked by now."""
+        """Repeat a query, unless there is another one by now."""
         if question is self._asked and self._query is None:
-            self._ask(question)
+            self._run(question)
 
     def _end(self, query: Query) -> None:
         if query is not self._query:
@@ -158,17 +158,17 @@ class Asks:
         self._rest()
         if self._again and self._asked is not None:
             self._again = False
-            self._ask(self._asked)
+            self._run(self._asked)
 
     def _say(self, query: Query, turn: int) -> None:
-        """Say that it takes a while; again and again, so that it is seen to go on."""
+        """Show that a query takes long, and keep the spinner turning."""
         if query is not self._query or self._asked is None or not self._node.is_attached:
             return
         if turn == 0:
             self._asked.show(Loading(self._asked.doing))
         spin = "" if app_of(self._node).animation_level == "none" else "|/-\\"[turn % 4]
         screen = self._node.screen
-        if isinstance(screen, Busy):
+        if isinstance(screen, ShowsActivity):
             screen.show_doing(self, f"{spin} {self._asked.doing} ...".strip())
         self._timer = self._node.set_timer(_SPIN_S, partial(self._say, query, turn + 1))
 
@@ -176,5 +176,5 @@ class Asks:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if self._node.is_attached and isinstance(self._node.screen, Busy):
+        if self._node.is_attached and isinstance(self._node.screen, ShowsActivity):
             self._node.screen.show_doing(self, "")

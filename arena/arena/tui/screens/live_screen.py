@@ -1,4 +1,4 @@
-"""Screen 1: the wall of boards, standings, progress, what has finished, and the match in focus."""
+"""Screen 1: boards of running matches, standings, progress, results, and the focused match."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from arena.live.wall import sorted_boards
 from arena.results.brackets import count_decided
 from arena.results.by_place import EventTables
 from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.beginning import Beginning
+from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.focus_panel import FocusPanel
-from arena.tui.screens.lines import BareLines
-from arena.tui.screens.replay import ReplayScreen
-from arena.tui.screens.steering import HELD, PLAYED, Steering
+from arena.tui.screens.getting_started import GettingStarted
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import shorten
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.bars import ProgressPanel
-from arena.tui.widgets.boxes import Column, Row
+from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.charts import RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.matrix import Matrix
@@ -45,21 +45,22 @@ if TYPE_CHECKING:
     from arena.watching.feed import Change, Model
 
 _NUM_NEWS = 40
+"""Maximum number of results, and of notices, in a list."""
 _FRESH_S = 60.0
-"""Seconds in which a decision stands above all other events."""
+"""Seconds for which a decision stays above all other events."""
 
 
 class LiveScreen(ArenaScreen):
-    """What is being played now."""
+    """The matches being played now."""
 
     NAME = "live"
     KEY = "1"
     LABEL = "Live"
     FILTER_HINT = "bot:az vs:mcts* ply<20"
     HELP = (
-        "The matches that are being played, and the last ones that were. Enter opens one, esc leaves it. P"
-        " asks the tournament to pause, or to go on; X asks it to stop and K to end at once, after you"
-        " confirm. R goes on with one that nobody plays, or takes it over from a process that is silent."
+        "The matches being played, and the last finished ones. Enter opens one, esc leaves it. P asks the"
+        " tournament to pause, or to continue; X asks it to stop and K to abort, after you confirm. R resumes"
+        " one that no process plays, or takes it over from a silent process."
     )
     HINTED = ("pause", "stop", "abort", "resume")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -99,13 +100,13 @@ class LiveScreen(ArenaScreen):
     LiveScreen.-empty #below { display: none !important; }
     LiveScreen.-empty #events, LiveScreen.-open #events { display: none !important; }
     LiveScreen.-empty #wall-row > *, LiveScreen.-open #wall-row { display: none; }
-    LiveScreen.-empty #wall-row > Beginning { display: block; }
+    LiveScreen.-empty #wall-row > GettingStarted { display: block; }
     LiveScreen.-open #below { display: block; height: 1fr; }
     LiveScreen.-open #below RatingPlot { display: none; }
     """
 
     class Said(Message):
-        """What became of something that was asked of the tournament."""
+        """The outcome of a command to the tournament."""
 
         def __init__(self, text: str, *, is_trouble: bool = False) -> None:
             super().__init__()
@@ -113,7 +114,7 @@ class LiveScreen(ArenaScreen):
             self.is_trouble = is_trouble
 
     class Found(Message):
-        """The tournament as it is now has come, to be gone on with."""
+        """The current state of the tournament, which is to be resumed."""
 
         def __init__(self, row: TournamentRow) -> None:
             super().__init__()
@@ -121,7 +122,7 @@ class LiveScreen(ArenaScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._steering = Steering(self, self._tell, self._complain)
+        self._control = EventControl(self, self._tell, self._complain)
         self._focus: int | None = None
         self._follows = False
         self._wall = WallPanel(id="wall")
@@ -132,23 +133,23 @@ class LiveScreen(ArenaScreen):
 
     @override
     def compose_body(self) -> ComposeResult:
-        with Column():
-            with Row(id="wall-row"):
-                yield Beginning("no tournament yet")
+        with BlankVertical():
+            with BlankHorizontal(id="wall-row"):
+                yield GettingStarted("no tournament yet")
                 yield self._wall
-                with Column(id="side"):
+                with BlankVertical(id="side"):
                     yield StandingsTable()
                     yield Matrix()
                     yield self._progress
                     yield LinesPanel("finished", id="finished")
-            with Row(id="below"):
+            with BlankHorizontal(id="below"):
                 yield self._focus_panel
                 yield RatingPlot()
             yield LinesPanel("events", id="events")
             yield self._caption
 
     def on_mount(self) -> None:
-        """Give up frames where there is no room for them."""
+        """Remove frames where there is no room for them, and apply the saved settings."""
         for panel in (self._progress, self.query_one("#finished", LinesPanel)):
             panel.has_frame = False
         self.query_one(StandingsTable).has_frame = False
@@ -182,14 +183,14 @@ class LiveScreen(ArenaScreen):
         self._open_wanted(view)
 
     def _show_news(self, model: Model) -> None:
-        """Show what has finished and what went wrong, where there is more of it."""
+        """Show results and notices if there are new ones."""
         view, known = model.view, self._news
         self._news = (view.finished, view.notices, view.faults, model.facts.get("standings"))
         if all(one is other for one, other in zip(known, self._news, strict=True)):
             return
         finished = self.query_one("#finished", LinesPanel)
         finished.show([finished_line(match, 26) for match in view.finished[:_NUM_NEWS]])
-        # In a quick event results would push away at once what somebody decided.
+        # In a fast event, results would immediately push a decision off the list.
         late = dashboard_of(self).clock() - _FRESH_S
         alerts: list[tuple[bool, float, Line]] = [
             (n.is_decision and n.t > late, n.t, notice_line(n)) for n in view.notices[:_NUM_NEWS]
@@ -210,7 +211,7 @@ class LiveScreen(ArenaScreen):
 
     def _show_caption(self) -> None:
         goal = dashboard_of(self).model.view.progress.goal
-        # The goal comes first; facts of the wall that have no room are left out whole.
+        # The goal comes first; captions that do not fit are left out completely.
         width = self._caption.size.width or self.size.width
         text = shorten(goal, width - 2)
         shown, room = "", width - cell_len(text) - 3
@@ -234,14 +235,14 @@ class LiveScreen(ArenaScreen):
         self.show_model(dashboard_of(self).model, None)
 
     def on_small_board_opened(self, message: SmallBoard.Opened) -> None:
-        """Open a match: one that is stored in the replay, a running one large."""
+        """Open a match: a stored one in the replay, a running one in full size."""
         message.stop()
         match = dashboard_of(self).model.view.matches.get(message.number)
         if match is not None:
             self._open(match)
 
     def _open_wanted(self, view: LiveView) -> None:
-        """Open the match that the dashboard was started for, as soon as there is something of it."""
+        """Open the match that the dashboard was started for, as soon as it is known."""
         app = dashboard_of(self)
         running = view.matches.get(app.running)
         if app.match:
@@ -294,23 +295,23 @@ class LiveScreen(ArenaScreen):
         return "" if match is None else match.address
 
     def action_follow(self) -> None:
-        """Keep the match in focus that was active last, or stay where it is."""
+        """Keep the most recently active match focused, or stop doing so."""
         self._follows = not self._follows
         self._wall.keep = None
         self._paint()
 
     def action_evals(self) -> None:
-        """Show what searches say above the boards, or not."""
+        """Show or hide the search information above the boards."""
         self._wall.switch_evals()
         self._keep_look()
 
     def action_sort(self) -> None:
-        """Sort the boards by the next thing."""
+        """Sort the boards by the next criterion."""
         self._wall.next_sort()
         self._keep_look()
 
     def action_page(self, step: int) -> None:
-        """Show other boards."""
+        """Show the next or previous page of boards."""
         self._wall.turn(step)
         self._show_caption()
 
@@ -325,23 +326,23 @@ class LiveScreen(ArenaScreen):
         self._show_caption()
 
     def action_pause(self) -> None:
-        """Ask the tournament to begin no match for now, or to go on."""
+        """Ask the tournament to begin no match for now, or to continue."""
         app = dashboard_of(self)
         if self._may_ask():
-            self._steering.pause(app.tournament, is_paused=app.model.view.progress.state == "paused")
+            self._control.pause(app.tournament, is_paused=app.model.view.progress.state == "paused")
 
     def action_stop(self) -> None:
-        """Ask the tournament to stop, if that is meant."""
+        """Ask the tournament to stop, after the user confirms."""
         if self._may_ask():
-            self._steering.stop(dashboard_of(self).tournament, dashboard_of(self).tournament)
+            self._control.stop(dashboard_of(self).tournament, dashboard_of(self).tournament)
 
     def action_abort(self) -> None:
-        """Ask the tournament to end at once, if that is meant."""
+        """Ask the tournament to abort, after the user confirms."""
         if self._may_ask():
-            self._steering.abort(dashboard_of(self).tournament, dashboard_of(self).tournament)
+            self._control.abort(dashboard_of(self).tournament, dashboard_of(self).tournament)
 
     def action_resume(self) -> None:
-        """Go on with the tournament if nobody plays it, after looking how it is now."""
+        """Resume the tournament if no process plays it, after reading its current state."""
         app = dashboard_of(self)
         if self._may_ask():
             looking = partial(self._looking, app.store, app.tournament)
@@ -372,16 +373,16 @@ class LiveScreen(ArenaScreen):
         return bool(app.tournament) and app.may_act()
 
     def _looking(self, store: str | None, tournament: str) -> None:
-        """Read how the tournament is now, in a thread."""
+        """Read the current state of the tournament, in a thread."""
         try:
             self.post_message(self.Found(read_tournament(store, tournament)))
         except ArenaError as error:
             self._complain(str(error))
 
     def on_live_screen_found(self, message: Found) -> None:
-        """Go on with it, if that can be done and is meant."""
+        """Resume the tournament, if that is possible and the user confirms."""
         message.stop()
-        self._steering.resume(message.row)
+        self._control.resume(message.row)
 
     def _tell(self, text: str) -> None:
         self.post_message(self.Said(text))
@@ -390,7 +391,7 @@ class LiveScreen(ArenaScreen):
         self.post_message(self.Said(text, is_trouble=True))
 
     def on_live_screen_said(self, message: Said) -> None:
-        """Show what became of it."""
+        """Show the outcome of a command."""
         message.stop()
         severity = "warning" if message.is_trouble else "information"
         self.notify(message.text, severity=severity, markup=False)

@@ -1,4 +1,4 @@
-"""The lines around every screen: header, tabs, footer, and the message where there is no room for more."""
+"""The lines around every screen: header, tabs, footer, and the message on a terminal that is too small."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 MIN_WIDTH, MIN_HEIGHT = 40, 12
-"""The least terminal that anything can be shown on."""
+"""The smallest terminal, in columns and lines, on which a screen is shown."""
 _WIDE = 120
+"""Columns from which a terminal is wide."""
 _MAX_KEYS = {False: 7, True: 12}
-"""Keys in the footer of a usual and of a wide terminal."""
+"""Maximum number of keys in the footer of a normal and of a wide terminal."""
 _LAST_KEYS = ("app.palette", "app.help", "app.quit")
-"""Bindings that close the footer, in this order, the quit key only where there is room."""
+"""Bindings at the end of the footer, in this order; the quit key is left out if there is no room."""
 
 
 class Part(NamedTuple):
@@ -34,23 +35,23 @@ class Part(NamedTuple):
     text: str
     style: str = ""
     rank: int = 0
-    """What has a higher rank is left out first where there is no room; 0 always stays."""
+    """The part with the highest rank is left out first if there is no room; 0 always stays."""
 
 
 @runtime_checkable
-class Headed(Protocol):
-    """A screen or app that says what stands in the header and in the tabs."""
+class HasHeader(Protocol):
+    """A screen or app that supplies the content of header and tabs."""
 
     def header_parts(self, width: int) -> Sequence[Part]:
-        """Give the pieces of the header, from left to right."""
+        """Return the pieces of the header, from left to right."""
         ...
 
     def tabs(self) -> Sequence[tuple[str, str, str, bool]]:
-        """Give the tabs: key, name, short name, and whether it is the current one."""
+        """Return the tabs: key, name, short name, and whether it is the current one."""
         ...
 
     def tab_note(self) -> str:
-        """Give what stands behind the tabs, as `1-7 column` while digits mean columns."""
+        """Return the note after the tabs, such as `1-7 column` while digits mean columns."""
         ...
 
     def pick_tab(self, key: str) -> None:
@@ -68,8 +69,8 @@ class HeaderLine(Canvas):
     @override
     def draw(self, width: int, height: int) -> list[Line]:
         app = app_of(self)
-        parts = list(app.header_parts(width)) if isinstance(app, Headed) else []
-        # A blank before the first, two between two.
+        parts = list(app.header_parts(width)) if isinstance(app, HasHeader) else []
+        # One blank before the first part, two between parts.
         while sum(cell_len(part.text) + 2 for part in parts) - 1 > width:
             last = max(parts, key=lambda part: part.rank)
             if last.rank == 0:
@@ -80,7 +81,7 @@ class HeaderLine(Canvas):
 
 
 class TabRow(Canvas):
-    """The screens by their keys, the current one in brackets; a click goes there."""
+    """The screens with their keys, the current one in brackets; a click opens a screen."""
 
     DEFAULT_CSS = """
     TabRow { height: 1; }
@@ -89,16 +90,16 @@ class TabRow(Canvas):
     @override
     def draw(self, width: int, height: int) -> list[Line]:
         app = app_of(self)
-        note = app.tab_note() if isinstance(app, Headed) else ""
+        note = app.tab_note() if isinstance(app, HasHeader) else ""
         spans = [(text, style) for text, style, _ in self._tabs(width)]
         return [((" ", ""), *spans, (f" {note}", "alert"))]
 
     def _tabs(self, width: int) -> list[tuple[str, str, str]]:
-        """Give text, style and key of each tab; short names, then keys alone where there is no room."""
+        """Return text, style and key of each tab; short names, then only keys if there is no room."""
         app = app_of(self)
-        tabs = app.tabs() if isinstance(app, Headed) else ()
-        # What stands behind them needs room, too.
-        width -= cell_len(app.tab_note()) + 2 if isinstance(app, Headed) and app.tab_note() else 0
+        tabs = app.tabs() if isinstance(app, HasHeader) else ()
+        # Leave room for the note after the tabs.
+        width -= cell_len(app.tab_note()) + 2 if isinstance(app, HasHeader) and app.tab_note() else 0
         for names, gap in (
             ([f"{key} {name}" for key, name, _, _ in tabs], "  "),
             ([f"{key} {short}" for key, _, short, _ in tabs], " "),
@@ -114,35 +115,35 @@ class TabRow(Canvas):
         ]
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the tab that was clicked."""
+        """Open the screen of the tab that was clicked."""
         app = app_of(self)
         edge = 1
         for text, _, key in self._tabs(self.size.width):
             edge += len(text)
-            if event.x < edge and isinstance(app, Headed):
+            if event.x < edge and isinstance(app, HasHeader):
                 event.stop()
                 app.pick_tab(key)
                 return
 
 
 @runtime_checkable
-class Hinting(Protocol):
-    """A screen that knows which of its keys mean something now."""
+class HasHints(Protocol):
+    """A screen that knows which of its keys are useful now."""
 
     def hints_at(self, action: str) -> bool:
-        """Return whether the footer names the key of an action."""
+        """Return whether the footer shows the key of an action."""
         ...
 
 
 class FooterLine(Canvas):
-    """What keys do here: first those of the widget, then of the screen, then of all; a click presses one."""
+    """The keys of the widget, then of the screen, then global ones; a click presses a key."""
 
     DEFAULT_CSS = """
     FooterLine { height: 1; }
     """
 
     def on_mount(self) -> None:
-        """Follow what keys do."""
+        """Subscribe to changes of the bindings."""
         self.screen.bindings_updated_signal.subscribe(self, self._on_bindings)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of screens open
 
     def _on_bindings(self, screen: Screen[object]) -> None:
@@ -157,7 +158,7 @@ class FooterLine(Canvas):
         return [tuple(spans)]
 
     def _keys(self, width: int) -> list[tuple[str, str, str]]:
-        """Give display, description and key of what is shown."""
+        """Return display, description and key of the keys that are shown."""
         by_id = {
             active.binding.id or active.binding.action: active
             for active in reversed(self.screen.active_bindings.values())
@@ -183,7 +184,7 @@ class FooterLine(Canvas):
 
     def _is_meant(self, action: str) -> bool:
         screen = self.screen
-        return not isinstance(screen, Hinting) or screen.hints_at(action)
+        return not isinstance(screen, HasHints) or screen.hints_at(action)
 
     def on_click(self, event: events.Click) -> None:
         """Press the key that was clicked."""
@@ -197,7 +198,7 @@ class FooterLine(Canvas):
 
 
 class Banner(Canvas):
-    """What is wrong, in one line; gone when nothing is."""
+    """One line with the current trouble; hidden if there is none."""
 
     DEFAULT_CSS = """
     Banner { height: 1; display: none; }
@@ -209,7 +210,7 @@ class Banner(Canvas):
         self._text = ""
 
     def show(self, text: str) -> None:
-        """Show a text; an empty one takes the banner away."""
+        """Show a text; an empty one hides the banner."""
         if text != self._text:
             self._text = text
             self.set_class(bool(text), "-shown")
@@ -221,7 +222,7 @@ class Banner(Canvas):
 
 
 class TooSmall(Canvas):
-    """The message on a terminal that is too small for anything else."""
+    """The message on a terminal that is too small for any screen."""
 
     DEFAULT_CSS = """
     TooSmall { display: none; width: 100%; height: 1fr; }

@@ -1,4 +1,4 @@
-"""Openings: a board, what was played next in its position over all stored matches, and a way to play on."""
+"""Openings: a board, the next moves in its position over all stored matches, and moves on the board."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from arena.live.openings import (
     with_best_play,
 )
 from arena.results.condition import HINT, read_condition
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.lines import BareLines
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.child import Child
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.output import break_lines
 from arena.tui.widgets.table import Col, ColumnTable
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from arena.watching.answers import Answer
 
 _Row: TypeAlias = tuple[NextMove, tuple[str, ...]]
-"""A move, and its numbers as texts."""
+"""A move, and its figures as texts."""
 _NOTE_WIDTH = 38
-"""Cells of the notes below the table, on the narrowest terminal that shows a board beside it."""
+"""Width of the notes below the table in cells, on the narrowest terminal with a board beside it."""
 
 
 def _cell(place: int, row: _Row) -> str:
@@ -52,7 +52,7 @@ def _cell(place: int, row: _Row) -> str:
 
 
 class NextMoves(ColumnTable[_Row]):
-    """The next moves, a row each, beside their numbers as texts."""
+    """The next moves, a row each, with their figures as texts."""
 
     HELP = (
         "n matches, score of the side to move with its 95 % interval, given: how often the opening of a"
@@ -66,11 +66,11 @@ class OpeningsScreen(ArenaScreen):
     NAME = "openings"
     FILTER_HINT = HINT
     HELP = (
-        "What was played next in the position over all stored matches; other orders of the same moves and"
-        " mirror images are counted, too. best play is what the exact solver says, where it knows the game;"
-        " it works in the background, v lets it work or not. Enter plays the move of the cursor, left takes"
-        " one back, right follows the match this was opened from, g goes to the start, / filters the"
-        " matches. As text: arena openings MOVES"
+        "The next moves in the position over all stored matches; other orders of the same moves and mirror"
+        " images are counted, too. best play is the result of the exact solver, if it knows the game; it runs"
+        " in the background, v turns it on or off. Enter plays the move at the cursor, left takes one back,"
+        " right follows the match this was opened from, g goes to the start, / filters the matches. As text:"
+        " arena openings MOVES"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h,backspace", "back_up", "Take back", key_display="left", id="openings.back"),
@@ -91,15 +91,15 @@ class OpeningsScreen(ArenaScreen):
     """
 
     def __init__(self, game: str, actions: tuple[int, ...] = (), ply: int = 0) -> None:
-        """Keep a match.
+        """Create the screen.
 
         Args:
-            game: canonical spec.
-            actions: of the match, which `right` follows.
-            ply: after how many of them to begin.
+            game: canonical spec of the game.
+            actions: actions of the match that the key `right` follows.
+            ply: number of these actions at which to begin.
         """
         super().__init__()
-        self._reads = self.asks("openings")
+        self._reads = self.query_runner("openings")
         self._spec = game
         self._game = load_game(game)
         self._match = actions
@@ -107,12 +107,12 @@ class OpeningsScreen(ArenaScreen):
         self._view: OpeningsView | None = None
         self._solving: Child | None = None
         self._solved: dict[tuple[int, ...], dict[int, BestPlay]] = {}
-        """What perfect play says, by the line and the action, as far as it is known."""
+        """Known results of perfect play, by line and action."""
         self._complete: set[tuple[int, ...]] = set()
-        """Lines of which all is known that can be."""
+        """Lines of which all obtainable results are known."""
         self._is_solved = False
         self._trouble = self._last = ""
-        """Why there is no solver; empty while that is not known."""
+        """The reason why there is no solver (`_trouble`); empty while that is not known."""
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -129,7 +129,7 @@ class OpeningsScreen(ArenaScreen):
                 yield BareLines(id="notes")
 
     def on_mount(self) -> None:
-        """Read what was played here; who only looks has to ask for the solver."""
+        """Read the openings; a read-only dashboard runs the solver only on request."""
         self._is_solved = not dashboard_of(self).is_read_only
         self.reload()
         self.query_one(NextMoves).focus()
@@ -140,7 +140,7 @@ class OpeningsScreen(ArenaScreen):
         self.query_one(LargeBoard).show(position(self._spec, self._line))
         self._end_solving()
         source = partial(read_openings, game=self._spec, moves=moves, condition=self.filter_text)
-        self._reads.ask(source, "counting next moves", self._take, key=(self._line, self.filter_text))
+        self._reads.run(source, "counting next moves", self._take, key=(self._line, self.filter_text))
 
     def _take(self, answer: Answer[OpeningsView]) -> None:
         table, notes = self.query_one(NextMoves), self.query_one("#notes", BareLines)
@@ -158,7 +158,7 @@ class OpeningsScreen(ArenaScreen):
         table.go_to(0, tell=False)
 
     def _show(self) -> None:
-        """Show the moves with what is known of them."""
+        """Show the moves with their known results."""
         table, notes = self.query_one(NextMoves), self.query_one("#notes", BareLines)
         if self._view is None:
             return
@@ -195,7 +195,7 @@ class OpeningsScreen(ArenaScreen):
         self._go(self._line[:-1])
 
     def action_follow(self) -> None:
-        """Play the next move of the match, where its moves led here."""
+        """Play the next move of the match, if its moves led here."""
         num = len(self._line)
         if self._match[:num] == self._line and num < len(self._match):
             self._go(self._match[: num + 1])
@@ -207,7 +207,7 @@ class OpeningsScreen(ArenaScreen):
         self._go(())
 
     def action_solve(self) -> None:
-        """Turn on or off what the solver says of each position."""
+        """Turn the solver on or off."""
         self._is_solved = not self._is_solved
         if self._is_solved:
             self._begin_solving()
@@ -226,7 +226,7 @@ class OpeningsScreen(ArenaScreen):
         self.run_worker(partial(child.follow, self), name="solve", group="solve", thread=True)
 
     def _end_solving(self) -> None:
-        """End the solver; what it has found stays."""
+        """End the solver; known results stay."""
         if self._solving is not None:
             self._solving.end()
             self._solving = None
@@ -236,7 +236,7 @@ class OpeningsScreen(ArenaScreen):
         self._end_solving()
 
     def on_output(self, message: Output) -> None:
-        """Show what the solver has found."""
+        """Show new results of the solver."""
         message.stop()
         if message.child is not self._solving:
             return
@@ -247,12 +247,12 @@ class OpeningsScreen(ArenaScreen):
             self._solving = None
             self._complete.add(self._line)
             if message.status:
-                # There is no solver for the game, or it cannot be run: the same for every position.
+                # There is no solver for the game, or it cannot be run: this holds for every position.
                 self._trouble = self._last.removeprefix("arena: ") or "the solver cannot be run"
         self._show()
 
     def action_flip(self) -> None:
-        """Show the board from the other side."""
+        """Flip the board."""
         self.query_one(LargeBoard).flip()
 
     def _go(self, line: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Declares the match at hand void, or lets it count again: the same question from the list and the replay."""
+"""Asks whether to declare a match void or to count it again, for the list of matches and the replay."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
 from arena.live.tournaments import command_line
-from arena.tui.forms.decisions import judge_match
-from arena.tui.screens.app import dashboard_of
+from arena.tui.forms.decisions import set_void
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.prompt import Asked, PromptScreen
 
 if TYPE_CHECKING:
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from arena.tui.shell.screen import ArenaScreen
 
 
-def ask_and_judge(
+def ask_and_void(
     screen: ArenaScreen, number: int, address: str, *, is_void: bool, changed: Callable[[], None]
 ) -> None:
-    """Ask for a reason, then declare a match void, or let a void one count again.
+    """Ask for a reason, then declare a match void, or count a void one again.
 
     Args:
-        screen: over which it is asked.
-        number: the store's number of the match.
-        address: what the match is called.
+        screen: the screen over which the question is shown.
+        number: number of the match in the store.
+        address: address of the match.
         is_void: whether it is void now.
-        changed: called once the store has it.
+        changed: called once the change is stored.
     """
     app = dashboard_of(screen)
     kind = "unvoid" if is_void else "void"
@@ -38,7 +38,7 @@ def ask_and_judge(
 
     def work(reason: str) -> None:
         try:
-            text, severity = judge_match(app.store, number, reason, undo=is_void), "information"
+            text, severity = set_void(app.store, number, reason, undo=is_void), "information"
             app.call_from_thread(changed)
         except ArenaError as error:
             text, severity = str(error), "warning"
@@ -47,7 +47,7 @@ def ask_and_judge(
 
     def go_on(filled: Filled | None) -> None:
         if filled is not None:
-            screen.run_worker(partial(work, filled["reason"]), name="judge", group="judge", thread=True)
+            screen.run_worker(partial(work, filled["reason"]), name="void", group="void", thread=True)
 
     question = f"Count {address} again?" if is_void else f"Declare {address} void? No table counts it then."
     if app.may_act():

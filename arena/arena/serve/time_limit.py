@@ -1,4 +1,4 @@
-"""Ends what takes too long to answer: others wait for its thread."""
+"""Interrupts answers that take too long, because other requests wait for their thread."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 _Found = TypeVar("_Found")
 
 LONGEST_S: Final = 10.0
-"""Seconds after which a question to the store is interrupted."""
+"""Seconds after which queries of the store are interrupted."""
 
 
-def within_bound(reading: Reading, make: Callable[[], _Found]) -> _Found:
-    """Return what a function returns; its queries of the store are interrupted after `LONGEST_S`.
+def within_time_limit(reading: Reading, make: Callable[[], _Found]) -> _Found:
+    """Call a function and return its result; its queries of the store are interrupted after `LONGEST_S`.
 
     Args:
-        reading: what the function reads.
-        make: called in this thread.
+        reading: the store as the function reads it.
+        make: the function; called in this thread.
 
     Raises:
         ProblemError: 503, it took too long.
@@ -38,7 +38,7 @@ def within_bound(reading: Reading, make: Callable[[], _Found]) -> _Found:
         if reading.query.is_cancelled:
             raise ProblemError(
                 503,
-                f"This question took longer than {LONGEST_S:.0f} s and was ended; ask for fewer matches "
+                f"This query took longer than {LONGEST_S:.0f} s and was ended; ask for fewer matches "
                 "(tournament, date, limit), or run the command on the server's machine.",
                 retry_after=30,
             ) from error

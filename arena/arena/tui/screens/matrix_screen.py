@@ -1,4 +1,4 @@
-"""Screen 4: every bot against every other; of a knockout its bracket."""
+"""Screen 4: every bot against every other; for a knockout, its bracket."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from arena.live.labels import fits_words
 from arena.live.tables import MatrixView
 from arena.results.by_place import BracketPlace, EventTables
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.lines import BareLines
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.opening import show_matches
-from arena.tui.screens.pages import VersusScreen
+from arena.tui.screens.page_screens import VersusScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.bracket import BracketList
 from arena.tui.widgets.matrix import Matrix
 from arena.tui.widgets.table import Col, ColumnTable
@@ -38,9 +38,9 @@ _PLACES: Final = (
     Col("bot", lambda row: row.name, 8, is_name=True),
 )
 _BRACKET: Final = "Bracket"
-"""What the tab is called while it shows one."""
+"""Name of the tab while it shows a bracket."""
 _STATES: Final[Mapping[str, str]] = {
-    "waiting": "waits for earlier encounters",
+    "waiting": "waiting for earlier encounters",
     "open": "not decided yet",
     "level": "level, more matches are played",
     "decided": "decided",
@@ -57,9 +57,9 @@ class MatrixScreen(ArenaScreen):
     FILTER_HINT = NAME_HINT
     HELP = (
         "Each row against each column, best bots first. Enter shows the two bots of a cell head to head, o"
-        " their matches; a filter leaves the bots whose names have these words in them. Of a knockout it is"
-        " the bracket: who meets whom, who goes on and why; enter opens the matches of an encounter, b shows"
-        " the crosstable instead. As text: arena crosstable"
+        " their matches; a filter keeps the bots whose names contain its words. A knockout has its bracket"
+        " here: pairings, who advances and why; enter opens the matches of an encounter, b shows the"
+        " crosstable instead. As text: arena crosstable"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "matches", "Matches", id="matrix.matches"),
@@ -94,7 +94,7 @@ class MatrixScreen(ArenaScreen):
             yield BareLines(id="details")
 
     def on_mount(self) -> None:
-        """Show in the cells what they showed last."""
+        """Apply the saved content of the cells."""
         self.query_one(Matrix).mode = dashboard_of(self).settings.cells
 
     @override
@@ -124,7 +124,7 @@ class MatrixScreen(ArenaScreen):
         self._choose()
 
     def _choose(self) -> None:
-        """Show the bracket where there is one and nobody wants the crosstable; the focus goes along."""
+        """Show the bracket if there is one, unless the user wants the crosstable; the focus moves along."""
         is_bracket = self._has_bracket and not self._wants_matrix
         if is_bracket != self.has_class("-bracket"):
             self.set_class(is_bracket, "-bracket")
@@ -138,7 +138,7 @@ class MatrixScreen(ArenaScreen):
         return self._has_bracket if action == "bracket" else super().check_action(action, parameters)
 
     def action_bracket(self) -> None:
-        """Show the bracket, or the crosstable."""
+        """Switch between the bracket and the crosstable."""
         self._wants_matrix = not self._wants_matrix
         self.repaint_lines()
         self._choose()
@@ -161,7 +161,7 @@ class MatrixScreen(ArenaScreen):
         self.query_one("#details", BareLines).show(lines)
 
     def on_matrix_moved(self, message: Matrix.Moved) -> None:
-        """Tell more of a cell."""
+        """Describe the cell at the cursor."""
         message.stop()
         self._describe()
 
@@ -182,7 +182,7 @@ class MatrixScreen(ArenaScreen):
             await show_matches(self, self._words(row, column))
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
-        """Show more of an encounter."""
+        """Describe the encounter at the cursor."""
         message.stop()
         self._describe()
 
@@ -194,7 +194,7 @@ class MatrixScreen(ArenaScreen):
             await show_matches(self, words)
 
     def _row_words(self, source: RowList) -> list[str]:
-        """Return the filter for the matches of the row of the cursor; empty while nobody is in it."""
+        """Return the filter for the matches of the row at the cursor; empty while its bots are unknown."""
         where = word("tournament", dashboard_of(self).tournament)
         if isinstance(source, BracketList):
             row = None if source.current is None else source.current.row
@@ -229,7 +229,7 @@ class MatrixScreen(ArenaScreen):
 
 
 def _tie_lines(row: BracketRow) -> list[Line]:
-    """Return an encounter in three lines: who plays, where both come from, what decided it."""
+    """Return an encounter in three lines: its bots, where they come from, how it was decided."""
     names = [
         f"({origin})" if name is None else name
         for name, origin in ((row.first, row.first_origin), (row.second, row.second_origin))
@@ -241,7 +241,7 @@ def _tie_lines(row: BracketRow) -> list[Line]:
         if name is not None
     ]
     why = f": {row.why}" if row.why else ""
-    winner = f", {row.winner} goes on" if row.winner is not None else ""
+    winner = f", {row.winner} advances" if row.winner is not None else ""
     return [
         ((f" {row.encounter}: {names[0]} v {names[1]}{score}", "title"),),
         ((f" {', '.join(origins)}", ""),),
@@ -250,7 +250,7 @@ def _tie_lines(row: BracketRow) -> list[Line]:
 
 
 def _narrowed(view: MatrixView, text: str) -> MatrixView:
-    """Give the rows and columns of the bots whose names fit a filter."""
+    """Return the rows and columns of the bots whose names match a filter."""
     places = [place for place, name in enumerate(view.names) if fits_words(text, name)]
     return msgspec.structs.replace(
         view,

@@ -1,4 +1,4 @@
-"""Steering events from screen 7: archive, remove, join, leave, take over; what destroys asks first."""
+"""EventControl events from screen 7: archive, remove, join, leave, take over; what destroys asks first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.own import own_python
-from arena.tui.screens.tournaments import TournamentsScreen
+from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.prompt import PromptScreen
 from arena_db.owner import current_owner
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.screens.app import Dashboard
+    from arena.tui.screens.dashboard import Dashboard
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_nobody_joins_a_match(ladder: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "J")
         assert not isinstance(app.screen, PromptScreen)
-        assert "spring is a match, which no" in seen(app)
+        assert "spring is a match, which accepts no more bots" in seen(app)
 
     shown(watch(ladder), act)
 

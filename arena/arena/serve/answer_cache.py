@@ -1,4 +1,4 @@
-"""Answers that are kept while the store stays as it is: pages, their twins and answers of the API."""
+"""A cache of answers that are valid until the store changes: pages, twins and answers of the API."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     Key: TypeAlias = tuple[str, ...]
 
 _MOST_KEPT: Final = 512
+"""Maximum number of cached answers."""
 _MOST_BYTES: Final = 8 << 20
-"""Of all that is kept, compressed where that saves anything."""
+"""Maximum size of the cache; answers are kept compressed if that saves anything."""
 
 
 class StoreVersion:
-    """Says whether the store has changed, without reading it: SQLite counts the commits of others.
+    """Detects changes of the store without reading it: SQLite counts the commits of other connections.
 
-    The count belongs to one connection, which is therefore kept open. A store that was replaced by another
-    file is opened anew.
+    The count belongs to one connection, which is therefore kept open. If the store's file was replaced, it is
+    opened again.
     """
 
     def __init__(self, serving: Serving) -> None:
-        """Open nothing yet."""
+        """Create the object; nothing is opened yet."""
         self._option = serving.settings.db
         self._lock = Lock()
         self._stack = ExitStack()
@@ -49,7 +50,7 @@ class StoreVersion:
         self._num_opened = 0
 
     def now(self) -> Version | None:
-        """Return a value that differs after every change of the store; None where it cannot be read."""
+        """Return a value that differs after every change of the store; None if the store cannot be read."""
         with self._lock:
             try:
                 return self._look()
@@ -80,8 +81,8 @@ class StoreVersion:
         self._stack.close()
 
 
-class _Kept:
-    """An answer, and what it was made from."""
+class _CacheEntry:
+    """A cached answer, and the version of the store it was made from."""
 
     __slots__ = ("size", "until", "version", "whole")
 
@@ -103,37 +104,36 @@ class _Making:
         self.error: Exception | None = None
 
 
-class KeptAnswers:
-    """The answers that were asked for last, each with the version of the store it was made from.
+class AnswerCache:
+    """A cache of the most recently used answers, each with the version of the store it was made from.
 
-    Each is made by one request at a time; others that ask for the same wait for it. Used by the event loop
-    alone.
+    One request at a time makes an answer; other requests for it wait. Only the event loop may use the cache.
     """
 
     def __init__(self, serving: Serving) -> None:
-        """Keep nothing yet."""
+        """Create an empty cache."""
         self._serving = serving
         self._looking = anyio.CapacityLimiter(2)
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        self._kept: OrderedDict[Key, _CacheEntry] = OrderedDict()
         self._making: dict[Key, _Making] = {}
         self._num_made = 0
         self._size = 0
 
     async def answer(self, key: Key, kept_s: float, make: Callable[[Reading], Whole]) -> Whole:
-        """Return what was answered before, or make it.
+        """Return an answer from the cache, or make it.
 
         Args:
-            key: all that the answer depends on besides the store.
-            kept_s: seconds after which it is made anew although the store is the same.
-            make: reads the store, in a thread; an answer that `is_moving` is not kept.
+            key: everything that the answer depends on besides the store.
+            kept_s: seconds after which it is made again although the store has not changed.
+            make: makes the answer from the store, in a thread; an answer that `is_moving` is not cached.
 
         Raises:
-            ArenaError: what `make` raises; so do all that waited for it.
+            ArenaError: raised by `make`; requests that waited for the answer raise it, too.
         """
         num_before = self._num_made
         version = await anyio.to_thread.run_sync(self._serving.part(StoreVersion).now, limiter=self._looking)
         if version is None:
-            # The store is gone or locked: opening it says which.
+            # The store is gone or locked: opening it raises the right error.
             return await self._serving.read(make)
         while True:
             found = self._kept.get(key)
@@ -144,7 +144,7 @@ class KeptAnswers:
             if making is None:
                 return await self._make(key, version, kept_s, make)
             await making.done.wait()
-            # What was begun before this request, of an older store, may lack what its sender has seen.
+            # An answer begun before this request, from an older store, may lack what the client has seen.
             if making.number > num_before or making.version == version:
                 if making.error is not None:
                     raise making.error
@@ -155,7 +155,7 @@ class KeptAnswers:
         self, key: Key, version: Version, kept_s: float, make: Callable[[Reading], Whole]
     ) -> Whole:
         self._num_made += 1
-        # The version was read before the answer is made: a change in between makes the next one anew.
+        # The version was read before the answer is made, so a change in between makes the entry stale.
         making = self._making[key] = _Making(self._num_made, version)
         try:
             making.whole = await self._serving.read(make)
@@ -166,10 +166,10 @@ class KeptAnswers:
             del self._making[key]
             making.done.set()
         if not making.whole.is_moving:
-            self._keep(key, _Kept(key, version, making.whole.pack(), time.monotonic() + kept_s))
+            self._keep(key, _CacheEntry(key, version, making.whole.pack(), time.monotonic() + kept_s))
         return making.whole
 
-    def _keep(self, key: Key, made: _Kept) -> None:
+    def _keep(self, key: Key, made: _CacheEntry) -> None:
         before = self._kept.pop(key, None)
         self._size += made.size - (0 if before is None else before.size)
         self._kept[key] = made

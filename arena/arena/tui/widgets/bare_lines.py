@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BareLines(Canvas):
-    """One line, or as many as the style gives it."""
+    """One line, or as many as the CSS allows."""
 
     DEFAULT_CSS = """
     BareLines { height: 1; }
@@ -32,7 +32,7 @@ class BareLines(Canvas):
         self.show([((text, style),)])
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Show other lines."""
+        """Show several lines."""
         before, self._said = self._said, list(lines)
         if before != self._said:
             self.repaint()
@@ -57,7 +57,7 @@ class WrappedLines(BareLines):
 
 
 def _fitted(line: Line, width: int) -> Line:
-    """Cut a sentence that has no room between words, marked by two dots; other lines stay as they are."""
+    """Cut a sentence that does not fit between two words, marked by two dots; other lines stay unchanged."""
     if len(line) != 1 or line_width(line) <= width:
         return line
     ((text, style),) = line

@@ -1,4 +1,4 @@
-"""Pages of a bot and of two bots head to head: every row opens what it is about."""
+"""Pages of a bot and of two bots head to head; every row opens a match or another page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from textual.containers import Vertical
 from typing_extensions import override
 
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.opening import show_matches
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.page import PagePanel
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 _VERSIONS: Final = "Elo over versions"
 _TIME: Final = "Elo over time, each tournament from its mean"
 _NAME: Final = 22
-"""Cells of a version's name beside its line."""
+"""Width of a version's name beside its line, in cells."""
 
 
 class PageScreen(ArenaScreen):
-    """What both pages have in common."""
+    """The base of both pages."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "matches", "All matches", id="page.matches")]
     CSS = """
@@ -45,7 +45,7 @@ class PageScreen(ArenaScreen):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        self._reads = self.asks("page")
+        self._reads = self.query_runner("page")
         self._title = title
 
     @override
@@ -55,7 +55,7 @@ class PageScreen(ArenaScreen):
             yield from self.compose_charts()
 
     def compose_charts(self) -> ComposeResult:
-        """Yield what stands below or beside the rows."""
+        """Yield the widgets below or beside the rows."""
         yield from ()
 
     def on_mount(self) -> None:
@@ -64,19 +64,19 @@ class PageScreen(ArenaScreen):
 
     @property
     def panel(self) -> PagePanel:
-        """The page itself."""
+        """The panel with the rows."""
         return self.query_one(PagePanel)
 
     def words(self) -> list[str]:
-        """Return the filter for all matches that the page is about."""
+        """Return the filter for all matches of the page."""
         return []
 
     async def action_matches(self) -> None:
-        """Show all matches that the page is about in the list."""
+        """Show all matches of the page in the list of matches."""
         await show_matches(self, self.words())
 
     def on_row_list_selected(self, message: RowList.Selected) -> None:
-        """Open what a row is about."""
+        """Open the target of a row."""
         message.stop()
         target = self.panel.row(message.row).target
         if target is not None:
@@ -88,7 +88,7 @@ class PageScreen(ArenaScreen):
         return ""
 
     def say(self, answer: Answer[object]) -> None:
-        """Say why there is no page."""
+        """Show why there is no page."""
         if isinstance(answer, Loading):
             return
         self.panel.show(None, answer.why if isinstance(answer, Empty) else getattr(answer, "reason", ""))
@@ -126,7 +126,7 @@ class BotPageScreen(PageScreen):
     """
 
     def __init__(self, bot: str) -> None:
-        """Keep what the bot is called; `~` and its identity is one version alone."""
+        """Create the page of a bot, given by its name, or `~` and its identity for a single version."""
         super().__init__(f"bot {bot}")
         self._bot = bot
 
@@ -137,7 +137,7 @@ class BotPageScreen(PageScreen):
             yield LineChart(_TIME, label=_NAME)
 
     def action_curves(self) -> None:
-        """Show the charts alone, or the page."""
+        """Show only the charts, or the page again."""
         is_alone = not self.has_class("-curves")
         self.set_class(is_alone, "-curves")
         self.call_after_refresh(self.query_one(RatingPlot if is_alone else PagePanel).focus)
@@ -151,7 +151,7 @@ class BotPageScreen(PageScreen):
 
     @override
     def reload(self) -> None:
-        self._reads.ask(partial(read_bot, bot=self._bot), "reading the bot", self._take, key=self._bot)
+        self._reads.run(partial(read_bot, bot=self._bot), "reading the bot", self._take, key=self._bot)
 
     def _take(self, answer: Answer[BotPage]) -> None:
         from arena.watching.page_rows import bot_rows
@@ -188,14 +188,14 @@ class VersusScreen(PageScreen):
 
     NAME = "versus"
     HELP = (
-        "Two bots: score, Elo, likelihood of superiority and what they rest on, worst losses of both,"
-        " openings and the newest matches. Enter opens the match of a row, x turns the two around, o shows"
-        " all their matches. As text: arena versus A B"
+        "Two bots: score, Elo, likelihood of superiority and their evidence, worst losses of both, openings"
+        " and the newest matches. Enter opens the match of a row, x swaps the two bots, o shows all their"
+        " matches. As text: arena versus A B"
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("x", "turn", "Turn around", id="versus.turn")]
 
     def __init__(self, bot: str, opponent: str, tournament: str = "") -> None:
-        """Keep the two bots, and the tournament whose matches are counted; an empty one is all."""
+        """Create the page of two bots, with the matches of one tournament, or of all if it is empty."""
         super().__init__("head to head")
         self._bots = bot, opponent
         self._tournament = tournament
@@ -209,7 +209,7 @@ class VersusScreen(PageScreen):
     def reload(self) -> None:
         bot, opponent = self._bots
         source = partial(read_versus, bot=bot, opponent=opponent, tournament=self._tournament)
-        self._reads.ask(source, "reading their matches", self._take, key=self._bots)
+        self._reads.run(source, "reading their matches", self._take, key=self._bots)
 
     def _take(self, answer: Answer[Versus]) -> None:
         from arena.watching.page_rows import versus_rows
@@ -223,7 +223,7 @@ class VersusScreen(PageScreen):
             self.say(answer)
 
     def action_turn(self) -> None:
-        """Show the same as the other bot sees it."""
+        """Swap the two bots."""
         self._bots = self._bots[1], self._bots[0]
         self.reload()
 

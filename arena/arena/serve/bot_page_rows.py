@@ -1,4 +1,4 @@
-"""The rows of pages of bots, head-to-heads and openings, and of matches as text."""
+"""The routes of pages of bots, head-to-heads and openings, and of matches as text."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _versus(reading: Reading, context: RequestContext) -> VersusPage:
 
 
 class OpeningsQuery(msgspec.Struct, frozen=True):
-    """Which position."""
+    """The position that is shown."""
 
     game: str = ""
-    """Its spec; empty for the game with most matches."""
+    """Spec of the game; empty for the game with most matches."""
     moves: str = ""
-    """From the initial position, with blanks between them."""
+    """Moves from the initial position, separated by blanks."""
 
 
 def _openings(reading: Reading, context: RequestContext) -> OpeningsPage:
@@ -71,7 +71,7 @@ def _match_text(reading: Reading, context: RequestContext, form: str) -> Raw:
     return Raw(content=match_text(reading.store, address.match, form).encode(), media_type=_TEXT)
 
 
-BOT_ROWS: Final[tuple[Route, ...]] = (
+BOT_PAGE_ROWS: Final[tuple[Route, ...]] = (
     PageRoute(
         path="/bots",
         handle=_bots,

@@ -1,4 +1,4 @@
-"""What can be asked of an event from the screens: the question, what follows from yes, and doing it."""
+"""Commands to an event from the screens: the question, its consequences, and carrying it out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from arena.tui.forms.decisions import (
     remove_event,
     withdraw_bot,
 )
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.wanted import still_wanted
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
 PLAYED = ("running", "paused")
 """States in which an event can be paused."""
 HELD = ("preparing", *PLAYED)
-"""States in which it can be stopped."""
+"""States in which an event can be stopped."""
 _Kind: TypeAlias = Literal["join", "leave", "disqualify"]
 _ENTRANTS: Final[Mapping[_Kind, str]] = {"join": "add", "leave": "withdraw", "disqualify": "disqualify"}
-"""Commands of `arena entrants`; a ladder has its own for the first two."""
+"""Subcommands of `arena entrants`; a ladder has its own for the first two."""
 
 
-class Steering:
-    """Asks things of events for a screen; what comes of it is told by `say`, also from threads."""
+class EventControl:
+    """Sends commands to events for a screen; results are reported by `say`, also from threads."""
 
     def __init__(
         self, screen: ArenaScreen, say: Callable[[str], None], complain: Callable[[str], None]
     ) -> None:
-        """Keep the screen.
+        """Create the object.
 
         Args:
-            screen: over which questions are shown.
-            say: hears what becomes of it, a sentence; may be called in any thread.
-            complain: hears the same where it is trouble.
+            screen: the screen over which questions are shown.
+            say: reports a result, a sentence; may be called in any thread.
+            complain: reports a failure in the same way.
         """
         self._screen = screen
         self._say = say
         self._complain = complain
 
     def may(self, row: TournamentRow | None, *states: str) -> bool:
-        """Return whether an event is in one of these states and may be steered; say why not."""
+        """Return whether an event is in one of these states and commands are allowed; report why not."""
         if row is None or not dashboard_of(self._screen).may_act():
             return False
         if states and row.state not in states:
@@ -69,39 +69,39 @@ class Steering:
         return True
 
     def pause(self, event: int | str, *, is_paused: bool, lead: str = "") -> None:
-        """Pause an event, or let it go on.
+        """Pause an event, or let it continue.
 
         Args:
             event: its id or name.
             is_paused: whether it is paused now.
-            lead: stands before what is said of it.
+            lead: text before the reported result.
         """
         self._ask(event, ResumeRun() if is_paused else PauseRun(), lead)
 
     def stop(self, event: int | str, name: str, *, lead: str = "") -> None:
-        """Stop an event, if that is meant; `name` is what it is called in the question."""
-        text = "Running matches end and are stored; R goes on with it later."
+        """Stop an event, after the user confirms; `name` is its name in the question."""
+        text = "Running matches end and are stored; R resumes it later."
         self._confirm(f"Stop {show_name(name)}?", text, lambda: self._ask(event, StopRun(), lead))
 
     def abort(self, event: int | str, name: str, *, lead: str = "") -> None:
-        """End an event at once, if that is meant."""
+        """Abort an event, after the user confirms."""
         text = "Running matches end at once without a result; R plays them again."
         self._confirm(f"Abort {show_name(name)}?", text, lambda: self._ask(event, AbortRun(), lead))
 
     def resume(self, row: TournamentRow | None) -> None:
-        """Go on with an event, if that is meant; one that a silent process holds is taken over."""
+        """Resume an event, after the user confirms; one held by a silent process is taken over."""
         if row is None or not self.may(row):
             return
         if not row.can_resume:
             self._complain(f"{show_name(row.name)} is {row.state_text}")
             return
         words, name = row.resume_words(), show_name(row.name)
-        question, text = f"Go on with {name}?", f"Runs: {self._line(words)}"
+        question, text = f"Resume {name}?", f"Runs: {self._line(words)}"
         if row.state == "silent":
             question = f"Take over {name}?"
             text = (
-                f"It is held by {row.held_by}. That process stores nothing more, should it go on; matches"
-                f" that it is playing are played again.\n\n{text}"
+                f"It is held by {row.held_by}. That process can store nothing more, even if it continues;"
+                f" matches that it is playing are played again.\n\n{text}"
             )
         self._confirm(question, text, partial(self._resume, words, name))
 
@@ -112,7 +112,7 @@ class Steering:
             self._work(lambda: archive_event(store, row.id, undo=row.is_archived))
 
     def remove(self, row: TournamentRow | None) -> None:
-        """Move an event out of the store, if that is meant."""
+        """Move an event out of the store, after the user confirms."""
         if row is None or not self.may(row):
             return
         store = dashboard_of(self._screen).store
@@ -129,11 +129,11 @@ class Steering:
         if row is None or not self._may_change(row):
             return
         if not row.is_open:
-            self._complain(f"{show_name(row.name)} is a {row.type}, which nobody joins")
+            self._complain(f"{show_name(row.name)} is a {row.type}, which accepts no more bots")
             return
 
         def enter(filled: Filled) -> str:
-            # Its store is always named: the process has another idea of the usual place only if told so.
+            # The store is always named, because the default place may differ in the other process.
             return enter_bot(shlex.split(self._line(_entrant_words(row, "join", filled)))[1:])
 
         self._prompt(row, "join", f"Enter a bot in {show_name(row.name)}", enter)
@@ -144,12 +144,12 @@ class Steering:
         self._let_go(row, "leave", question, withdraw_bot)
 
     def disqualify(self, row: TournamentRow | None) -> None:
-        """Disqualify a bot: it plays no more, and no table counts its matches."""
+        """Disqualify a bot: it plays no more, and all its matches are void."""
         question = "Disqualify a bot of {name}: it plays no more, and all its matches are void"
         self._let_go(row, "disqualify", question, disqualify_bot)
 
     def _may_change(self, row: TournamentRow) -> bool:
-        """Return whether the bots of an event may be changed; say why not before anything is asked."""
+        """Return whether the bots of an event can be changed; report why not before asking for anything."""
         if not self.may(row):
             return False
         if row.fixed:
@@ -163,7 +163,7 @@ class Steering:
         question: str,
         act: Callable[[str | None, str, str, str], str],
     ) -> None:
-        """Ask which bot goes, and let it go."""
+        """Ask for the bot that leaves, and remove it from the event."""
         if row is None or not self._may_change(row):
             return
         store = dashboard_of(self._screen).store
@@ -175,7 +175,7 @@ class Steering:
         )
 
     def _prompt(self, row: TournamentRow, kind: _Kind, question: str, act: Callable[[Filled], str]) -> None:
-        """Ask for a bot and a reason; with these `act` does it and returns what came of it, in a thread."""
+        """Ask for a bot and a reason; then run `act`, which returns its result, in a thread."""
         is_needed = _needs_reason(row, kind)
         asked = (
             Asked("bot", "mcts:playouts=400", options=installed_bots())
@@ -213,12 +213,12 @@ class Steering:
         self._work(lambda: lead + ask(store, event, command, is_wanted=still_wanted(), tell=tell))
 
     def _resume(self, words: Sequence[str], name: str) -> None:
-        self._say(f"going on with {name}: each bot answers one position first ...")
+        self._say(f"resuming {name}: each bot answers one position first ...")
         store = dashboard_of(self._screen).store
         self._work(lambda: f"{follow(start(words, db=store), still_wanted()).name} goes on")
 
     def _work(self, work: Callable[[], str]) -> None:
-        """Do something in a thread, and say what came of it."""
+        """Run a function in a thread, and report its result."""
 
         def run() -> None:
             try:
@@ -226,7 +226,7 @@ class Steering:
             except ArenaError as error:
                 self._complain(str(error))
 
-        self._screen.run_worker(run, name="steer", group="steer", thread=True)
+        self._screen.run_worker(run, name="control", group="control", thread=True)
 
 
 def _needs_reason(row: TournamentRow, kind: _Kind) -> bool:
@@ -234,7 +234,7 @@ def _needs_reason(row: TournamentRow, kind: _Kind) -> bool:
 
 
 def _entrant_words(row: TournamentRow, kind: _Kind, filled: Filled) -> list[str]:
-    """Return the command that changes who takes part, as what stands behind `arena`."""
+    """Return the command that changes the entrants, as the words after `arena`."""
     command = ["entrants", _ENTRANTS[kind]] if _needs_reason(row, kind) else ["ladder", kind]
     reason = filled["reason"] or ("WHY" if _needs_reason(row, kind) else "")
     return [*command, *([f"--reason={reason}"] if reason else []), "--", row.name, filled["bot"] or "BOT"]

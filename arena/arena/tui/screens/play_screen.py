@@ -1,4 +1,4 @@
-"""Play: a person against a bot, with mouse or keys; the referee is a process of its own."""
+"""Play: a person against a bot, with mouse or keys; the referee is a separate process."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing_extensions import override
 from arena.coordinator.client import NotStartedError
 from arena.coordinator.commands import BOARD_COMMANDS, AskHint, kind_of
 from arena.errors import ArenaError
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import search_lines
-from arena.tui.screens.lines import BareLines
-from arena.tui.screens.play_texts import Seen, header_of, status_of
+from arena.tui.screens.play_texts import PlayState, header_of, status_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.shell.wanted import still_wanted
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.line_input import LineInput
 from arena.tui.widgets.moves import MoveList
 from arena.tui.widgets.panel import LinesPanel
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
     from arena.coordinator.client import Link
     from arena.coordinator.commands import BoardCommand
-    from arena.tui.shell.lines import Part
+    from arena.tui.shell.chrome import Part
     from arena_db.records import TournamentRecord
 
 _TICK_S = 0.2
-"""Seconds between two looks at clocks."""
+"""Seconds between two updates of the clocks."""
 NARROWED = frozenset({f"board.{digit}" for digit in "123456789"})
 """Bindings that hide global ones on purpose: while the board has the focus, digits are moves."""
 
 
 class MoveLine(LineInput):
-    """The line that `:` opens for any move by its name."""
+    """The input line that `:` opens for any move by its name."""
 
     DEFAULT_CSS = """
     MoveLine { display: none; width: 100%; }
@@ -62,7 +62,8 @@ class PlayScreen(ArenaScreen):
     NAME = "play"
     HELP = (
         "You play a bot. The board takes mouse and keys; u takes your last move back, H asks a third bot for"
-        " a hint, R resigns, n begins anew with sides swapped. Every match is stored; only rated ones count."
+        " a hint, R resigns, n begins a new match with sides swapped. Every match is stored; only rated ones"
+        " count."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("u", "undo", "Undo", id="play.undo"),
@@ -86,7 +87,7 @@ class PlayScreen(ArenaScreen):
     """
 
     class Begun(Message):
-        """The coordinator is there."""
+        """The coordinator has started."""
 
         def __init__(self, record: TournamentRecord) -> None:
             super().__init__()
@@ -109,13 +110,13 @@ class PlayScreen(ArenaScreen):
             self.answer = answer
 
     def __init__(self, link: Link | None = None) -> None:
-        """Take the way to the coordinator, which is started with the screen; None takes that of the app."""
+        """Create the screen; it starts the coordinator of `link`, or of the app's `play` for None."""
         super().__init__()
         self._feed: PlayFeed | None = None
         self._given = link
         self._model = Model()
-        self.seen = Seen()
-        """What the screen shows beside the board."""
+        self.seen = PlayState()
+        """The state that the screen shows beside the board."""
 
     @override
     def compose_body(self) -> ComposeResult:
@@ -156,7 +157,7 @@ class PlayScreen(ArenaScreen):
     def _run(self, name: str, work: Callable[[], None]) -> None:
         self.run_worker(work, name=name, group=name, thread=True)
 
-    # What threads do
+    # Run in threads
 
     def _beginning(self) -> None:
         try:
@@ -173,7 +174,7 @@ class PlayScreen(ArenaScreen):
             answer = str(error)
         self.post_message(self.Answered(command, answer))
 
-    # What comes back
+    # Results of the threads
 
     def on_play_screen_begun(self, message: Begun) -> None:
         """Follow the play."""
@@ -186,7 +187,7 @@ class PlayScreen(ArenaScreen):
         self._show()
 
     def on_play_screen_failed(self, message: Failed) -> None:
-        """Say why, and go back; where there is no other screen to go back to, end with the same status."""
+        """Show the reason and close the screen; if it is the only screen, exit with the same status."""
         message.stop()
         app = dashboard_of(self)
         if self.seen.match is None:
@@ -200,7 +201,7 @@ class PlayScreen(ArenaScreen):
         self._show()
 
     def on_play_screen_answered(self, message: Answered) -> None:
-        """Show an answer; a move that was not taken waits no longer."""
+        """Show an answer; a refused move is no longer pending."""
         message.stop()
         self.seen = self.seen.answered(message.command, message.answer)
         if isinstance(message.command, AskHint) and self.seen.hinted is not None:
@@ -208,14 +209,14 @@ class PlayScreen(ArenaScreen):
         self._show()
 
     def on_new_data(self, message: NewData) -> None:
-        """Show what happened."""
+        """Show new events."""
         message.stop()
         self._model = message.model
         self.seen = self.seen.told(message.model.view, message.model.trouble)
         self._show()
 
     def on_play_board_chosen(self, message: PlayBoard.Chosen) -> None:
-        """Play what the person has chosen, if it is their turn."""
+        """Send the chosen move, if it is the person's turn."""
         message.stop()
         if self.seen.can_move:
             self.seen = self.seen.moving(message.action)
@@ -226,14 +227,14 @@ class PlayScreen(ArenaScreen):
         self._show()
 
     def on_play_board_refused(self, message: PlayBoard.Refused) -> None:
-        """Say why it cannot be played."""
+        """Show why the move is not possible."""
         message.stop()
         is_heard = self.seen.can_move
         self.seen = self.seen.but(note=message.reason if is_heard else self.seen.refusal)
         self._show()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Play the move that was written."""
+        """Send the typed move."""
         if not isinstance(event.input, MoveLine):
             super().on_input_submitted(event)
             return
@@ -245,7 +246,7 @@ class PlayScreen(ArenaScreen):
     # Keys
 
     def action_undo(self) -> None:
-        """Take the last own move back."""
+        """Take back the person's last move."""
         self._order("undo")
 
     def action_hint(self) -> None:
@@ -253,12 +254,12 @@ class PlayScreen(ArenaScreen):
         self._order("hint")
 
     def action_resign(self) -> None:
-        """Give the match up, once that was confirmed."""
+        """Resign, after the user confirms."""
         if self.seen.match is not None and not self.seen.match.is_over:
             self._confirm("Resign this match?", lambda: self._order("resign"))
 
     def action_new(self) -> None:
-        """Begin anew with sides swapped; where the coordinator has ended, go on with it."""
+        """Begin a new match with sides swapped; if the coordinator has ended, restart it."""
         if self.seen.is_dead:
             self._begin()
             self._show()
@@ -268,7 +269,7 @@ class PlayScreen(ArenaScreen):
             self._confirm("Leave this match and begin a new one?", lambda: self._order("new"))
 
     def action_open_line(self) -> None:
-        """Open the line for a move."""
+        """Open the input line for a move."""
         line = self.query_one(MoveLine)
         line.add_class("-open")
         line.value = ""
@@ -300,7 +301,9 @@ class PlayScreen(ArenaScreen):
     def _order(self, kind: str) -> None:
         match = self.seen.match
         if match is None or self.seen.is_dead:
-            self.seen = self.seen.but(note="nobody referees" if self.seen.is_dead else "not begun yet")
+            self.seen = self.seen.but(
+                note="the coordinator has ended" if self.seen.is_dead else "not begun yet"
+            )
             self._show()
             return
         self._leave_command(BOARD_COMMANDS[kind](number=match.number, ply=match.ply))
@@ -310,12 +313,12 @@ class PlayScreen(ArenaScreen):
         self.seen = self.seen.but(note="asked")
         self._run(f"ask-{kind_of(command)}", partial(self._asking, command))
 
-    # What is shown
+    # Display
 
     def _tick(self) -> None:
         if self.seen.match is not None and not self.seen.is_dead and not self._link.is_alive:
             is_over = self._model.view.progress.state == "ended"
-            note = "the play is over" if is_over else "the coordinator has ended; n goes on from here"
+            note = "the play is over" if is_over else "the coordinator has ended; n continues from here"
             self.seen = self.seen.but(note=note, is_dead=True, pending=None)
         self._show()
 
@@ -347,7 +350,7 @@ class PlayScreen(ArenaScreen):
 
     @override
     def tab_note(self) -> str:
-        # Not by `has_focus`, which follows a moment later.
+        # `has_focus` is updated only a moment later.
         return self.focused.words if isinstance(self.focused, PlayBoard) else ""
 
     @override

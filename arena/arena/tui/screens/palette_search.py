@@ -1,4 +1,4 @@
-"""The palette's search for tournaments, matches and bots, and the way to what it finds."""
+"""The palette's search for tournaments, matches and bots, and navigation to its results."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing_extensions import override
 from arena.errors import ArenaError
 from arena.results.condition import word
 from arena.tui.app import LOWEST
-from arena.tui.screens.app import Dashboard, dashboard_of
-from arena.tui.screens.bots import BotsScreen
-from arena.tui.screens.live import LiveScreen
-from arena.tui.screens.matches import MatchesScreen
-from arena.tui.screens.matrix import MatrixScreen
-from arena.tui.screens.pages import BotPageScreen
-from arena.tui.screens.replay import ReplayScreen
+from arena.tui.screens.bots_screen import BotsScreen
+from arena.tui.screens.dashboard import Dashboard, dashboard_of
+from arena.tui.screens.live_screen import LiveScreen
+from arena.tui.screens.matches_screen import MatchesScreen
+from arena.tui.screens.matrix_screen import MatrixScreen
+from arena.tui.screens.page_screens import BotPageScreen
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.text import safe
 from arena.watching.places import search_places
 from arena.watching.query import Query
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from arena.watching.places import Place
 
 SCREEN_OF: Final = {"table": MatrixScreen.NAME, "matches": MatchesScreen.NAME, "live": LiveScreen.NAME}
-"""Screens by what they are called in addresses."""
+"""Names of screens by their names in addresses."""
 _DIGITS: Final = 12
-"""Digits of an identity by which a bot is asked for."""
+"""Number of digits of an identity with which a bot is requested."""
 _SCORES: Final = (3000.0, 2000.0, 0.5)
-"""Of places that are called exactly so, begin so, or hold the text; a command scores some tens."""
+"""Scores of exact, prefix and substring matches of a name; a command scores a few tens."""
 
 
 class PlaceSearch(Provider):
-    """Finds places of the store for the palette."""
+    """Searches places of the store for the palette."""
 
     @override
     async def search(self, query: str) -> AsyncIterator[Hit]:
@@ -48,14 +48,14 @@ class PlaceSearch(Provider):
         try:
             places = await asyncio.to_thread(search_places, question, query)
         except ArenaError:
-            # The banner says what is wrong with the store; commands are found all the same.
+            # The banner shows what is wrong with the store; the palette still finds commands.
             return
         finally:
-            # The next letter cancels this search, and what it asks the store is interrupted.
+            # The next letter cancels this search, which must also interrupt its query.
             question.cancel()
         for number, place in enumerate(places):
             yield Hit(
-                # Equal scores would be put in no order.
+                # A small offset keeps the order, which equal scores would lose.
                 _SCORES[place.rank] - number / 1000,
                 Content(safe(place.address)),
                 partial(self._go, place),
@@ -75,15 +75,15 @@ class StoreDashboard(Dashboard):
     COMMANDS = Dashboard.COMMANDS | {PlaceSearch}
 
     first: Place | None = None
-    """What is shown at the start; None for the screen and the match that it was made with."""
+    """The place shown at the start; None for the screen and match given to the constructor."""
 
     async def on_ready(self) -> None:
-        """Show what the dashboard was opened for."""
+        """Show the place for which the dashboard was opened."""
         if self.first is not None:
             await self.go(self.first)
 
     async def go(self, place: Place) -> None:
-        """Show a place; what lies over the screen of a digit closes, after it has asked."""
+        """Show a place; screens on top of the tab's screen are closed, after they have asked."""
         if place.kind == "bot":
             await self._go_to_bot(place)
         elif place.match:
@@ -97,8 +97,8 @@ class StoreDashboard(Dashboard):
         await self.push_screen(ReplayScreen(match, ply=ply))
 
     async def _go_to_bot(self, place: Place) -> None:
-        """Show the page of a bot, over the screen of bots with the cursor on its name."""
-        # A bare name would be that of all its versions.
+        """Show the page of a bot, over the screen of bots with the cursor on it."""
+        # A bare name would mean all its versions.
         is_bare = place.address == place.bot
         called = f"{place.address}{MARK}{place.identity[:_DIGITS]}" if is_bare else place.address
 
@@ -110,7 +110,7 @@ class StoreDashboard(Dashboard):
         await self.open_screen(BotsScreen.NAME, show)
 
     async def _go_to_tournament(self, place: Place) -> None:
-        """Watch a tournament, or one of its matches as soon as there is something of it."""
+        """Watch a tournament, or one of its matches as soon as it is known."""
 
         def show(screen: object) -> None:
             if self.tournament != place.tournament_name:

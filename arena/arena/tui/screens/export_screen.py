@@ -1,4 +1,4 @@
-"""Screen 8: stored matches as files: which ones, in which format, how many, and the line that does so."""
+"""Screen 8: export stored matches: which ones, the format, their number, and the command line."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from arena.export.query import FORMATS
 from arena.live.exports import OFF_ON, ExportForm, ExportPreview
 from arena.results.condition import HINT, word
 from arena.tui.forms.export_form import export_words, preview, preview_line
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
-from arena.tui.screens.lines import BareLines
 from arena.tui.shell.child import Child, Output
 from arena.tui.text import safe
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Field, Fields, Push
 from arena.tui.widgets.output import OutputPanel
 
@@ -31,7 +31,7 @@ _SWITCHES: Final = ("dedup", "disjoint", "forfeits", "unrated")
 
 
 class ExportScreen(FormScreen[ExportForm]):
-    """A form, what it would export, and what the command says."""
+    """A form, a preview of the export, and the output of the command."""
 
     NAME = "export"
     FORM = ExportForm
@@ -40,10 +40,10 @@ class ExportScreen(FormScreen[ExportForm]):
     KEY = "8"
     LABEL = "Export"
     HELP = (
-        "Writes stored matches into files. The filter is that of screen 3; E on another screen brings its"
-        " match or filter along. parquet, npz, jsonl and csv are a folder of positions, pgn and sgf one file"
-        " of matches. Export (enter on it) runs exactly the line that stands above it; esc ends it, and then"
-        " nothing is left behind. As text: arena export"
+        "Writes stored matches into files. The filter is that of screen 3; E on another screen copies its"
+        " match or filter into it. parquet, npz, jsonl and csv are a folder of positions, pgn and sgf one"
+        " file of matches. Export (press enter) runs exactly the line above it; esc ends it and leaves no"
+        " files. As text: arena export"
     )
     CSS = """
     ExportScreen #fields { height: 9; }
@@ -89,7 +89,7 @@ class ExportScreen(FormScreen[ExportForm]):
             yield OutputPanel("newest of them")
 
     def on_mount(self) -> None:
-        """Begin with npz, which needs nothing further, and with the filter that was brought along."""
+        """Begin with npz, which needs no further package, and with the filter of the previous screen."""
         self.query_one("#field-format", Choice).value = "npz"
         self.query_one("#field-filter", Field).value = self._filter
         self._take_usual()
@@ -102,7 +102,7 @@ class ExportScreen(FormScreen[ExportForm]):
             self._take_usual()
 
     def _take_usual(self) -> None:
-        """Put the tournament of the dashboard into the filter, unless something else stands there."""
+        """Put the current tournament into the filter, unless the user has changed it."""
         field, before = self.query_one("#field-filter", Field), self._usual
         tournament = dashboard_of(self).tournament
         self._usual = word("tournament", tournament) if tournament else ""
@@ -110,7 +110,7 @@ class ExportScreen(FormScreen[ExportForm]):
             field.value = self._usual
 
     def on_unmount(self) -> None:
-        """End what still runs."""
+        """End a running command."""
         if self._child is not None and self._child.status is None:
             self._child.end()
 
@@ -159,7 +159,7 @@ class ExportScreen(FormScreen[ExportForm]):
             panel.go_to(0, tell=False)
 
     def on_push_pushed(self, message: Push.Pushed) -> None:
-        """Export, or copy the line."""
+        """Export, or copy the command line."""
         message.stop()
         if message.name == "export":
             self.run_line()
@@ -171,7 +171,7 @@ class ExportScreen(FormScreen[ExportForm]):
         if not dashboard_of(self).may_act():
             return
         if self._runs:
-            self.notify("an export runs already; esc ends it", markup=False)
+            self.notify("an export is already running; esc ends it", markup=False)
             return
         try:
             words = export_words(self.form)
@@ -187,7 +187,7 @@ class ExportScreen(FormScreen[ExportForm]):
         self.run_worker(partial(self._child.follow, self), name="export", group="export", thread=True)
 
     def on_output(self, message: Output) -> None:
-        """Show what the command says."""
+        """Show the output of the command."""
         message.stop()
         if message.child is not self._child:
             return

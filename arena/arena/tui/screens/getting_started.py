@@ -1,4 +1,4 @@
-"""What stands in place of the wall where there is no tournament yet: how to begin."""
+"""Shown instead of the boards while there is no tournament: how to begin one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from arena.home import store_place
-from arena.tui.screens.app import dashboard_of
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.text import clip
 from arena.tui.widgets.panel import Panel
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 _WORDS = 58
-"""Cells that the longest line takes."""
+"""Width of the longest line, in cells."""
 
 
-class Beginning(Panel):
-    """Says how a tournament begins; it goes when one has."""
+class GettingStarted(Panel):
+    """Explains how to begin a tournament; hidden once there is one."""
 
     DEFAULT_CSS = """
-    Beginning { width: 1fr; height: 1fr; display: none; }
+    GettingStarted { width: 1fr; height: 1fr; display: none; }
     """
 
     @override

@@ -1,4 +1,4 @@
-"""Screen 2: the standings of the tournament, or a leaderboard over all, with a plot and details of a bot."""
+"""Screen 2: the standings of the tournament or a leaderboard over all, with a plot and details of a bot."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from arena.live.labels import fits_words
 from arena.live.tables import StandingsView
 from arena.results.by_place import EventTables
 from arena.results.condition import word
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.lines import BareLines
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.opening import show_matches
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.places_table import PlacesTable, RankedBot
 from arena.tui.widgets.standings_table import STANDINGS, StandingsTable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class StandingsScreen(ArenaScreen):
-    """Who leads, and how sure that is."""
+    """The ranking of the bots, and its uncertainty."""
 
     NAME = "standings"
     KEY = "2"
@@ -43,7 +43,7 @@ class StandingsScreen(ArenaScreen):
     HELP = (
         "Ratings with half of their 95 % intervals. a shows the leaderboard over all tournaments of this game"
         " and limit, g those of other games and limits. A Swiss tournament or a knockout is shown by place; b"
-        " shows its ratings instead. Of bots with equal points decide, in this order: Buchholz (points of all"
+        " shows its ratings instead. Ties in points are broken, in this order, by Buchholz (points of all"
         " opponents), the same without the lowest (cut1), without lowest and highest (median),"
         " Sonneborn-Berger (SB: points taken times those of the opponent), direct encounter, wins. Enter"
         " opens the matches of a bot."
@@ -111,7 +111,7 @@ class StandingsScreen(ArenaScreen):
         self._describe()
 
     def _show_places(self, places: Sequence[PlaceRow], rows: Sequence[StandingRow]) -> None:
-        """Show the table by place of a Swiss tournament in place of the ratings; without places these."""
+        """Show the table by place of a Swiss tournament, or the ratings if there are no places."""
         if bool(places) != self.has_class("-places"):
             had_focus = self.query_one(StandingsTable).has_focus or self.query_one(PlacesTable).has_focus
             self.set_class(bool(places), "-places")
@@ -128,7 +128,7 @@ class StandingsScreen(ArenaScreen):
 
     @property
     def _row(self) -> StandingRow | None:
-        """The bot of the cursor."""
+        """The bot at the cursor."""
         if self.has_class("-places"):
             found = self.query_one(PlacesTable).current
             return None if found is None else found.standing
@@ -136,7 +136,7 @@ class StandingsScreen(ArenaScreen):
         return table.row(table.cursor) if table.num_rows else None
 
     def _show_goal(self, goal: str) -> None:
-        """Show above the table what a sequential test has found, and what the table leaves out."""
+        """Show above the table the result of a sequential test, and the notes on the table."""
         said: list[Line] = [((f" {goal}", "title"),)] if goal else []
         said += [((f" {note}", "dim"),) for note in self._view.notes]
         lines = self.query_one("#goal", BareLines)
@@ -156,12 +156,12 @@ class StandingsScreen(ArenaScreen):
         if row is None:
             has_filter = bool(self.filter_text) and not self._view.doing
             nothing = self._view.doing or "no results yet"
-            details.say(" no bot fits; esc takes the filter away" if has_filter else f" {nothing}", "dim")
+            details.say(" no bot matches the filter; esc clears it" if has_filter else f" {nothing}", "dim")
             return
         details.show(_details(row))
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
-        """Tell more of a bot."""
+        """Describe the bot at the cursor."""
         message.stop()
         self._describe()
 
@@ -175,7 +175,7 @@ class StandingsScreen(ArenaScreen):
         return " ".join(self._words())
 
     def _words(self) -> list[str]:
-        """Give the filter for the bot of the cursor."""
+        """Return the filter for the bot at the cursor."""
         words = [] if self._row is None else [word("bot", self._row.name)]
         if self._board is None and dashboard_of(self).tournament:
             words.insert(0, word("tournament", dashboard_of(self).tournament))
@@ -192,7 +192,7 @@ class StandingsScreen(ArenaScreen):
         return "" if self._row is None else self._row.name
 
     def action_all(self) -> None:
-        """Show the leaderboard over all tournaments, or the standings of this one."""
+        """Switch between the leaderboard over all tournaments and the standings of this one."""
         self._board = 0 if self._board is None else None
         self._again()
 
@@ -209,7 +209,7 @@ class StandingsScreen(ArenaScreen):
         return super().check_action(action, parameters)
 
     def action_by_place(self) -> None:
-        """Show an event that is paired by results by place, or by rating."""
+        """Switch an event paired by results between places and ratings."""
         self._by_place = not self._by_place
         self._again()
 

@@ -1,4 +1,4 @@
-"""Screen 6: training runs: what they tell, live, one alone or several side by side."""
+"""Screen 6: training runs: their metrics, live, one run or several side by side."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from arena.live.labels import fits_words
 from arena.live.plain import duration_text, moment_text
 from arena.live.runs import Chart, RunRow, Runs, number_text
 from arena.results.names import shortened
-from arena.tui.screens.app import dashboard_of
-from arena.tui.screens.lines import BareLines
+from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import left, right
+from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import LineChart
 from arena.tui.widgets.output import OutputPanel
 from arena.tui.widgets.panel import LinesPanel
@@ -34,35 +34,35 @@ if TYPE_CHECKING:
     from arena.watching.feed import Change, Model
 
 _LOOK_S = 1.0
-"""Seconds between two looks at the files while the screen is shown."""
+"""Seconds between two reads of the files while the screen is shown."""
 _NUM_CHARTS = 4
-"""Charts that the largest terminal shows at once."""
+"""Number of charts that the largest terminal shows at once."""
 _LABEL = 10
-"""Cells of the names beside charts."""
+"""Width of the names beside charts, in cells."""
 _LONG_AGO_S = 36 * 3600.0
-"""From then on a moment is said by its date."""
+"""Seconds after which a time is shown as a date."""
 _VALUE = 10
-"""Cells of a number in the list of last values."""
+"""Width of a number in the list of last values, in cells."""
 
 
 class AskedTraining(NamedTuple):
-    """What is to be looked at."""
+    """What is to be read."""
 
     run: str
-    """Whose charts are shown."""
+    """The run whose charts are shown."""
     compared: tuple[str, ...]
-    """Runs whose lines are laid over each other; empty for one run alone."""
+    """Runs whose lines are compared in one chart; empty for one run only."""
     has_log: bool
 
 
 class RunsTable(ColumnTable[RunRow]):
     """The runs, a row each, the newest first; the marked ones are compared."""
 
-    HELP = "Enter marks a run (*) or takes its mark away; c compares the marked ones, or all where none is."
+    HELP = "Enter marks a run (*) or unmarks it; c compares the marked runs, or all if none is marked."
 
 
 class TrainScreen(ArenaScreen):
-    """What trainers tell."""
+    """The metrics of trainers."""
 
     NAME = "train"
     KEY = "6"
@@ -100,7 +100,7 @@ class TrainScreen(ArenaScreen):
     """
 
     class Read(Message):
-        """The files were looked at."""
+        """The files were read."""
 
         def __init__(self, asked: AskedTraining, rows: Sequence[RunRow]) -> None:
             super().__init__()
@@ -143,13 +143,13 @@ class TrainScreen(ArenaScreen):
             yield BareLines(id="caption")
 
     def on_mount(self) -> None:
-        """Look at the files, and again and again while the screen is shown."""
+        """Read the files, and again at intervals while the screen is shown."""
         self.set_interval(_LOOK_S, self._look_if_shown, name="runs")
         self._look()
 
     @property
     def table(self) -> RunsTable:
-        """The runs."""
+        """The table of runs."""
         return self.query_one(RunsTable)
 
     @override
@@ -166,7 +166,7 @@ class TrainScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        """Look at the files, one look at a time."""
+        """Start reading the files, one read at a time."""
         self._is_due = self._is_reading
         if not self._is_reading:
             self._is_reading = True
@@ -200,7 +200,7 @@ class TrainScreen(ArenaScreen):
         nothing = "no run yet; arena train begins one"
         rows = [row for row in message.rows if fits_words(self.filter_text, row.name)]
         if message.rows and not rows:
-            nothing = "no run fits the filter; esc takes it away"
+            nothing = "no run matches the filter; esc clears it"
         table.show(rows, title=f"runs {len(message.rows)}, live {live}{self.filter_note}", nothing=nothing)
         if before is not None:
             places = [place for place, row in enumerate(rows) if row.name == before.name]
@@ -228,7 +228,7 @@ class TrainScreen(ArenaScreen):
             )
             for name, (step, value, _) in zip(shortened(list(values), width), values.values(), strict=True)
         ]
-        panel.show(lines or [((" nothing told yet", "dim"),)])
+        panel.show(lines or [((" no values yet", "dim"),)])
 
     def _show_log(self, lines: Sequence[str]) -> None:
         if lines != self._log:
@@ -248,7 +248,7 @@ class TrainScreen(ArenaScreen):
         num_pages = max(1, -(-len(self._charts) // room))
         self._page %= num_pages
         shown = list(self._charts[self._page * room : (self._page + 1) * room])
-        # Few charts get all the room: none stands in a corner of an empty screen.
+        # Few charts share all the room, so that none sits in a corner of an empty screen.
         styles = self.query_one("#charts", Grid).styles
         styles.grid_size_columns = columns = 2 if self.has_class("-wide") and len(shown) > 1 else 1
         styles.grid_size_rows = max(1, -(-len(shown) // columns))
@@ -273,7 +273,7 @@ class TrainScreen(ArenaScreen):
         self.query_one("#caption", BareLines).show([tuple(parts)])
 
     def on_resize(self) -> None:
-        """Show as many charts as there is room for."""
+        """Show as many charts as fit."""
         if self.query("#caption"):
             self.call_after_refresh(self._show_charts)
 
@@ -285,7 +285,7 @@ class TrainScreen(ArenaScreen):
             self._look()
 
     def on_row_list_selected(self, message: RowList.Selected) -> None:
-        """Mark a run for comparison, or take its mark away."""
+        """Mark a run for comparison, or unmark it."""
         message.stop()
         row = self.table.current
         if row is not None:
@@ -298,13 +298,13 @@ class TrainScreen(ArenaScreen):
         self._look()
 
     def action_compare(self) -> None:
-        """Lay the lines of the marked runs over each other, or show one run again."""
+        """Compare the marked runs in shared charts, or show one run again."""
         self._compares = not self._compares
         self._page = 0
         self._look()
 
     def action_log(self) -> None:
-        """Show the log of the run in place of its charts, or these again."""
+        """Switch between the log and the charts of the run."""
         self.toggle_class("-log")
         self._log = ()
         if self.has_class("-log"):
@@ -321,7 +321,7 @@ class TrainScreen(ArenaScreen):
         return False
 
     def action_page(self, step: int) -> None:
-        """Show other charts."""
+        """Show the next or previous charts."""
         self._page += step
         self._show_charts()
 
@@ -337,4 +337,8 @@ def _age(row: RunRow, now: float) -> str:
     if row.is_live(now):
         return "live"
     age = now - row.newest_t
-    return f"told {duration_text(age)} ago" if age < _LONG_AGO_S else f"last told {moment_text(row.newest_t)}"
+    return (
+        f"last value {duration_text(age)} ago"
+        if age < _LONG_AGO_S
+        else f"last value {moment_text(row.newest_t)}"
+    )
