@@ -1,4 +1,4 @@
-"""The page about isolation promises what the attacks test, and every attack can be made."""
+"""The page about isolation promises exactly what the attacks test, and every attack exists."""
 
 from __future__ import annotations
 
