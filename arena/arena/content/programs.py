@@ -143,7 +143,7 @@ def _is_runtime(program: Path, *, has_more: bool) -> bool:
 
 
 def _place(collection: Collection, number: int, place: Path, folder: Path | None) -> str:
-    """Add what one word names; return its path in the content."""
+    """Add the file or folder that an argument names; return its path in the content."""
     if folder is not None and place.is_relative_to(folder):
         return str(PurePosixPath(FOLDER, place.relative_to(folder).as_posix()))
     path = f"{CMD}/{place.name}"
