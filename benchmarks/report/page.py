@@ -88,7 +88,7 @@ def generated(measured: Sequence[Measured], about: Circumstances, pictures: Sequ
 def _left_out(measured: Sequence[Measured]) -> list[str]:
     here = {one.row.key for one in measured}
     absent = [row.point for row in ROWS if row.key not in here]
-    return [f"Not to be had on this machine: {', '.join(absent)}."] if absent else []
+    return [f"Not available on this machine: {', '.join(absent)}."] if absent else []
 
 
 def table(measured: Sequence[Measured]) -> str:

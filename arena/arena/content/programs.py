@@ -21,10 +21,10 @@ FOLDER = "folder"
 
 
 class Placed(NamedTuple):
-    """Where the words of a command are found after its files were copied."""
+    """Where the program and the arguments of a command are found after its files were copied."""
 
     copies: dict[int, str]
-    """From the index of a word to its path in the content."""
+    """For each argument of the command that was copied, by its index: its path in the content."""
     runtime: str = ""
     """Path of the program if it belongs to this machine; empty if the first word is the bot's own."""
 
