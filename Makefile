@@ -50,7 +50,7 @@ book: $(VENV)/.installed-test
 	$(BIN)/python tests/support/connect_four_book.py --plies $(BOOK_PLIES)
 
 # Takes many hours of one core: computes the positions beyond the book that take the solver long. Every finished shard stays
-# in build/answers, and the table is rebuilt from all of them; several concurrent runs share the work.
+# in build/answers and is added to the table of the package; several concurrent runs share the work.
 ANSWER_SECONDS = inf
 book-answers: $(VENV)/.installed-test
 	$(BIN)/python tests/support/connect_four_answers.py --seconds $(ANSWER_SECONDS)
