@@ -1,10 +1,10 @@
 # Two commands on a fresh clone: `make demo` shows a tournament, `make test` checks everything.
-# Any Python from 3.11 on will do: make demo PYTHON=python3.12
+# Python 3.11 or later is required: make demo PYTHON=python3.12
 
 PYTHON ?= python3
 VENV = .venv
 BIN = $(VENV)/bin
-# A broken .venv falls back to the Python it was made from: never install there.
+# A broken .venv falls back to the Python that created it: never install there.
 INSTALL = $(BIN)/python -m pip --require-virtualenv --disable-pip-version-check install --quiet -c constraints.txt
 CHECK_VENV = $(BIN)/python -c 'import sys; sys.exit((sys.version_info < (3, 11) or sys.prefix == sys.base_prefix) \
 	and "$(VENV) is broken or holds a Python older than 3.11: remove $(VENV) and try again")'
@@ -19,13 +19,13 @@ demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
 	@ARENA_HOME=$(DEMO) ARENA_DB=$(DEMO)/arena.db $(BIN)/arena tournament $(DEMO_BOTS) \
 		--game connect-four --rounds 4 --rating-interval 40 --srand 1 --name demo
-	@echo "The matches are in $(DEMO)/arena.db: arena leaderboard --db $(DEMO)/arena.db. README.md tells how to enter your own bot."
+	@echo "The matches are in $(DEMO)/arena.db: arena leaderboard --db $(DEMO)/arena.db. README.md describes how to enter your own bot."
 
-# Two processes, each with whole files: most tests wait for bots and clocks for a part of their time. In the order of the
-# folders, not of the number of tests: that would begin the longest files, of one test each, last, beside an idle core.
+# Two processes, each with whole files, because most tests wait part of their time for bots and clocks. Files run in the
+# order of the folders, not of their number of tests, which would start the longest files, of one test each, last.
 TESTS_SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
-# The checks run beside the tests, which leave a part of both cores idle; the tests' output waits in a pipe until those
-# have told theirs. A failed check does not hide the tests: their summary comes last, and is read.
+# The checks run in parallel with the tests, which leave part of both cores idle; the tests' output waits in a pipe until
+# the checks have printed theirs. The tests' summary comes last, so a failed check does not hide it.
 test: $(VENV)/.installed-test
 	@rm -f $(VENV)/.tests-status $(VENV)/.checks-status; \
 	{ $(BIN)/python -m pytest $(TESTS_SIDE_BY_SIDE) 2>&1; echo $$? > $(VENV)/.tests-status; } | \
@@ -34,28 +34,28 @@ test: $(VENV)/.installed-test
 
 check: format lint types contracts coverage
 
-# Ours alone; PEERS=1 measures OpenSpiel in turns with us, too, and writes docs/benchmarks.md. Peers that live elsewhere:
+# Our side only; PEERS=1 also measures OpenSpiel, alternating, and writes docs/benchmarks.md. Peers in other environments:
 # make bench PEERS=1 PEER_PYTHONS="/a/bin/python /b/bin/python". CHECK=1 only warns of ratios that fell.
-# alpha-zero-general is in no index: ALPHA_ZERO_GENERAL=/a/clone.
+# alpha-zero-general is in no package index: ALPHA_ZERO_GENERAL=/a/clone.
 PEER_PYTHONS =
 ALPHA_ZERO_GENERAL =
 BENCH = $(if $(PEERS),--peers $(PEER_PYTHONS:%=--peer-python %) $(ALPHA_ZERO_GENERAL:%=--alpha-zero-general %)) $(if $(CHECK),--check)
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
-# Hours of one core: the opening book of Connect Four, which then rebuilds the lists of drawn openings. It goes on
-# where it was interrupted, from build/book.
+# Takes hours of one core: computes the opening book of Connect Four, then rebuilds the lists of drawn openings. An
+# interrupted run continues from build/book.
 BOOK_PLIES = 8
 book: $(VENV)/.installed-test
 	$(BIN)/python tests/support/connect_four_book.py --plies $(BOOK_PLIES)
 
-# Many hours of one core: the positions behind the book that the solver needs long for. Every finished shard stays in
-# build/answers, and the table is rebuilt from all that are there; several runs side by side share the work.
+# Takes many hours of one core: computes the positions beyond the book that take the solver long. Every finished shard stays
+# in build/answers and is added to the table of the package; several concurrent runs share the work.
 ANSWER_SECONDS = inf
 book-answers: $(VENV)/.installed-test
 	$(BIN)/python tests/support/connect_four_answers.py --seconds $(ANSWER_SECONDS)
 
-# The full trials, of which the tests run a small part; see docs/explanation for what they showed.
+# The full trials, of which the tests run a small part; docs/explanation has their results.
 hostile: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/hostile.py --repeats 20
 
@@ -67,11 +67,11 @@ kill-trials: $(VENV)/.installed-test
 lease-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/lost_leases.py
 
-# Worker machines are network namespaces of this user: results of four ways to play, then 200 kills and 20 partitions.
+# Worker machines are network namespaces of this user: compares four ways to play, then 200 kills and 20 partitions.
 cluster-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/cluster_trials.py
 
-# An hour: a ladder that bots join and leave while its coordinator is killed five times.
+# Takes an hour: a ladder that bots join and leave while its coordinator is killed five times.
 ladder-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/ladder_hour.py --minutes 60
 
@@ -81,20 +81,20 @@ store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/power_loss.py
 	$(BIN)/python benchmarks/damaged_stores.py
 
-# Stores on a PostgreSQL server of its own, which this starts: many coordinators, kills of the server, COPY, merges.
+# Starts a PostgreSQL server of its own: many coordinators, kills of the server, COPY, merges.
 postgres-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/postgres_trials.py
 
-# How often intervals of ratings hold the truth, 1,000 simulated fields a row: see docs/explanation/ratings.md.
-# Then lengths, errors and estimates of sequential tests, 2,000 a row, the ratings of 200 ladders, and who wins Swiss
-# tournaments and knockouts, with the ratings of 200 Swiss tournaments a row, each replayed 80 times.
+# How often intervals of ratings contain the truth, 1,000 simulated fields per row: see docs/explanation/ratings.md.
+# Then lengths, errors and estimates of sequential tests, 2,000 per row, the ratings of 200 ladders, and how often the best
+# bot wins Swiss tournaments and knockouts, with the ratings of 200 Swiss tournaments per row, each replayed 80 times.
 simulate: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/rating_coverage.py
 	$(BIN)/python benchmarks/sequential_tests.py
 	$(BIN)/python benchmarks/ladders.py
 	$(BIN)/python benchmarks/paired_events.py
 
-# An hour: bots with 0.1 s a move on a quiet machine, then beside eight busy processes on two cores.
+# Takes an hour: bots with 0.1 s per move on a quiet machine, then beside eight busy processes on two cores.
 time-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/time_losses.py --matches 500
 	$(BIN)/python benchmarks/time_losses.py --matches 500 --load 8 --cores 2
@@ -102,7 +102,7 @@ time-trials: $(VENV)/.installed-test
 serve-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/serve_load.py
 
-# The figures of every page of a store, and of its JSON, against those of the commands: make numbers STORE=arena.db
+# Compares the figures of every page of a store, and of its JSON, with those of the commands: make numbers STORE=arena.db
 STORE = $(DEMO)/arena.db
 numbers: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/page_numbers.py $(STORE)
@@ -114,7 +114,7 @@ gomocup-trials: $(VENV)/.installed-test
 installs: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/installs.py
 
-# Pages in a real browser, that of the distribution. COLD_LOADS=20 measures longer, BASE_URL=http://… looks at a server.
+# Pages in a real browser, the distribution's Chromium. COLD_LOADS=20 measures longer, BASE_URL=http://… tests a server.
 COLD_LOADS = 5
 BASE_URL =
 browsers: $(VENV)/.installed-test

@@ -1,4 +1,4 @@
-"""Measures compiled alpha-beta: milliseconds a move by depth, states a second, and beside plain search."""
+"""Measures compiled alpha-beta beside plain search: milliseconds per move by depth, states per second."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 UNBOUND = Budget(math.inf, math.inf)
 MIDDLE = (1, 2)
-"""Fifths of the longest match, after which the middle game is sampled: in Connect Four 8 and 16 plies."""
+"""Fifths of the longest match at which the middle game is sampled: in Connect Four after 8 and 16 plies."""
 
 
 class Spent(NamedTuple):
-    """What one search of all positions took, per position."""
+    """Mean cost of one search per position."""
 
     cpu_ms: float
     nodes: float
@@ -38,8 +38,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--game", default="connect-four")
     parser.add_argument("--depths", type=int, nargs="+", default=[5, 7])
-    parser.add_argument("--positions", type=int, default=20, help="of the middle game")
-    parser.add_argument("--rounds", type=int, default=5, help="medians are taken over these")
+    parser.add_argument("--positions", type=int, default=20, help="number of positions of the middle game")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds; the result is the median")
     chosen = parser.parse_args()
     game = load_game(chosen.game)
     compiled = compiled_search(game, max(chosen.depths))
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def middle_game(game: Game, count: int) -> list[State]:
-    """Give positions of random matches that are not over, the same at every run."""
+    """Return positions of random matches that are not over, the same in every run."""
     rng = Random(20)  # noqa: S311 - play needs no secrets
     states: list[State] = []
     while len(states) < count:
@@ -72,7 +72,7 @@ def middle_game(game: Game, count: int) -> list[State]:
 def beside(
     compiled: CompiledAlphaBeta, plain: AlphaBeta, states: Sequence[State], depth: int, rounds: int
 ) -> dict[str, float]:
-    """Let both search in turns; the ratio is the median of those of each turn."""
+    """Let both search alternately; the ratio is the median of those of each turn."""
     turns = [(spent(compiled, states, depth), spent(plain, states, depth)) for _ in range(rounds)]
     cpu_ms = statistics.median(mine.cpu_ms for mine, _ in turns)
     return {

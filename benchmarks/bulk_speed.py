@@ -1,4 +1,4 @@
-"""Measures compiled random matches as training data: matches a second of CPU, and beside pgx in turns.
+"""Measures compiled random matches for training data, in matches per second of CPU, alternating with pgx.
 
 python benchmarks/bulk_speed.py --peer-python /path/to/a/python/with/pgx
 """
@@ -26,11 +26,11 @@ GAME = load_game("connect-four")
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=11, help="medians are taken over these")
-    parser.add_argument("--matches", type=int, default=500_000, help="of ours in a round")
-    parser.add_argument("--peer-matches", type=int, default=50_000, help="of pgx in a round")
+    parser.add_argument("--rounds", type=int, default=11, help="number of rounds; the result is the median")
+    parser.add_argument("--matches", type=int, default=500_000, help="our matches per round")
+    parser.add_argument("--peer-matches", type=int, default=50_000, help="matches of pgx per round")
     parser.add_argument("--batches", type=int, nargs="+", default=[256, 1024, 4096], help="tried by pgx")
-    parser.add_argument("--peer-python", help="a Python that has pgx")
+    parser.add_argument("--peer-python", help="a Python interpreter that has pgx")
     chosen = parser.parse_args()
     if sys.platform == "linux":
         with suppress(OSError):
@@ -52,17 +52,17 @@ def main() -> None:
 
 
 def own_rate(num_matches: int, seed: int) -> float:
-    """Give matches per second of CPU."""
+    """Return matches per second of CPU."""
     began = time.process_time()
     random_matches(GAME, num_matches, seed)
     return num_matches / (time.process_time() - began)
 
 
 class Pgx:
-    """The peer, in a process of its own."""
+    """pgx in a process of its own."""
 
     def __init__(self, python: str, batches: list[int], stack: ExitStack) -> None:
-        """Start it; `stack` ends it."""
+        """Start the process; closing `stack` ends it."""
         command = [python, str(PEER), *map(str, batches)]
         self._process = stack.enter_context(
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ours
@@ -71,7 +71,7 @@ class Pgx:
         self.batch: int = self._answer()["batch"]
 
     def rate(self, num_matches: int) -> float:
-        """Give matches per second of CPU."""
+        """Return matches per second of CPU."""
         print(num_matches, file=self._process.stdin, flush=True)
         seconds, played = self._answer()
         return played / seconds

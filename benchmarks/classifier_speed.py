@@ -1,12 +1,13 @@
-"""Measures a move of the classifier `keras`, beside one by `model.predict` of the same network.
+"""Measures a move of the classifier `keras`, beside a move by `model.predict` of the same network.
 
     python benchmarks/classifier_speed.py
 
-Both choose in the same positions of Connect Four by the article's network: ours asks for all positions after
-its actions at once, the article for one after the other. One JSON line, milliseconds of CPU of a move.
+Both choose in the same positions of Connect Four with the article's network: ours evaluates all positions
+after its actions in one batch, the article one after the other. Prints one JSON line, milliseconds of CPU per
+move.
 """
 
-# Keras has no types of its own.
+# Keras has no type stubs.
 # pyright: reportMissingTypeStubs=false
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 CELLS = 42
 LIMIT = Limit()
 _LEAST = 0.3
-"""Seconds of CPU that one measurement takes at least."""
+"""Minimum CPU seconds of one measurement."""
 
 
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=5, help="medians are taken over these")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds; the result is the median")
     chosen = parser.parse_args()
     game = load_game("connect-four")
     bot = load_bot("keras:recipe=article", game, seed=1)
@@ -66,12 +67,12 @@ def main() -> None:
 
 
 def one_board(state: State) -> list[float]:
-    """Give a board as the article does: one number a cell."""
+    """Return a board in the article's encoding: one number per cell."""
     return [float((0, 1, -1)[cell]) for cell in state.cells]
 
 
 def cost(side: Callable[[], object]) -> float:
-    """Give the milliseconds of CPU that `side` takes once."""
+    """Return the milliseconds of CPU of one call of `side`."""
     side()
     begin, done = time.process_time(), 0
     while time.process_time() - begin < _LEAST:

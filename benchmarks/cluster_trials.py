@@ -1,6 +1,7 @@
-"""Worker machines under `kill -9` and partitions; a machine is a network namespace of an ordinary user.
+"""Trials of worker machines under `kill -9` and partitions.
 
-Every run must end with the results of an undisturbed one: each match once, none void, nothing left behind.
+Each machine is a network namespace of an ordinary user. Every run must end with the results of an undisturbed
+run: each match once, none void, nothing left behind.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _LAB = "10.99.0.1"
 _PORT = 8786
 _DEADLINE_S = 300.0
 _GONE_S = 5.0
-"""Seconds within which whatever a killed process started must have ended."""
+"""Seconds within which everything that a killed process started must have ended."""
 _OPTIONS = ("--game", "tic-tac-toe", "--srand", "7", "--nodes", "100")
 _VICTIMS = ("slot", "supervisor", "scheduler", "coordinator")
 FAILURES = ("wrong_results", "voids", "orphans", "wrong_exits", "open_ports")
@@ -46,13 +47,13 @@ def main() -> None:
     """Run the trials, print their figures as one line of JSON, and fail if one that must be 0 is not."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--kills", type=int, default=50, help="of each of slot, supervisor, scheduler, coordinator"
+        "--kills", type=int, default=50, help="kills of each kind: slot, supervisor, scheduler, coordinator"
     )
     parser.add_argument("--partitions", type=int, default=20)
     parser.add_argument(
         "--cut-s", type=float, default=5.0, help="seconds of a partition; every other is 18 times as long"
     )
-    parser.add_argument("--rounds", type=int, default=100, help="two matches each")
+    parser.add_argument("--rounds", type=int, default=100, help="rounds of the tournament, two matches each")
     parser.add_argument("--isolation", default="auto")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
@@ -72,7 +73,7 @@ def main() -> None:
 
 
 class Lab:
-    """A machine with a scheduler, and others that are joined to it by a wire each."""
+    """A machine with a scheduler, and others that are each connected to it by a virtual wire."""
 
     def __init__(self, folder: Path) -> None:
         """Make the network and the keys; no process of the arena runs yet."""
@@ -82,7 +83,7 @@ class Lab:
         self.spaces: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        """Join the machines."""
+        """Connect the machines."""
         _ip("link", "set", "lo", "up")
         _ip("addr", "add", f"{_LAB}/32", "dev", "lo")
         for number, name in enumerate(self.names, 1):
@@ -103,19 +104,19 @@ class Lab:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End what holds the namespaces."""
+        """End the processes that hold the namespaces."""
         self._stack.close()
 
     def cut(self, name: str, *, is_up: bool) -> None:
-        """Take the wire of a machine off, or put it back."""
+        """Disconnect the wire of a machine, or connect it again."""
         _ip("link", "set", name, "up" if is_up else "down")
         if is_up:
-            # The route went with the wire.
+            # Disconnecting the wire also removed its route.
             command = [*self._inside(name), "ip", "route", "replace", _LAB, "via", self._gate(name)]
             subprocess.run(command, check=False)  # noqa: S603 - our own
 
     def arena(self, *words: str, machine: str = "") -> subprocess.Popen[str]:
-        """Start a command of the arena on a machine; without a name on that of the scheduler."""
+        """Start a command of the arena on a machine, by default on the scheduler's."""
         own = self.folder / (machine or "lab")
         (own / "tmp").mkdir(parents=True, exist_ok=True)
         own_environment = {"ARENA_HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}
@@ -151,10 +152,10 @@ ADDRESS = f"tls://{_LAB}:{_PORT}"
 
 
 class Trials:
-    """One tournament, held again and again while something is killed or cut."""
+    """One tournament, played again and again while processes are killed or wires disconnected."""
 
     def __init__(self, lab: Lab, rounds: int, isolation: str, chance: random.Random) -> None:
-        """Hold nothing yet."""
+        """Prepare the trials; nothing is played yet."""
         self.figures: Counter[str] = Counter()
         self._lab, self._chance = lab, chance
         self._plan = [
@@ -187,12 +188,12 @@ class Trials:
             self.figures["open_ports"] += others != [f"{_LAB}:{_PORT}"]
 
     def kill(self, victim: str) -> None:
-        """Kill one process at any moment of a run, and go on."""
+        """Kill one process at a random moment of a run, then let the run continue."""
         self.figures[f"{victim}_kills"] += 1
         with self._machines() as machines:
 
             def strike() -> bool:
-                """Kill; return whether the run has to be resumed."""
+                """Kill the process; return whether the run has to be resumed."""
                 name = self._chance.choice(self._lab.names)
                 if victim == "coordinator":
                     return True
@@ -214,7 +215,7 @@ class Trials:
         self._count_left()
 
     def part(self, seconds: float) -> None:
-        """Take the wire of a machine off in a run, and put it back."""
+        """Disconnect a machine during a run, and connect it again."""
         self.figures["partitions"] += 1
         name = self._chance.choice(self._lab.names)
         with self._machines():
@@ -229,7 +230,7 @@ class Trials:
         self._count_left()
 
     def _hold(self, words: Sequence[str], strike: Callable[[], bool] | None = None) -> None:
-        """Hold the tournament to its end, struck once, and compare its results."""
+        """Play the tournament to its end with one disturbance, and compare its results."""
         self._num += 1
         store = self._lab.folder / f"{self._num}.db"
         command = [*self._plan, *words, "--quiet", "--db", str(store)]
@@ -272,7 +273,7 @@ class Trials:
                     process.wait(_GONE_S * 6)
 
     def _count_left(self) -> None:
-        """Count processes of the arena that are still there some seconds after their run."""
+        """Return the number of the arena's processes that are still there some seconds after their run."""
         ends_at = time.monotonic() + _GONE_S
         while (left := _arenas(self._lab.folder)) and time.monotonic() < ends_at:
             time.sleep(0.1)
@@ -321,7 +322,7 @@ def _wait_for(is_true: Callable[[], object], what: str) -> None:
 
 
 def _listeners() -> list[str]:
-    """Return where something listens, on this machine."""
+    """Return the addresses on which processes of this machine listen."""
     said = subprocess.run(["ss", "-Hltn"], capture_output=True, text=True, check=True).stdout  # noqa: S607
     return [line.split()[3] for line in said.splitlines()]
 

@@ -1,9 +1,9 @@
-"""Damages a store in hundreds of ways; no command may show a wrong figure of a store that is "in order".
+"""Damages a store in hundreds of ways; no command may show a wrong figure without the check noticing.
 
 Each trial damages a copy of one store, runs every command that reads it, `arena db check` and `arena db
-repair`. A command has to show what it shows of the sound store, or end with one clear line. A wrong figure
-counts where the check finds nothing; a traceback, a crash and a hang count always. With a damaged write-ahead
-log SQLite goes back to an earlier commit, which is sound: the figures of that moment count as right.
+repair`. A command must print what it prints for the sound store, or end with one clear line. A wrong figure
+counts if the check finds nothing; a traceback, a crash and a hang count always. With a damaged write-ahead
+log SQLite returns to an earlier commit, which is sound: the figures of that commit count as right.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ TIMEOUT_S = 300
 
 
 class Ended(NamedTuple):
-    """How a command ended."""
+    """The end of a command."""
 
     status: int
     output: str
-    """Standard output and the files it wrote."""
+    """Standard output and the contents of the files it wrote."""
     error: str
-    """Standard error; the traceback of what was not caught."""
+    """Standard error; the traceback of an uncaught exception."""
     is_caught: bool
 
 
 class State(NamedTuple):
-    """The files of the sound store at a moment, and what commands show of it."""
+    """The files of the sound store at one moment, and what commands print for it."""
 
     file: bytes
     log: bytes
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--random", type=int, default=500, help="damages at random places")
     parser.add_argument("--aimed", type=int, default=100, help="damages of pages, schema, length and log")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="a folder for the stores of violations")
+    parser.add_argument("--keep", type=Path, help="folder in which the stores of violations are kept")
     given = parser.parse_args()
     if given.keep is not None:
         given.keep.mkdir(parents=True, exist_ok=True)
@@ -88,14 +88,14 @@ def main() -> None:
 
 
 def build(path: Path) -> State:
-    """Play two small tournaments; return the files of the store, the second tournament in the log."""
+    """Play two small tournaments; return the files of the store, with the second tournament in the log."""
     from arena_db.judgements import JudgedMatch, JudgedPly
     from arena_db.store import Store
 
     common = ["--isolation", "none", "--executor", "inline", "--db", str(path)]
     bots = ["random", "minimax:depth=1", "minimax:depth=2"]
     run(["tournament", *bots, "--rounds", "4", "--name", "cup", "--srand", "1", *common], needed=True)
-    # An open reader keeps the log from being folded back, as when a process is killed.
+    # An open reader prevents the checkpoint that would empty the log, as when a process is killed.
     with Store.open(path) as store:
         for number in (1, 2):
             match = store.match(number)
@@ -107,7 +107,7 @@ def build(path: Path) -> State:
         run([*duel, *common], needed=True)
         files = path.read_bytes(), path.with_name("arena.db-wal").read_bytes()
     write(path, *files)
-    # What is loaded here no trial has to load.
+    # Load these modules once here instead of in each trial's process.
     run(["db", "check", "--db", str(path)], needed=True)
     return State(*files, shown(path))
 
@@ -157,7 +157,7 @@ def exported(path: Path, kind: str) -> Ended:
 
 
 def followed(path: Path) -> Ended:
-    """Open the feed of the dashboard as `arena watch` does, up to its tables."""
+    """Return what the dashboard's feed shows, opened as `arena watch` does, up to its tables."""
     from arena.errors import ArenaError
     from arena.home import open_store
     from arena.results.addresses import find_event
@@ -188,7 +188,7 @@ def shown(path: Path) -> dict[str, str]:
 
 
 def write(path: Path, file: bytes, log: bytes) -> None:
-    """Put the files of a store in their place, and nothing beside them."""
+    """Write the files of a store and delete any others beside them."""
     for suffix in ("-shm", "-wal", "-lock"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     path.write_bytes(file)
@@ -203,7 +203,7 @@ def damage(
     spoil: Spoil,
     number: int,
 ) -> tuple[str, dict[str, str]]:
-    """Write a damaged copy of the store; return what was done to it, and what commands should show of it."""
+    """Write a damaged copy of the store; return the kind of damage, and what commands should print for it."""
     if spoil is spoil_by_aim and number % len(AIMS) >= len(FILE_AIMS):
         log = bytearray(state.log)
         what, place = LOG_AIMS[number % len(AIMS) - len(FILE_AIMS)](log, chance)
@@ -221,14 +221,14 @@ _EARLIER: dict[int, dict[str, str]] = {}
 
 
 def folded(path: Path, state: State) -> bytes:
-    """Return the file of a store with its log folded back."""
+    """Return the file of a store after a checkpoint of its log."""
     if id(state) not in _FOLDED:
         from arena_db.store import Store
 
         place = path.with_name("folded.db")
         write(place, state.file, state.log)
         with Store.open(place) as store:
-            # The last connection that was used folds the log back.
+            # SQLite makes the checkpoint when the last connection is closed.
             store.data_version()
         _FOLDED[id(state)] = place.read_bytes()
         place.unlink()
@@ -236,10 +236,10 @@ def folded(path: Path, state: State) -> bytes:
 
 
 def earlier(path: Path, state: State, place: int) -> dict[str, str]:
-    """Return what commands show of the last commit that ends in the log before a place."""
+    """Return what commands print for the last commit that ends before a place in the log."""
     end = 0
     for start in range(LOG_HEADER, len(state.log) - FRAME + 1, FRAME):
-        # A frame that ends a commit has the pages of the file in its second word, others 0.
+        # A frame that ends a commit has the size of the database in pages in its second word, other frames 0.
         if start + FRAME <= place and any(state.log[start + 4 : start + 8]):
             end = start + FRAME
     if end not in _EARLIER:
@@ -292,7 +292,7 @@ def _judge(path: Path, right: dict[str, str], answer: Any) -> None:  # noqa: ANN
                 texts.append(f"{name}: not as before, though repaired: {ended.error[:200]}")
     verdict = "named" if checked.status else "unharmed"
     answer.send(("violations" if texts else verdict, texts))
-    # What the arena does at the end of a process is not what is tried here.
+    # Leave without the arena's exit handlers, which are not under test.
     os._exit(0)
 
 
@@ -300,18 +300,18 @@ _CURVES = re.compile(r"trend=\([^()]*\)|Point\([^()]*\),? ?")
 
 
 def is_mended(output: str, right: str, said: str) -> bool:
-    """Return whether an answer is as before the damage, but for ratings over time that a repair removed."""
+    """Return whether an answer is as before the damage, apart from ratings over time deleted by a repair."""
     if "ratings over time are removed" in said:
         output, right = _CURVES.sub("", output), _CURVES.sub("", right)
     return output == right
 
 
 def unclear(ended: Ended) -> list[str]:
-    """Return what is wrong with the end of a command: a traceback, or no line that says why."""
+    """Return what is wrong with the end of a command: a traceback, or no line that gives the reason."""
     if not ended.is_caught:
         return ["a traceback: " + " | ".join(ended.error.strip().splitlines()[-4:])]
     if ended.status and not ended.error.strip():
-        return [f"status {ended.status} without a word"]
+        return [f"status {ended.status} without a message"]
     return []
 
 

@@ -1,4 +1,4 @@
-"""What the dashboard costs and how quick it is, in real terminals over busy stores; one JSON line."""
+"""Measures CPU, memory and latency of the dashboard in real terminals over busy stores; prints JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NUM_BOTS = 6
 
 
 class Play:
-    """A coordinator whose bots move at random, so many boards at so many moves a second."""
+    """A coordinator whose bots move at random, with so many boards at so many moves per second."""
 
     def __init__(self, db: Path, boards: int, *, with_clocks: bool = True) -> None:
         self.store = Store.open(db)
@@ -52,7 +52,7 @@ class Play:
         self.store.append_events([self._event(state, None, 0), *(self._begin() for _ in range(boards))])
 
     def move(self, number: int | None = None) -> list[LiveEvent]:
-        """Give the next move of a match, by default of the one that has waited longest."""
+        """Make the next move of a match, by default of the one that has waited longest."""
         number = next(iter(self._states)) if number is None else number
         state = self._states.pop(number)
         action = int(self._rng.choice(state.legal_actions))
@@ -108,9 +108,11 @@ class Play:
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each measure of processor time")
-    parser.add_argument("--moves", type=int, default=60, help="whose way to the screen is timed")
-    parser.add_argument("--duel", type=int, default=200_000, help="most matches of a duel of so many seconds")
+    parser.add_argument("--seconds", type=float, default=20.0, help="seconds of each measurement of CPU time")
+    parser.add_argument("--moves", type=int, default=60, help="number of moves whose latency is measured")
+    parser.add_argument(
+        "--duel", type=int, default=200_000, help="maximum number of matches of a duel of so many seconds"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="of such duels")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -129,7 +131,7 @@ def main() -> None:
 
 
 def wall(db: Path, boards: int, moves: float, size: tuple[int, int], seconds: float) -> dict[str, float]:
-    """Give what a wall of boards takes, each with so many moves a second: percent of a core, and memory."""
+    """Measure a wall of boards, each with so many moves per second: percent of a core, and memory."""
     play = Play(db, boards)
     with play.store, play.going_on(boards * moves):
         screen = Screen(db, size)
@@ -143,7 +145,7 @@ def wall(db: Path, boards: int, moves: float, size: tuple[int, int], seconds: fl
 
 
 def commit_to_paint(db: Path, num_moves: int) -> dict[str, float]:
-    """Give how long a move takes from its commit to the screen, of a board that else stands still."""
+    """Measure the latency of a move from its commit to the screen, on an otherwise idle board."""
     play = Play(db, 1, with_clocks=False)
     with play.store:
         screen = Screen(db, (80, 24))
@@ -163,18 +165,18 @@ def commit_to_paint(db: Path, num_moves: int) -> dict[str, float]:
 
 
 def click_to_coin(db: Path) -> dict[str, float]:
-    """Give how long a person's move takes from the click till it and the answer of `random` are drawn."""
+    """Measure the time from a person's click until that move and the answer of `random` are drawn."""
     screen = Screen(db, (80, 24), "play", "random", "--game", "gomoku", "--first", "--isolation", "none")
     screen.wait_for(b"your move")
     took: list[float] = []
-    # Every other row and column, so that nobody gets five in a row; where `random` stands nothing comes back.
+    # Every other row and column, so that nobody gets five in a row; no move lands on a stone of `random`.
     for row in range(0, 15, 2):
         for column in range(0, 15, 2):
             screen.rested_after(time.monotonic())
             found = screen.click(6 + 2 * column, 5 + row, b"your move")
             took += [] if found is None else [found]
     screen.close()
-    # The coordinator, a process of its own, is still there.
+    # The coordinator, a process of its own, is still running.
     log = db.with_name(f"{db.name}-wal")
     _wait_until(lambda: not log.exists(), "the coordinator of the play did not end")
     return _quantiles(took)
@@ -186,7 +188,7 @@ def _quantiles(took: list[float]) -> dict[str, float]:
 
 
 def match_rate(folder: Path, num_matches: int, seconds: float, rounds: int) -> dict[str, float]:
-    """Give matches per second of two quick bots in the arena's workers, alone and with three viewers."""
+    """Return matches per second of two fast bots in the arena's workers, alone and with three viewers."""
     rates: dict[int, list[float]] = {0: [], 3: []}
     for number in range(rounds):
         for viewers in (0, 3) if number % 2 else (3, 0):
@@ -206,7 +208,7 @@ def _rate(db: Path, num_matches: int, seconds: float, viewers: int) -> float:
         *("match", "random", "random", "--game", "tic-tac-toe", "--isolation", "none"),
         *("--rounds", str(num_matches // 2), "--concurrency", "1", "--db", str(db), "--score-interval", "0"),
     ]
-    # A file: whoever read the lines as they come would take a third of the rate.
+    # Output goes to a file: reading the lines as they come would cost a third of the rate.
     told = db.with_suffix(".txt")
     with ExitStack() as stack:
         process = subprocess.Popen(  # noqa: S603 - our own program

@@ -1,10 +1,11 @@
-"""Makes a set of labelled Connect Four positions from stored matches, for what is tuned and compared.
+"""Makes a set of labelled Connect Four positions from stored matches, for tuning and comparing bots.
 
     arena tournament random minimax:depth=1 minimax:depth=5 mcts --rounds 200 --db mixed.db
     python benchmarks/dev_set.py --store mixed.db --positions 6000 --out dev.npz
 
-Each phase gets a third, each difficulty that a phase has an equal share of it, half of that decisive, where
-there are so many. Without a store it plays some matches first. labelled/positions.py describes the format.
+Each phase gets a third, each difficulty of a phase an equal share of it, half of that decisive, as far as
+there are enough positions. Without a store it first plays some matches. labelled/positions.py describes the
+format.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch
 
     Labeller = Callable[[KInARowState], tuple[list[int], list[int]]]
-    """Gives outcome and distance of each action, `ILLEGAL` or `UNSOLVED` where there is none."""
+    """Returns outcome and distance of each action, or `ILLEGAL` or `UNSOLVED`."""
 
 GAME = ConnectFour()
 BOTS = ("random", *(f"minimax:depth={depth}" for depth in range(1, 6)), "mcts:playouts=200")
 STRATA = {"begin": 3, "middle": 2, "end": 1}
-"""Difficulties there are in each phase: nothing that ends after 28 plies is hard."""
+"""Difficulties that occur in each phase: after 28 plies no position is hard."""
 _FEW = 60
 _NODES = 50_000_000
-"""Of the solver: some seconds."""
+"""Nodes of the solver per position: some seconds."""
 REGULAR = frozenset({"rules", "adjudicated", "resign"})
 
 
 class Candidate(NamedTuple):
-    """A position on the way of a stored match, mirrored where that comes first."""
+    """A position of a stored match, or its mirror image if that comes first."""
 
     actions: tuple[int, ...]
     match: str
@@ -63,11 +64,11 @@ class Labelled(NamedTuple):
 
 
 def main() -> None:
-    """Print one JSON line; write the set where asked."""
+    """Print one JSON line; write the set if --out is given."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", help="of `arena tournament`; without it matches are played first")
+    parser.add_argument("--store", help="store of `arena tournament`; without it matches are played first")
     parser.add_argument("--positions", type=int, default=_FEW)
-    parser.add_argument("--nodes", type=int, default=_NODES, help="bound of the solver for one position")
+    parser.add_argument("--nodes", type=int, default=_NODES, help="maximum nodes of the solver per position")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
@@ -82,13 +83,13 @@ def main() -> None:
 
 
 def sample(size: int = _FEW) -> Positions:
-    """Play some matches, and give labelled positions of them."""
+    """Play some matches, and return labelled positions from them."""
     with tempfile.TemporaryDirectory() as folder:
         return build(play_matches(Path(folder) / "mixed.db"), exact_labels(_NODES), size, 1)
 
 
 def build(store: str, label: Labeller, size: int, seed: int) -> Positions:
-    """Sample `size` positions from a store, fewer where a stratum has not so many, and label them."""
+    """Sample `size` positions from a store, fewer where a stratum is too small, and label them."""
     rng = Random(seed)  # noqa: S311 - sampling needs no secrets
     found: list[Labelled] = []
     for phase, candidates in enumerate(candidates_of(store, rng)):
@@ -106,7 +107,7 @@ def play_matches(path: Path) -> str:
 
 
 def candidates_of(store: str, rng: Random) -> list[list[Candidate]]:
-    """Give the distinct positions of all regular matches by phase, each list in random order."""
+    """Return the distinct positions of all regular matches by phase, each list in random order."""
     found: dict[tuple[int, ...], Candidate] = {}
     matches = list(stored_matches(store))
     rng.shuffle(matches)
@@ -131,7 +132,7 @@ def stored_matches(path: str) -> Iterator[StoredMatch]:
 
 
 def states_of(actions: Iterable[int]) -> Iterator[KInARowState]:
-    """Give each state of a match but the last, which is over."""
+    """Return each state of a match except the last, which is final."""
     state = GAME.initial_state()
     for action in actions:
         yield state
@@ -139,7 +140,7 @@ def states_of(actions: Iterable[int]) -> Iterator[KInARowState]:
 
 
 def first_image(state: KInARowState) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Give cells and actions of the image of a position that comes first."""
+    """Return cells and actions of the mirror image of a position that comes first."""
     images: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for symmetry in GAME.symmetries:
         cells = [0] * len(state.cells)
@@ -150,7 +151,7 @@ def first_image(state: KInARowState) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def exact_labels(nodes: int) -> Labeller:
-    """Give what solves a position by the project's own solver."""
+    """Return a function that solves a position by the project's own solver."""
     solver = solver_for(GAME)
     if solver is None:
         raise SystemExit(f"there is no solver of {GAME}")
@@ -163,7 +164,7 @@ def exact_labels(nodes: int) -> Labeller:
 
 
 def fill(phase: int, candidates: list[Candidate], label: Labeller, size: int) -> list[Labelled]:
-    """Label candidates until each difficulty has its share of both kinds, or there are no more."""
+    """Label candidates until each difficulty has its share of both kinds, or no more are left."""
     share = size // (2 * STRATA[PHASES[phase]])
     taken: Counter[tuple[int, bool]] = Counter()
     kept: list[Labelled] = []
@@ -208,7 +209,7 @@ def gather(found: list[Labelled]) -> Positions:
 
 
 def summary(positions: Positions, cpu_s: float) -> dict[str, object]:
-    """Say how many positions of each kind there are."""
+    """Return the number of positions of each kind."""
     return {
         "benchmark": "dev_set",
         "positions": len(positions.own),

@@ -1,17 +1,17 @@
-"""Lets a bot play against every reply there is, each line to its end: a proof that it wins, or never loses.
+"""Plays a bot against every possible reply, each line to its end: proof that it wins, or never loses.
 
     python benchmarks/every_reply.py alphazero:weights=best.onnx,simulations=400
     python benchmarks/every_reply.py solver --game tic-tac-toe --side second --lots
 
-At each position that can come up against this bot, every legal reply is tried; nothing that a search claims
-is believed. A position is asked about once, with a seed made from it, as if a match began there: what the bot
-would keep from move to move takes no part. The last stone belongs to the position, as some nets look at it,
-unless --stones-only says that this bot does not. A bot that draws lots, as `minimax` and `solver` do, is
-followed for what it drew; with --lots for every action that its policy names.
+At each position that can occur against this bot, every legal reply is tried; nothing relies on a claim of the
+bot's search. The bot is asked about a position once, with a seed made from it, as if a match began there:
+state that it would keep from move to move is not used. The last stone is part of the position, because some
+nets look at it, unless --stones-only says that this bot does not. A bot that chooses at random, as `minimax`
+and `solver` do, is followed for the action that it drew; with --lots for every action in its policy.
 
-One JSON line: the positions asked about, the distinct final ones by their result for the bot, the first lines
-that it lost and drew, one of the shortest each; `proof` is true if it won all. A walk that was not finished
-claims nothing.
+Prints one JSON line: the number of positions asked about, the distinct final positions by their result for
+the bot, and a shortest line that it lost and one that it drew; `proof` is true if it won all. An unfinished
+walk claims nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _SIDES = ("first", "second")
 _MOST = 10_000_000
-"""Positions; those of one ply are in memory, with about a quarter of a kilobyte each."""
+"""Number of positions; those of one ply are in memory, with about a quarter of a kilobyte each."""
 _INTERRUPTED = 130
 
 
@@ -56,9 +56,11 @@ def main() -> int:
     parser.add_argument("--game", default="gomoku:size=6,k=4")
     parser.add_argument("--side", choices=_SIDES, default=_SIDES[0], help="of the bot")
     parser.add_argument("--processes", type=_count, default=2)
-    parser.add_argument("--most-positions", type=_count, default=_MOST, help="more are an error")
+    parser.add_argument(
+        "--most-positions", type=_count, default=_MOST, help="maximum number of positions; more are an error"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--stones-only", action="store_true", help="the last stone makes no difference")
+    parser.add_argument("--stones-only", action="store_true", help="the bot does not look at the last stone")
     parser.add_argument("--lots", action="store_true", help="follow every action of the bot's policy")
     chosen = parser.parse_args()
     try:
@@ -80,11 +82,11 @@ def main() -> int:
 
 
 def prove(chosen: argparse.Namespace) -> dict[str, object]:
-    """Follow every reply; give what is printed."""
+    """Follow every reply; return the figures to print."""
     game = load_game(chosen.game)
     (entrant,) = resolve([chosen.bot], margin_ms=0)
     setup = Setup(chosen.game, chosen.bot, chosen.seed, chosen.lots)
-    # Made here too, even where others ask: what is wrong with a bot is seen before anything starts.
+    # Also load the bot here, even if other processes ask it: a faulty bot is found before they start.
     asker = Asker(setup)
     walk = Walk(
         game,
@@ -108,7 +110,7 @@ def prove(chosen: argparse.Namespace) -> dict[str, object]:
 
 
 def figures(game: Game, found: Found) -> dict[str, object]:
-    """Give what was found, lines as moves."""
+    """Return the results as printed, with lines as moves."""
     first = {
         f"first_{result}": moves(game, found.first[result]) if result in found.first else None
         for result in ("lost", "drawn")
@@ -131,7 +133,7 @@ def _count(text: str) -> int:
 
 @contextmanager
 def told(walk: Walk, ask: Ask) -> Generator[Ask]:
-    """Show on stderr how the asking goes: a bar on a terminal, and a line for each ply that is done."""
+    """Show the progress on stderr: a bar on a terminal, and a line for each finished ply."""
     console = Console(stderr=True, highlight=False)
     rate = TextColumn("{task.fields[rate]:.1f}/s")
     columns = (

@@ -1,4 +1,4 @@
-"""Exports a season of random matches of Connect Four and tells what it costs; one JSON line."""
+"""Exports a season of random matches of Connect Four and measures the cost; prints one JSON line."""
 
 from __future__ import annotations
 
@@ -38,11 +38,13 @@ WAYS: dict[str, tuple[str, ...]] = {
 
 
 def main() -> None:
-    """Make the store where there is none, export it in each way, print one JSON line."""
+    """Create the store if there is none, export it in each format, print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--db", type=Path, help="the store; made if it does not exist, else used as it is")
+    parser.add_argument(
+        "--db", type=Path, help="the store; created if it does not exist, otherwise used as it is"
+    )
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +77,7 @@ def fill(path: Path, num: int, seed: int) -> None:
 def played(
     tournament: int, plan: Sequence[PlannedMatch], bots: Sequence[Entrant], rng: np.random.Generator
 ) -> list[MatchRecord]:
-    """Give records of matches by the rules, all actions equally likely."""
+    """Yield records of matches in which all legal actions are equally likely."""
     drawn = random_matches(GAME, len(plan), int(rng.integers(1 << 62)))
     records: list[MatchRecord] = []
     for index, record in enumerate(make_records(tournament, plan, bots, rng)):
@@ -97,7 +99,7 @@ def played(
 
 
 def measured(db: Path, out: Path, way: str) -> dict[str, float]:
-    """Run the command in a process of its own; give its processor time and the most memory it had."""
+    """Run the command in a process of its own; return its CPU time and its peak memory."""
     command = [sys.executable, "-m", "arena", "export", str(out), "--db", str(db), "--quiet", *WAYS[way]]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
@@ -106,7 +108,7 @@ def measured(db: Path, out: Path, way: str) -> dict[str, float]:
     parts = manifest["splits"].values()
     return {
         f"{way}_cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        # The most of any child so far: run the ways one by one for the figure of each.
+        # This is the maximum over all children so far: for exact figures run the formats one by one.
         f"{way}_rss_mb": after.ru_maxrss / 1024,
         f"{way}_positions": sum(part["num_positions"] for part in parts),
         f"{way}_rows": sum(part["num_rows"] for part in parts),

@@ -1,4 +1,4 @@
-"""Feeds the codec damaged lines; nothing but ProtocolError may come of them."""
+"""Feeds damaged lines to the codec; it may raise nothing but ProtocolError."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPLICES = (
 
 
 def main() -> None:
-    """Print one JSON line; whatever is no ProtocolError ends the run with its traceback."""
+    """Print one JSON line; any other exception ends the run with its traceback."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -38,9 +38,10 @@ def main() -> None:
 
 
 def fuzz(num_lines: int, chance: random.Random) -> dict[str, int]:
-    """Decode damaged lines both ways; give how many were read and how many refused.
+    """Decode damaged lines in both directions; return how many were accepted and how many refused.
 
-    What is read must be the same when written and read again, and hold to a plain reading of the rules.
+    An accepted message must be the same after it is encoded and decoded again, and must obey a plain reading
+    of the rules.
     """
     counts: Counter[str] = Counter(read=0, refused=0)
     seeds = samples()
@@ -62,7 +63,7 @@ def fuzz(num_lines: int, chance: random.Random) -> dict[str, int]:
 
 
 def is_plain(line: bytes) -> None:
-    """See, with the standard library alone, that a line is UTF-8, JSON, without NUL or two equal keys.
+    """Check with the standard library alone that a line is UTF-8 and JSON, without NUL or duplicate keys.
 
     Raises:
         ValueError: it is not.
@@ -82,7 +83,7 @@ def _refuse(name: str) -> None:
 
 
 def damaged(line: bytearray, others: list[bytes], chance: random.Random) -> bytes:
-    """Give a line with one to four faults."""
+    """Return a line with one to four faults."""
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         chance.choice(_FAULTS)(line, chance)
     if chance.random() < _CROSSED:
@@ -117,7 +118,7 @@ def _insert_noise(line: bytearray, chance: random.Random) -> None:
 
 
 def _vary(line: bytearray, chance: random.Random) -> None:
-    """Change a digit or add blanks: still JSON, so that what lies behind the parser is reached too."""
+    """Change a digit or add blanks: the line stays JSON, so the code after the parser is reached, too."""
     places = [place for place, byte in enumerate(line) if byte in b"0123456789,"]
     if places:
         at = chance.choice(places)
@@ -126,11 +127,11 @@ def _vary(line: bytearray, chance: random.Random) -> None:
 
 _FAULTS = (_flip, _cut, _splice, _repeat, _insert_noise, _vary, _vary, _vary)
 _CROSSED = 0.1
-"""How often a line ends like another one."""
+"""How often a line gets the end of another one."""
 
 
 def samples() -> tuple[list[bytes], list[bytes]]:
-    """Give good lines of every kind, from the arena and from bots."""
+    """Return valid lines of every kind, from the arena and from bots."""
     pairs = [(action, 1 / 7) for action in range(7)]
     tc = wire.TimeControl(mode="fischer", move_ms=1000, base_ms=60_000, inc_ms=600, margin_ms=50, nodes=5)
     game = wire.GameSpec(name="gomoku", params={"k": 5, "rule": "exact"})
@@ -158,7 +159,7 @@ def samples() -> tuple[list[bytes], list[bytes]]:
 
 
 def lines_of(messages: list[wire.Message]) -> list[bytes]:
-    """Give the messages as the arena writes them, and as others do."""
+    """Return the messages as the arena encodes them, and as other programs may."""
     lines = [wire.encode(message)[:-1] for message in messages]
     return [*lines, *(json.dumps(json.loads(line)).encode() for line in lines)]
 

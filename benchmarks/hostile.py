@@ -1,4 +1,4 @@
-"""Plays every hostile bot in every granted tier and game; prints what deviated, was late or was left."""
+"""Plays every hostile bot in every available tier and game; prints deviations, delays and leftovers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from arena.trials.suite import GAMES, Trial, run_suite
 
 
 def main() -> int:
-    """Print one JSON line; give 1 if anything deviated."""
+    """Print one JSON line; return 1 if anything deviated."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=1, help="the acceptance asks for 20")
+    parser.add_argument("--repeats", type=int, default=1, help="number of rounds; acceptance requires 20")
     parser.add_argument("--tiers", nargs="*", default=granted())
     parser.add_argument("--games", nargs="*", default=list(GAMES))
-    parser.add_argument("--bots", nargs="*", help="names; all if none are given")
-    parser.add_argument("--no-starts", action="store_true", help="start no bot after each trial to time it")
+    parser.add_argument("--bots", nargs="*", help="names of hostile bots; all if none are given")
+    parser.add_argument(
+        "--no-starts", action="store_true", help="do not start a bot after each trial to time it"
+    )
     chosen = parser.parse_args()
     began = time.monotonic()
     trials, left = run_suite(
@@ -56,12 +58,12 @@ def main() -> int:
 
 
 def granted() -> list[str]:
-    """Give the tiers with processes that this machine grants, weakest first."""
+    """Return the tiers with processes that this machine offers, weakest first."""
     return [tier.value for tier in reversed(tiers_to_try()) if tier is not Tier.T0 and grade(tier).is_granted]
 
 
 def report(trial: Trial) -> None:
-    """Tell at once what went wrong."""
+    """Print at once what went wrong."""
     for text in trial.deviations:
         print(f"{trial.tier} {trial.game} {trial.name}: {text}", file=sys.stderr, flush=True)
 

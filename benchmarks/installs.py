@@ -62,7 +62,7 @@ def make_bot(game, seed):
 
 @dataclass(frozen=True)
 class Backend:
-    """A build backend, with what its part of pyproject.toml says for each layout."""
+    """A build backend, with its section of pyproject.toml for each layout."""
 
     requires: str
     name: str
@@ -104,12 +104,12 @@ class Way:
     backend: str
     layout: str
     command: tuple[str, ...]
-    """Words behind the tool; `{project}` stands for its folder, `{wheel}` for its wheel."""
+    """Arguments of the tool; `{project}` is replaced by the project's folder, `{wheel}` by its wheel."""
     spec: str = "probe"
 
     @property
     def is_linked(self) -> bool:
-        """Whether the project itself plays, so that an edit of it makes another competitor."""
+        """Whether the bot runs from the project's own folder, so an edit there makes another competitor."""
         return "-e" in self.command or not self.command
 
 
@@ -125,7 +125,7 @@ def ways() -> Iterator[Way]:
         for layout in ("flat", "src"):
             settings = ("--config-settings", f"editable_mode={mode}")
             yield Way(f"pip install -e . ({mode})", "setuptools", layout, (*editable, *settings))
-    # They import the library editables, which the project then needs.
+    # These editable installs import the library `editables`, which the project then needs.
     for backend in EXACT:
         yield Way("pip install -e . (exact)", backend, "src", ("pip", "install", "-q", "-e", "{project}"))
     for backend in ("setuptools", "hatchling", "uv_build"):
@@ -138,10 +138,10 @@ def ways() -> Iterator[Way]:
 
 
 class Trial:
-    """A virtual environment with the arena's wheel, and the projects that are installed into it."""
+    """A virtual environment with the arena's wheel, into which the projects are installed."""
 
     def __init__(self, folder: Path, wheel: Path) -> None:
-        """Make the environment, with pip and uv."""
+        """Create the environment, with pip and uv."""
         self.folder = folder
         self.bin = folder / "venv" / "bin"
         _run([sys.executable, "-m", "venv", folder / "venv"], folder)
@@ -210,7 +210,7 @@ class Trial:
         (self.folder / "arena.db").unlink()
 
     def _sees_an_edit(self, spec: str, project: Path) -> bool:
-        """Return whether an edit of the project changes the identity, as it must where it is what plays."""
+        """Return whether editing the project changes the identity, as it must if the bot runs from there."""
         before = self._identity(spec)
         for file in (project / "helper.py", *project.rglob("probe_bot/helper.py")):
             file.write_text(file.read_text() + "\n# edited\n") if file.exists() else None
@@ -251,10 +251,10 @@ def _write(project: Path, way: Way) -> None:
 
 
 def _run(command: Sequence[str | Path], folder: Path, env: dict[str, str] | None = None) -> str:
-    """Return what a command printed.
+    """Return the output of a command.
 
     Raises:
-        RuntimeError: it failed; the message is the end of what it wrote.
+        RuntimeError: the command failed; the message is the end of its output.
     """
     done = subprocess.run(  # noqa: S603 - commands of this file
         [str(word) for word in command],
@@ -275,7 +275,7 @@ def _run(command: Sequence[str | Path], folder: Path, env: dict[str, str] | None
 def main() -> None:
     """Try every way, print one JSON line each, and fail if one of them failed."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--only", default="", help="ways, backends or layouts that contain this text")
+    parser.add_argument("--only", default="", help="only ways, backends or layouts that contain this text")
     chosen = parser.parse_args().only
     failed = False
     with tempfile.TemporaryDirectory() as text:

@@ -1,4 +1,4 @@
-"""What isolation costs: starting a process and a move's round trip, by tier; prints JSON.
+"""Measures the cost of isolation: starting a process and the round trip of a move, by tier; prints JSON.
 
 Run it on an idle machine: `python benchmarks/isolation_cost.py [--starts N] [--moves N]`.
 """
@@ -47,7 +47,7 @@ def round_trip(process: Process) -> float:
 
 
 def start_ms(tier: Tier, num: int, *, fresh: bool = False) -> list[float]:
-    """Milliseconds from the order to start to the first answer; `fresh` starts another starter for each."""
+    """Return milliseconds from the start request to the first answer; `fresh` uses a new starter for each."""
     found: list[float] = []
     for _ in range(num):
         if fresh:
@@ -61,7 +61,7 @@ def start_ms(tier: Tier, num: int, *, fresh: bool = False) -> list[float]:
 
 
 def move_us(tier: Tier, num: int, script: str = ECHO, *, stops: bool = False) -> list[float]:
-    """Microseconds of a round trip; with `stops` the group is stopped before and resumed within it."""
+    """Return microseconds of a round trip; with `stops` the group is stopped before and resumed within it."""
     process = start(tier, script)
     round_trip(process)
     found: list[float] = []
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--moves", type=int, default=5000)
     given = parser.parse_args()
     tiers = [tier for tier in sorted(tiers_to_try()) if tier > Tier.T0 and grade(tier).is_granted]
-    # In turns, so that a busy moment of the machine falls on all tiers alike.
+    # Tiers alternate, so that other load affects all of them.
     starts: dict[Tier, list[float]] = {tier: [] for tier in tiers}
     fresh: dict[Tier, list[float]] = {tier: [] for tier in tiers}
     for _ in range(given.starts):

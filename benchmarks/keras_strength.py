@@ -1,12 +1,12 @@
-"""Measures weights of `keras`: against random play, on labelled positions, in a small game exactly.
+"""Measures weights of `keras`: against random play, on labelled positions, and exactly in a small game.
 
     python benchmarks/keras_strength.py connect-four best --matches 10000 --positions dev.npz
     python benchmarks/keras_strength.py tic-tac-toe article
     python benchmarks/keras_strength.py gomoku:size=6,k=4 mine.onnx --matches 5000
 
-All matches, from the empty board, advance together, so that the network is asked once a ply; it decides as
-the bot does. One JSON line: wins, draws and losses by colour, with 95 % intervals of the wins (Wilson, 1927).
-With --note the figures are added to the provenance of the weights.
+All matches start from the empty board and advance together, so the network evaluates one batch per ply;
+actions are chosen as the bot chooses them. Prints one JSON line: wins, draws and losses by colour, with 95 %
+intervals of the wins (Wilson, 1927). With --note the figures are added to the provenance of the weights.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _SIDES = ("first", "second")
 _SMALL = 9
-"""Cells of a game that is played out against every reply."""
+"""Largest number of cells of a game that is played against every reply."""
 _SAMPLE = 500
-"""Positions that tests repeat."""
+"""Number of positions that tests repeat."""
 _FEW = 50
 
 
@@ -48,7 +48,7 @@ def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("game", nargs="?", default="connect-four")
-    parser.add_argument("weights", nargs="?", default="best", help="a recipe or a file")
+    parser.add_argument("weights", nargs="?", default="best", help="a recipe or a file of weights")
     parser.add_argument("--matches", type=int, default=_FEW, help="on each side")
     parser.add_argument("--positions", type=Path, help="file of dev_set.py")
     parser.add_argument("--seed", type=int, default=1)
@@ -118,7 +118,7 @@ def quality(path: Path, positions: Positions) -> Figures:
 
 
 def note(path: Path, tables: dict[str, Figures]) -> None:
-    """Add tables to a provenance, in place of those of an earlier time."""
+    """Write tables into a provenance, in place of earlier ones."""
     blocks = path.read_text("utf-8").rstrip().split("\n\n")
     kept = [block for block in blocks if not any(block.startswith(f"[{name}]") for name in tables)]
     for name, values in tables.items():

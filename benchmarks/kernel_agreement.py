@@ -1,4 +1,4 @@
-"""Replays bulk random matches in the plain states, and asks kernels and states for the wins of each position.
+"""Replays bulk random matches with the plain states, and compares the winning moves of each position.
 
 python benchmarks/kernel_agreement.py --positions 1000000
 """
@@ -42,7 +42,7 @@ _BIT = np.uint64(1)
 
 
 def main() -> int:
-    """Print one JSON line; give 1 if anything differs."""
+    """Print one JSON line; return 1 if anything differs."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--positions", type=int, default=2000, help="of each game")
     parser.add_argument("--games", nargs="+", default=SPECS)
@@ -75,7 +75,7 @@ def main() -> int:
 def replay(
     game: Game, seed: int, wins_at: Callable[[State], int], numbers: list[int], most: int
 ) -> list[str]:
-    """Play a batch again, state by state, up to `most` positions; give what differs."""
+    """Replay a batch, state by state, up to `most` positions; return the differences."""
     different: list[str] = []
     every = EVERY[game.num_actions < 64]  # noqa: PLR2004 # a word
     matches = random_matches(game, BATCH, seed)
@@ -98,7 +98,7 @@ def replay(
 
 
 def word_wins(game: Game) -> Callable[[State], int] | None:
-    """Give what counts the actions that win at once, up to 2, on words; None where none fits."""
+    """Return a function on words that counts immediate wins, up to 2; None if the game does not fit words."""
     layout = layout_of(game)
     if layout is None:
         return None
@@ -113,7 +113,7 @@ def word_wins(game: Game) -> Callable[[State], int] | None:
 
 
 def cell_wins(game: Game) -> Callable[[State], int]:
-    """Give the same on cells.
+    """Return such a function on cells.
 
     Raises:
         ValueError: kernels cannot play `game`.

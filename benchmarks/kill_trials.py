@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ORPHAN_S = 2.0
-"""Seconds within which whatever a killed run started must have ended."""
+"""Seconds within which everything that a killed run started must have ended."""
 _DEADLINE_S = 300
 _MAX_KILLS = 3
 _BOTS = ("random", "minimax:depth=1")
@@ -40,7 +40,7 @@ _OPTIONS = (
     "--force-concurrency",
 )
 _PHASES = ("before_plan", "in_play", "after_play")
-"""What a kill can interrupt: before the plan is stored, matches, and the tables at the end."""
+"""Phases that a kill can interrupt: before the plan is stored, matches, and the tables at the end."""
 FAILURES = ("orphans", "left_files", "wrong_results", "faulty_stores", "wrong_exits")
 """The figures that must be 0."""
 
@@ -49,8 +49,8 @@ def main() -> None:
     """Run the trials, print their figures as one line of JSON, and fail if one that must be 0 is not."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
-    parser.add_argument("--rounds", type=int, default=50, help="of each tournament, two matches each")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills")
+    parser.add_argument("--rounds", type=int, default=50, help="rounds of each tournament, two matches each")
     parser.add_argument("--isolation", default="auto", help="of the bots")
     parser.add_argument("--bots", nargs=2, default=_BOTS, metavar="BOT", help="of each tournament")
     arguments = parser.parse_args()
@@ -64,12 +64,12 @@ def main() -> None:
 
 
 class Trials:
-    """One tournament, held again and again through kills; its results must always be those without a kill."""
+    """One tournament, run again and again through kills; results must equal those of an undisturbed run."""
 
     def __init__(
         self, folder: Path, rounds: int, isolation: str, seed: int, *, bots: Sequence[str] = _BOTS
     ) -> None:
-        # Whatever a killed run leaves behind becomes a child of this process, where it can be counted.
+        # Orphans of a killed run become children of this process, which can then count them.
         if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1):
             raise OSError("this system has no subreapers; the trials need Linux")
         self._folder = folder
@@ -81,10 +81,10 @@ class Trials:
         self._chance = random.Random(seed)  # noqa: S311 - moments, not secrets
         self._figures: Counter[str] = Counter()
         self._whole_s = 0.0
-        """What a run takes that nobody kills."""
+        """Duration of an undisturbed run."""
 
     def run(self, num_trials: int) -> dict[str, float]:
-        """Run trials; the figures tell what went wrong how often, and what the kills interrupted."""
+        """Run trials; the figures count what went wrong, and what the kills interrupted."""
         began = time.monotonic()
         self._start(self._plan, self._folder / "warm.db").communicate()
         reference = self._folder / "reference.db"
@@ -97,7 +97,7 @@ class Trials:
             command = self._kill(store)
             if command:
                 self._finish(command, store, contested=trial % 2 == 1)
-                # A killed run leaves its temporary files to the next one.
+                # A killed run leaves its temporary files for the next one to delete.
                 self._figures["left_files"] += len(list(self._temporary.iterdir()))
             with Store.open(store, read_only=True) as opened:
                 self._figures["faulty_stores"] += bool(opened.check())
@@ -107,7 +107,7 @@ class Trials:
         return {"trials": num_trials, "matches": len(expected), **counted, "wall_s": wall_s}
 
     def _kill(self, store: Path) -> list[str]:
-        """Hold the tournament and kill it, once to three times; give the command that goes on with it."""
+        """Run the tournament and kill it, one to three times; return the command that resumes it."""
         command = self._plan
         for _ in range(self._chance.randint(1, _MAX_KILLS)):
             started = time.monotonic()
@@ -115,7 +115,7 @@ class Trials:
             try:
                 process.wait(self._chance.uniform(0, self._whole_s))
                 if command == self._plan:
-                    # The machine has become quicker: later moments would come too late again.
+                    # The machine has become faster: later moments would come too late again.
                     self._whole_s = min(self._whole_s, time.monotonic() - started)
             except subprocess.TimeoutExpired:
                 process.kill()
@@ -131,7 +131,7 @@ class Trials:
         return command
 
     def _finish(self, command: list[str], store: Path, *, contested: bool) -> None:
-        """Let the tournament end; where it is contested two processes want to resume it, and one may."""
+        """Let the tournament end; if it is contested, two processes try to resume it, and one may."""
         if contested and command == ["resume"]:
             self._figures["contests"] += 1
             rivals = [self._start(command, store) for _ in range(2)]
@@ -161,7 +161,7 @@ class Trials:
 
 
 def phase_of(store: Path) -> str:
-    """Tell what a kill has interrupted."""
+    """Return the phase that a kill has interrupted."""
     try:
         with Store.open(store, read_only=True) as opened:
             tournament = opened.last_tournament(unfinished=False)
@@ -173,14 +173,14 @@ def phase_of(store: Path) -> str:
 
 
 def results(store: Path) -> list[tuple[int, str, tuple[int, ...]]]:
-    """Give number, outcome and actions of every match that is done."""
+    """Return number, outcome and actions of every finished match."""
     with Store.open(store, read_only=True) as opened:
         found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
     return sorted((match.number, match.outcome, match.actions) for match in found if match.is_final)
 
 
 def count_orphans() -> int:
-    """Wait two seconds for the processes a run left behind to end; give the number of those that have not."""
+    """Wait two seconds for the processes that a run left behind; return how many have not ended."""
     deadline = time.monotonic() + _ORPHAN_S
     while time.monotonic() < deadline:
         try:

@@ -1,9 +1,9 @@
-"""Holds a real ladder while bots join, leave, crash and are edited, and its coordinator is killed.
+"""Runs a real ladder while bots join, leave, crash and are edited, and its coordinator is killed.
 
-Bots are small agents of Connect Four, each a file of its own, that play in processes of their own. They join
-and leave by the commands that people use. These figures must be 0: matches that were told of and are not
-stored, plans that are not in order, bots that waited too long, moves of code that never joined, processes and
-files that stay, wrong exit statuses.
+Bots are small agents of Connect Four, each a file of its own, which play in processes of their own. They join
+and leave by the commands that people use. These figures must be 0: matches that were reported and are not
+stored, plans that are not in order, bots that waited too long, moves of code that never joined, leftover
+processes and files, wrong exit statuses.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ FAILURES: Final = (
 """The figures that must be 0."""
 _NAME: Final = "hour"
 _FIRST: Final = 6
-"""Bots of the beginning."""
+"""Number of bots at the start."""
 _FEWEST, _MOST = 5, 16
-"""Bots that play at once."""
+"""Maximum number of bots at once."""
 _STEPS_A_MINUTE: Final = 2
-"""Bots that join or leave."""
+"""Number of joins and leaves."""
 _EDITS: Final = 12
 _CRASHING, _EDITED = 1, 2
-"""The bots that crash now and then, and whose file is edited."""
+"""The bots that crash now and then, and those whose file is edited."""
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _DEADLINE_S: Final = 300
 _TOLD: Final = re.compile(r"^Finished game (\d+)")
@@ -93,16 +93,18 @@ def agent(observation, configuration):
 
 is_first = True
 """
-"""An agent that shows by its first move which of them it is."""
+"""Source of an agent that can be recognised by its first move."""
 
 
 def main() -> None:
-    """Hold the ladder, print its figures as one line of JSON, and fail if one that must be 0 is not."""
+    """Run the ladder, print its figures as one line of JSON, and fail if one that must be 0 is not."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--kills", type=int, default=5, help="of the coordinator")
-    parser.add_argument("--seed", type=int, default=1, help="of who joins and leaves, and when")
-    parser.add_argument("--keep", type=Path, help="keep the store and what was said in this folder")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the order of joins and leaves, and of their times"
+    )
+    parser.add_argument("--keep", type=Path, help="keep the store and the output in this folder")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
@@ -117,10 +119,10 @@ def main() -> None:
 
 
 class LadderHour:
-    """One ladder, with all that happens to it."""
+    """One ladder, with everything that happens to it."""
 
     def __init__(self, folder: Path, seed: int) -> None:
-        # What a killed coordinator leaves behind becomes a child of this process, where it can be counted.
+        # Orphans of a killed coordinator become children of this process, which can then count them.
         if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1):
             raise OSError("this system has no subreapers; the trials need Linux")
         self._folder = folder
@@ -138,13 +140,13 @@ class LadderHour:
         self._specs: dict[str, str] = {}
         self._join_s: list[float] = []
         self._deaths: list[tuple[float, float]] = []
-        """When the coordinator was killed, and when the next one had stored a match."""
+        """Times at which the coordinator was killed, and at which the next one had stored a match."""
         self._num_edits = 0
         self._runs: list[subprocess.Popen[bytes]] = []
-        """Coordinators, the last of which may be running."""
+        """Coordinators; only the last one can be running."""
 
     def hold(self, seconds: float, num_kills: int) -> dict[str, object]:
-        """Hold the ladder for so long; return what came of it."""
+        """Run the ladder for so long; return its figures."""
         for number in range(_FIRST):
             self._playing.append(self._write(number))
         specs = [self._specs[label] for label in self._playing]
@@ -168,13 +170,13 @@ class LadderHour:
         return self._judge()
 
     def end(self) -> None:
-        """Kill the coordinator, if it still runs."""
+        """Kill the coordinator, if it is still running."""
         for run in self._runs:
             run.kill()
             run.wait()
 
     def _acts(self, seconds: float, num_kills: int) -> list[tuple[float, str]]:
-        """Return what happens when, in order, seconds from the beginning."""
+        """Return the disturbances and their times, in order, in seconds from the beginning."""
         kills = [seconds * (place + self._chance.random()) / num_kills for place in range(num_kills)]
         edits = [seconds * (place + self._chance.random()) / _EDITS for place in range(_EDITS)]
         num_steps = round(seconds / 60 * _STEPS_A_MINUTE)
@@ -183,7 +185,7 @@ class LadderHour:
         return sorted((at, act) for act, moments in acts.items() for at in moments)
 
     def _write(self, number: int, name: str = "") -> str:
-        """Write an agent of its own; return its label."""
+        """Write the file of a new agent; return its label."""
         label = name or f"bot-{number}"
         self._columns[label] = number % 7
         crash = 0.004 if number == _CRASHING else 0.0
@@ -195,7 +197,7 @@ class LadderHour:
         return label
 
     def _come_or_go(self) -> None:
-        """Make a new bot join, or one that left, or let one leave."""
+        """Let a new bot join, or one that left, or let one leave."""
         if len(self._playing) > _FEWEST and self._chance.random() < len(self._playing) / _MOST:
             label = self._chance.choice([each for each in self._playing if each != f"bot-{_CRASHING}"])
             self._arena("ladder", "leave", _NAME, label)
@@ -213,7 +215,7 @@ class LadderHour:
             self._figures["newcomers"] += 1
 
     def _edit(self) -> None:
-        """Edit the file of a bot that may be playing: it is another one now, and needs a name of its own."""
+        """Edit the file of a bot that may be playing: it becomes another bot, and needs a name of its own."""
         self._num_edits += 1
         earlier = (f"edit-{self._num_edits - 1}", f"bot-{_EDITED}")
         before = next(label for label in earlier if label in self._specs)
@@ -229,7 +231,7 @@ class LadderHour:
         self._playing.append(label)
 
     def _kill(self) -> None:
-        """Kill the coordinator, and hold the ladder again."""
+        """Kill the coordinator, and start the ladder again."""
         run = self._runs[-1]
         run.kill()
         run.wait()
@@ -296,7 +298,7 @@ class LadderHour:
             time.sleep(0.1)
 
     def _judge(self) -> dict[str, object]:
-        """Return the figures of the ladder, which nobody plays any more."""
+        """Return the figures of the ladder after it has ended."""
         with Store.open(self._store, read_only=True) as store:
             faults = store.check()
             facts = LadderFacts.of(store, _NAME)
@@ -327,7 +329,7 @@ class LadderHour:
         return figures | {key: self._figures[key] for key in FAILURES}
 
     def _told(self) -> list[str]:
-        """Return what the coordinators said; one that was killed may have broken off within a line."""
+        """Return the lines that the coordinators printed, without an unfinished last line of a killed one."""
         lines: list[str] = []
         for number in range(len(self._runs)):
             text = (self._folder / f"told-{number}.txt").read_text(encoding="utf-8", errors="replace")
@@ -336,7 +338,7 @@ class LadderHour:
 
 
 def _spread(values: list[float]) -> dict[str, float]:
-    """Return how many there are, their median and the largest."""
+    """Return the number of values, their median and the largest."""
     if not values:
         return {"num": 0}
     return {"num": len(values), "median": round(median(values), 3), "most": round(max(values), 3)}

@@ -1,4 +1,4 @@
-"""Measures what the ratings of simulated ladders are worth and what they cost, as Markdown tables."""
+"""Measures accuracy and cost of the ratings of simulated ladders; prints Markdown tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ladder_worlds import SimulatedLadder, measure_ladder, measure_newcomer
 
 
 def print_ratings(num_bots: int, num_ladders: int) -> None:
-    """Print coverage, errors and order of the ratings after 16 and 32 pairs a bot."""
+    """Print coverage, errors and order of the ratings after 16 and 32 pairs per bot."""
     print(
         "\n| pairs a bot | ratings | adjacent gaps | ends | bias of ends | rmse | tau | best found |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -33,7 +33,7 @@ def print_ratings(num_bots: int, num_ladders: int) -> None:
 
 
 def print_newcomers(num_ladders: int) -> None:
-    """Print how soon a bot finds its place in a field of 12."""
+    """Print how soon a newcomer's rating is accurate in a field of 12."""
     print(
         "\n| newcomer | pairs to ± 60 Elo | covered | bias |\n| --- | --- | --- | --- |",
         flush=True,
@@ -45,7 +45,7 @@ def print_newcomers(num_ladders: int) -> None:
 
 
 def print_costs() -> None:
-    """Print the processor time of a planned pair, and the memory of this process after it."""
+    """Print the CPU time of planning a pair, and the memory of this process afterwards."""
     print(
         "\n| bots | pairs played | ms a planned pair | peak of the process, MB |\n| --- | --- | --- | --- |"
     )
@@ -67,7 +67,7 @@ def print_costs() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ladders", type=int, default=200, help="simulated ladders a row")
+    parser.add_argument("--ladders", type=int, default=200, help="simulated ladders per row")
     parser.add_argument("--bots", type=int, default=24)
     options = parser.parse_args()
     start = time.process_time()

@@ -1,4 +1,4 @@
-"""What the dashboard costs over a store of very many matches, and how soon it answers; one JSON line."""
+"""Measures CPU, memory and response times of the dashboard on a very large store; prints one JSON line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from arena_db.store import Store
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=20.0, help="in which nothing happens")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="seconds without input, over which CPU is measured"
+    )
     parser.add_argument("--matches", type=int, default=200_000)
     parser.add_argument("--bots", type=int, default=40)
-    parser.add_argument("--db", type=Path, help="such a store, made before by --keep")
-    parser.add_argument("--keep", type=Path, help="where the store is made, to be used again by --db")
+    parser.add_argument("--db", type=Path, help="such a store, created earlier with --keep")
+    parser.add_argument("--keep", type=Path, help="where to create the store, for later use with --db")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         db = chosen.db or make_large(chosen.keep or Path(name, "large.db"), chosen.matches, chosen.bots)
@@ -43,7 +45,7 @@ def main() -> None:
 
 
 def make_large(db: Path, num_matches: int, num_bots: int) -> Path:
-    """Make a store with many matches and twenty ratings over time, as a run would have kept them."""
+    """Create a store with many matches and twenty ratings over time, as a run would have recorded them."""
     rng = np.random.default_rng(1)
     with Store.open(db, fast=True) as store:
         plan, bots = list(make_plan(num_bots, num_matches, rng)), make_bots(num_bots)
@@ -61,7 +63,7 @@ def make_large(db: Path, num_matches: int, num_bots: int) -> Path:
 
 
 def searches(db: Path, num_matches: int) -> dict[str, dict[str, float]]:
-    """Filter the list; give milliseconds until the first matches are drawn, and until all are searched."""
+    """Filter the list; return milliseconds until the first matches are drawn, and until the search ends."""
     screen = Screen(db, (120, 40))
     screen.wait_for(b"ENDED")
     screen.rested_after(time.monotonic() + SETTLED_S)
@@ -85,7 +87,7 @@ def searches(db: Path, num_matches: int) -> dict[str, dict[str, float]]:
 
 
 def quitting(db: Path) -> dict[str, float]:
-    """Leave the dashboard in the middle of what it reads; give seconds until its process has ended."""
+    """Quit the dashboard while it reads; return seconds until its process has ended."""
     states = {
         "tables": b"",
         "matches": b"3",
@@ -100,7 +102,7 @@ def quitting(db: Path) -> dict[str, float]:
         screen = Screen(db, (120, 40))
         screen.wait_for(b"Live]")
         for key in keys:
-            # A key before the screen has come would be typed elsewhere.
+            # A key pressed before the screen appears would reach another screen.
             screen.rested_after(screen.press(bytes([key])) + 0.02)
         time.sleep(0.15)
         pressed = screen.press(b"q")
@@ -111,7 +113,7 @@ def quitting(db: Path) -> dict[str, float]:
 
 
 def key_to_paint(screen: Screen, num: int = 40) -> dict[str, float]:
-    """Walk through the list; give milliseconds from a key to its first paint, and CPU of all that follows."""
+    """Move through the list; return milliseconds from a key to its first paint, and the CPU that follows."""
     waits: list[float] = []
     cpu: list[float] = []
     for place in range(num):
@@ -129,7 +131,7 @@ def key_to_paint(screen: Screen, num: int = 40) -> dict[str, float]:
 
 
 def large_store(db: Path, seconds: float) -> dict[str, float]:
-    """Open a store with many matches, go to the list, jump to its end, and do nothing."""
+    """Open a store with many matches, go to the list, jump to its end, and measure while nothing happens."""
     screen = Screen(db, (80, 24))
     first_paint, first_paint_cpu = screen.wait_for(b"Live]") - screen.began, screen.cpu_s()
     first_data = screen.wait_for(b"ENDED") - screen.began

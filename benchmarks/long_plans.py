@@ -1,4 +1,4 @@
-"""How soon the first match of a million begins, and in how much memory: in a new event, and at a resume."""
+"""Measures how soon the first match of a million begins and its memory: in a new event, and on resuming."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OPTIONS = ("--require-tier", "T0", "--st", "30", "--srand", "7", "--concurrency", "1")
 _PAGE = 10_000
 _LEFT = 10
-"""Matches that a resumed event has left."""
+"""Matches that a resumed event still has to play."""
 _COPIED = """
 INSERT INTO matches ({names})
 WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
@@ -38,9 +38,9 @@ SELECT {values} FROM n JOIN matches ON matches.number = 2 - n.i % 2 AND matches.
 def main() -> None:
     """Print the figures as one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--matches", type=int, default=1_000_000, help="of the plan, an even number")
-    parser.add_argument("--isolation", default="none", help="of the bots, as in arena match")
-    parser.add_argument("bots", nargs="*", default=["random", "random"], help="two, in place of random")
+    parser.add_argument("--matches", type=int, default=1_000_000, help="matches of the plan, an even number")
+    parser.add_argument("--isolation", default="none", help="limit of the bots, as in arena match")
+    parser.add_argument("bots", nargs="*", default=["random", "random"], help="two bots, instead of random")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "arena.db"
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _first_match(arguments: list[str]) -> dict[str, float]:
-    """Stop a run once a match is over; return its CPU when that began, and its peak memory."""
+    """Stop a run once a match is over; return the CPU time when that match began, and the peak memory."""
     command = [sys.executable, "-P", "-m", "arena", *arguments]
     found = {"cpu_s": 0.0, "peak_mb": 0.0}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:  # noqa: S603 - our own
@@ -83,7 +83,7 @@ def _peak_mb(pid: int) -> float:
 
 
 def _play_nearly_all(path: Path, num_matches: int) -> None:
-    """Plan the whole event, and copy its first two matches to all but the last ones."""
+    """Plan the whole event, and store copies of its first two matches for all but the last ones."""
     with Store.open(path) as store:
         record = find_event(store, "long", unfinished=True)
         plan = restore_plan(store, record)

@@ -1,7 +1,7 @@
-"""Stops coordinators past their leases, takes stores away under them, kills backups; one JSON line.
+"""Stops coordinators past their leases, takes stores away from them, kills backups; prints one JSON line.
 
-These figures must be 0: results that were told of and are not stored, doubled results, wrong exit statuses,
-stores that were taken away unnoticed, copies that are not whole, and parts of backups that stay.
+These figures must be 0: results that were reported and are not stored, doubled results, wrong exit statuses,
+stores whose removal went unnoticed, incomplete copies, and leftover parts of backups.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ with Store.open(sys.argv[2], busy_ms=int(sys.argv[4])) as opened:
 """
 """A coordinator whose matches take 10 ms: it saves one after the other, and prints the number of each.
 
-It stops itself inside its `stop_at`-th transaction, before it has the write lock: who has that lock cannot be
-replaced before it has let it go.
+It stops itself inside its `stop_at`-th transaction, before it has the write lock: a process that has this
+lock cannot be replaced until it has released it.
 """
 
 _BACKUP: Final = """
@@ -89,9 +89,11 @@ with Store.open(sys.argv[1], read_only=True) as store:
 def main() -> None:
     """Run the trials, print their figures, and fail if one that must be 0 is not."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--stops", type=int, default=100, help="coordinators that are stopped and replaced")
-    parser.add_argument("--moves", type=int, default=20, help="stores that are taken away")
-    parser.add_argument("--backups", type=int, default=50, help="backups that are killed")
+    parser.add_argument(
+        "--stops", type=int, default=100, help="number of coordinators that are stopped and replaced"
+    )
+    parser.add_argument("--moves", type=int, default=20, help="number of stores that are taken away")
+    parser.add_argument("--backups", type=int, default=50, help="number of backups that are killed")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)  # noqa: S311 - moments, not secrets
@@ -107,9 +109,9 @@ def main() -> None:
 
 
 def stop(folder: Path, chance: random.Random, figures: Counter[str], number: int) -> None:
-    """Stop a coordinator inside a save, or at any moment; another one takes over; wake the first."""
+    """Stop a coordinator inside a save, or at any moment; another one takes over; resume the first."""
     path = _new_store(folder)
-    # Of four, one finds the store locked when it wakes, and keeps its results beside it.
+    # One in four finds the store locked when it resumes, and keeps its results beside it.
     busy_ms = 20 if number % 4 == 3 else 10_000  # noqa: PLR2004 - see above
     stop_at = chance.randint(2, 30) if number % 2 else 0
     old = _coordinator(path, stop_at, busy_ms)
@@ -139,7 +141,7 @@ def stop(folder: Path, chance: random.Random, figures: Counter[str], number: int
 
 
 def take_away(folder: Path, chance: random.Random, figures: Counter[str], number: int) -> None:
-    """Remove, move or replace a store under its coordinator; take the rescued results back into a backup."""
+    """Remove, move or replace a store under its coordinator; merge the rescued results into a backup."""
     path, backup, rescued = _new_store(folder), folder / "backup.db", folder / "cup.spool"
     with Store.open(path, read_only=True) as store:
         store.backup(backup)
@@ -170,7 +172,7 @@ def kill_backup(folder: Path, chance: random.Random, figures: Counter[str], numb
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own code
         if process.stdout is not None:
             process.stdout.readline()
-        # Of a slow machine the late moments of a backup, of a quick one the time after it, are tried, too.
+        # On a slow machine this includes the late moments of a backup, on a fast one the time after it.
         time.sleep(0.01 * number * chance.random())
         process.kill()
     figures["killed_backups"] += 1
@@ -205,12 +207,12 @@ def _words_of(path: Path) -> Path:
 
 
 def _told(path: Path) -> list[int]:
-    """Return the numbers of the matches that a coordinator told of."""
+    """Return the numbers of the matches that a coordinator reported."""
     return [int(line) for line in _words_of(path).read_text(encoding="utf-8").splitlines()]
 
 
 def _await_told(run: subprocess.Popen[bytes], path: Path, num: int) -> None:
-    """Wait until a coordinator has told of so many matches."""
+    """Wait until a coordinator has reported so many matches."""
     deadline = time.monotonic() + _DEADLINE_S
     while len(_told(path)) < num:
         if run.poll() is not None or time.monotonic() > deadline:
@@ -219,7 +221,7 @@ def _await_told(run: subprocess.Popen[bytes], path: Path, num: int) -> None:
 
 
 def _replace(old: subprocess.Popen[bytes], path: Path, figures: Counter[str], *, stops_itself: bool) -> Store:
-    """Stop a coordinator, or wait until it has stopped itself, and let its lease be silent and expired."""
+    """Stop a coordinator, or wait until it has stopped itself, and let its lease fall silent and expire."""
     deadline = time.monotonic() + _DEADLINE_S
     while time.monotonic() < deadline:
         if _state(old.pid) != "T":
@@ -230,7 +232,7 @@ def _replace(old: subprocess.Popen[bytes], path: Path, figures: Counter[str], *,
         try:
             _silence(path)
         except LockedError:
-            # It was stopped while it had the write lock: nobody can replace it then.
+            # It was stopped while it had the write lock: it cannot be replaced then.
             figures["stopped_with_lock"] += 1
             old.send_signal(signal.SIGCONT)
             time.sleep(0.005)
@@ -240,7 +242,7 @@ def _replace(old: subprocess.Popen[bytes], path: Path, figures: Counter[str], *,
 
 
 def _silence(path: Path) -> None:
-    """Date the last write of the holder back by two minutes."""
+    """Set the holder's last write back by two minutes."""
     settings = FileSettings(place=path, busy_ms=100)
     with closing(open_raw(settings)) as raw:
         try:
@@ -259,7 +261,7 @@ def _state(pid: int) -> str:
 
 
 def _compare(store: Store, figures: Counter[str], by_old: list[int], by_new: list[int]) -> None:
-    """Count what was told of and is not stored as it was told."""
+    """Count matches that were reported and are not stored as reported."""
     stored = {found.number: found.reason for found in store.tournament_matches(1)}
     figures["told_by_old"] += len(by_old)
     figures["told_by_new"] += len(by_new)
@@ -287,7 +289,7 @@ WAYS: Final[dict[str, Callable[[Path], object]]] = {
     "log removed": lambda path: path.with_name(path.name + "-wal").unlink(),
     "replaced by a folder": lambda path: (os.rename(path, path.with_name("moved.db")), path.mkdir()),  # noqa: PTH104
 }
-"""How a store is taken away."""
+"""Ways to take a store away."""
 
 
 if __name__ == "__main__":

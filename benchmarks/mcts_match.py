@@ -4,7 +4,8 @@
     python benchmarks/mcts_match.py --bot mcts:playouts=1000,rollouts=uniform
     python benchmarks/mcts_match.py --equal-time
 
-With --equal-time the bot gets as many playouts as it makes in the CPU time of the peer's on the empty board.
+With --equal-time the bot gets as many playouts as it makes in the CPU time that the peer needs on the empty
+board.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ def main() -> None:
     parser.add_argument("--game", default="connect-four")
     parser.add_argument("--bot", default="mcts:playouts=1000")
     parser.add_argument("--simulations", type=int, default=1000, help="of the peer")
-    parser.add_argument("--equal-time", action="store_true", help="sets the bot's playouts by measured speed")
+    parser.add_argument("--equal-time", action="store_true", help="set the bot's playouts by measured speed")
     parser.add_argument("--matches", type=int, default=200)
-    parser.add_argument("--plies", type=int, default=4, help="of the random openings")
+    parser.add_argument("--plies", type=int, default=4, help="plies of the random openings")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     game = load_game(chosen.game)
@@ -69,13 +70,13 @@ def main() -> None:
 
 
 def equal_playouts(game: Game, simulations: int) -> int:
-    """Give the playouts of `mcts` in the CPU time of `simulations` of the peer, measured in turns."""
+    """Return the playouts of `mcts` in the CPU time of `simulations` of the peer, measured alternately."""
     ours, theirs = searcher(game, "tactical", simulations), peer(game, simulations)
     return round(simulations * statistics.median(rate(ours) / rate(theirs) for _ in range(9)))
 
 
 def random_opening(game: Game, plies: int, rng: Random) -> State:
-    """Give a position that is not over after `plies` random actions."""
+    """Return a position that is not over after `plies` random actions."""
     while True:
         state = game.initial_state()
         while not state.is_terminal and len(state.history) < plies:
@@ -85,7 +86,7 @@ def random_opening(game: Game, plies: int, rng: Random) -> State:
 
 
 def wilson(score: float, matches: int) -> list[float]:
-    """Give the 95 % interval of a score in [0, 1] by Wilson's formula (1927), draws counted as halves."""
+    """Return the 95 % interval of a score in [0, 1] by Wilson's formula (1927), draws counted as halves."""
     z = 1.959964
     centre = score + z * z / (2 * matches)
     half = z * sqrt(score * (1 - score) / matches + z * z / (4 * matches * matches))
@@ -93,7 +94,7 @@ def wilson(score: float, matches: int) -> list[float]:
 
 
 def play(state: State, bot: Bot, peer_bot: OpenSpielSearch, side: int) -> float:
-    """Play to the end, `bot` as player `side`; give its result."""
+    """Play to the end with `bot` as player `side`; return its result."""
     while not state.is_terminal:
         if state.current_player == side:
             state = state.child(bot.play(state, Limit()).action)

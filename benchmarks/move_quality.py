@@ -3,9 +3,9 @@
     python benchmarks/move_quality.py dev.npz minimax:depth=7 mcts:playouts=1000
 
 A weakly optimal action keeps the outcome of best play, a strongly optimal one also wins fastest or loses
-slowest; in decisive positions some action does not keep it. Shares are percent, with 95 % intervals (Wilson,
+slowest; in decisive positions some action loses the outcome. Shares are percent, with 95 % intervals (Wilson,
 1927); in `even` each of the six strata counts the same. Every position is a match of its own, its number the
-seed. Without arguments it measures `minimax` on positions made on the spot.
+seed. Without arguments it measures `minimax` on positions made for the run.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _Z = 1.959964
-"""97.5 % of the normal distribution lie below."""
+"""The 97.5 % quantile of the normal distribution."""
 
 
 class Choices(NamedTuple):
-    """What a bot played."""
+    """The actions of a bot."""
 
     actions: NDArray[np.int64]
-    """One for each position; `[n]`."""
+    """One action per position; `[n]`."""
     seconds: float
-    """Wall time of all of them."""
+    """Elapsed seconds for all of them."""
 
 
 def main() -> None:
@@ -47,8 +47,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("positions", type=Path, nargs="?", help="file of dev_set.py")
     parser.add_argument("bots", nargs="*", default=["minimax"])
-    parser.add_argument("--first", type=int, help="only so many positions")
-    parser.add_argument("--seconds", type=float, help="limit of one answer")
+    parser.add_argument("--first", type=int, help="measure only so many positions")
+    parser.add_argument("--seconds", type=float, help="time limit of one answer")
     chosen = parser.parse_args()
     positions = load(chosen.positions) if chosen.positions else sample()
     if chosen.first:
@@ -78,7 +78,7 @@ def play(spec: str, positions: Positions, limit: Limit) -> Choices:
 
 
 def figures(positions: Positions, choices: Choices) -> dict[str, object]:
-    """Give the shares over all positions, the decisive ones, and each stratum."""
+    """Return the shares over all positions, the decisive ones, and each stratum."""
     rows = np.arange(len(choices.actions))
     weak = positions.optimal[rows, choices.actions]
     strong = positions.best[rows, choices.actions]
@@ -99,7 +99,7 @@ def figures(positions: Positions, choices: Choices) -> dict[str, object]:
 
 
 def share(good: NDArray[np.bool_]) -> dict[str, float]:
-    """Give the share of trues in percent, its interval, and how many there are."""
+    """Return the share of trues in percent, its interval, and their number."""
     low, high = wilson(int(good.sum()), len(good))
     return {
         "percent": round(100 * float(good.mean()), 1) if len(good) else 0.0,
@@ -110,7 +110,7 @@ def share(good: NDArray[np.bool_]) -> dict[str, float]:
 
 
 def even(parts: Sequence[NDArray[np.bool_]]) -> dict[str, float]:
-    """Give the mean of the parts' shares in percent, each counting the same, with its normal interval."""
+    """Return the mean of the parts' shares in percent, equally weighted, with its normal interval."""
     shares = np.array([part.mean() for part in parts])
     sizes = np.array([len(part) for part in parts])
     half = _Z * sqrt(float((shares * (1 - shares) / sizes).sum())) / len(parts)
@@ -124,7 +124,7 @@ def even(parts: Sequence[NDArray[np.bool_]]) -> dict[str, float]:
 
 
 def wilson(count: int, total: int) -> tuple[float, float]:
-    """Give the 95 % score interval of a share."""
+    """Return the 95 % score interval of a share."""
     if not total:
         return 0.0, 1.0
     middle = (count + _Z**2 / 2) / (total + _Z**2)

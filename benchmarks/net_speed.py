@@ -1,8 +1,7 @@
-"""Measures nets: evaluations a second of CPU by batch, and positions of self-play; PyTorch eager beside them.
+"""Measures nets: evaluations per second of CPU by batch size, and self-play, beside PyTorch in eager mode.
 
-python benchmarks/net_speed.py
-python benchmarks/net_speed.py --net 4x48 --game connect-four --rounds 5
-python benchmarks/net_speed.py --alpha-zero-general CLONE
+python benchmarks/net_speed.py python benchmarks/net_speed.py --net 4x48 --game connect-four --rounds 5 python
+benchmarks/net_speed.py --alpha-zero-general CLONE
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 BATCHES = (1, 8, 64, 256)
 LEAST = 0.2
-"""Seconds of CPU that one measurement takes at least."""
+"""Minimum CPU seconds of one measurement."""
 SIMULATIONS = 100
 LANES = 128
 
@@ -46,14 +45,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--game", default="gomoku:k=4,size=6")
     parser.add_argument("--net", default="article", help="article, or blocks and filters as in 4x48")
-    parser.add_argument("--rounds", type=int, default=7, help="medians are taken over these")
+    parser.add_argument("--rounds", type=int, default=7, help="number of rounds; the result is the median")
     parser.add_argument(
         "--alpha-zero-general",
         type=Path,
         metavar="CLONE",
-        help="measure its self-play on 6x6 in turns with ours",
+        help="also measure its self-play on 6x6, alternating with ours",
     )
-    parser.add_argument("--moves", type=int, default=1, help="of each match in a measurement of self-play")
+    parser.add_argument(
+        "--moves",
+        type=int,
+        default=1,
+        help="moves of each match in a measurement of self-play",
+    )
     chosen = parser.parse_args()
     # With two threads beside a busy neighbour it is hundreds of times slower.
     torch.set_num_threads(1)
@@ -96,13 +100,13 @@ def main() -> None:
 
 
 def boards(net: Net, game: Game, batch: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """Give boards of chance."""
+    """Return random boards."""
     rng = np.random.default_rng(1)
     return rng.integers(0, 2, (batch, net.planes, *game.shape)).astype(np.float32)
 
 
 def evaluator(net: Net, game: Game, batch: int) -> Callable[[], int]:
-    """Give the evaluation of a batch."""
+    """Return a function that evaluates a batch."""
     planes = boards(net, game, batch)
 
     def evaluate() -> int:
@@ -113,7 +117,7 @@ def evaluator(net: Net, game: Game, batch: int) -> Callable[[], int]:
 
 
 def player(net: Net, game: Game, search: str, lanes: int, moves: int) -> Callable[[], int]:
-    """Give a while of self-play, which gives the number of its positions."""
+    """Return a function that plays for a while against itself and returns the number of its positions."""
     full = SIMULATIONS if search == "puct" else 64
     plan = PlayPlan(
         search=search,
@@ -141,13 +145,13 @@ def player(net: Net, game: Game, search: str, lanes: int, moves: int) -> Callabl
 
 
 def difference(one: Net, other: Net, game: Game) -> float:
-    """Give the greatest difference in any output."""
+    """Return the largest difference in any output."""
     planes = boards(one, game, 1000)
     return float(max(np.abs(a - b).max() for a, b in zip(one(planes), other(planes), strict=True)))
 
 
 def rate(side: Callable[[], int]) -> float:
-    """Give what `side` does in a second of CPU."""
+    """Return the work that `side` does per second of CPU."""
     side()
     begin, done = time.process_time(), 0
     while time.process_time() - begin < LEAST:

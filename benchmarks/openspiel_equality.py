@@ -1,4 +1,4 @@
-"""Play random matches here and in OpenSpiel side by side: legal actions, player, end and result must agree.
+"""Plays random matches here and in OpenSpiel side by side: legal actions, player, end and result must agree.
 
 python benchmarks/openspiel_equality.py --game gomoku:k=4,size=6 --matches 20000
 """
@@ -23,7 +23,7 @@ MODULES = {"connect-four": connect_four, "gomoku": gomoku, "tic-tac-toe": tic_ta
 
 
 class Comparison(NamedTuple):
-    """What was compared and what came out."""
+    """The number of compared matches and positions, and the first difference."""
 
     game: str
     opponent: str
@@ -34,7 +34,7 @@ class Comparison(NamedTuple):
 
 
 def opponent_name(game: Game) -> str:
-    """Give the game as OpenSpiel writes it.
+    """Return the game's name in OpenSpiel.
 
     Raises:
         ValueError: OpenSpiel lacks the game.
@@ -74,7 +74,7 @@ def compare(spec: str, matches: int, seed: int) -> Comparison:
 
 
 def mismatch(state: Any, theirs: Any) -> str:  # noqa: ANN401 # both sides by duck typing
-    """Say what differs between two states, or give an empty text."""
+    """Return a description of the difference between two states, or an empty text."""
     if state.is_terminal != theirs.is_terminal():
         return "is_terminal"
     if list(state.returns) != theirs.returns():
@@ -89,7 +89,7 @@ def mismatch(state: Any, theirs: Any) -> str:  # noqa: ANN401 # both sides by du
 
 
 def main(arguments: list[str]) -> int:
-    """Compare one game, print one JSON line, and give 1 when anything differs."""
+    """Compare one game, print one JSON line, and return 1 if anything differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--game", default="connect-four")
     parser.add_argument("--matches", type=int, default=20000)

@@ -1,4 +1,4 @@
-"""Compares the figures of every page of a store, and of its twin, with those that the commands print."""
+"""Compares the figures of every page of a store, and of its JSON, with those that the commands print."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from page_reading import pages_of
 def main() -> None:
     """Compare all pages of a store; fail at the first figure that differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("store", type=Path, help="a file; it is only read")
+    parser.add_argument("store", type=Path, help="file of the store; it is only read")
     store = parser.parse_args().store.resolve()
     arena = CommandLine(store.parent, store)
     num = PageNumbers(arena).check(pages_of(store))
     for kind, number in sorted(num.items()):
         print(f"{number:6} {kind}")
-    print(f"{num.total():6} pages, no figure differs")
+    print(f"{num.total():6} pages compared, no figure differs")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measures events that are paired by their own results: what their ratings are worth, and who wins them."""
+"""Measures Swiss tournaments and knockouts: accuracy of their ratings, and how often the best bot wins."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ WINNERS: dict[str, Callable[[int], float]] = {
     "double elimination, 4 pairs": partial(best_wins_knockout, pairs=4, is_double=True),
     "round robin, 1 pair": best_wins_round_robin,
 }
-"""Events of 16 bots and about 120 pairs."""
+"""Events of 16 bots and about 120 pairs each."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=200, help="simulated Swiss tournaments a row")
+    parser.add_argument("--events", type=int, default=200, help="simulated Swiss tournaments per row")
     parser.add_argument(
-        "--seeds", type=int, default=200, help="events of each kind whose winner is looked at"
+        "--seeds", type=int, default=200, help="simulated events of each kind for the table of winners"
     )
-    parser.add_argument("--bots", type=int, default=24, help="bots of a Swiss tournament")
+    parser.add_argument("--bots", type=int, default=24, help="number of bots of a Swiss tournament")
     options = parser.parse_args()
     start = time.process_time()
     print("| best of 16 bots wins | share |\n| --- | --- |", flush=True)

@@ -1,4 +1,4 @@
-"""Rates published results beside Ordo and BayesElo, and prints in what the three lists differ, as Markdown.
+"""Rates published results beside Ordo and BayesElo, and prints the differences of the lists as Markdown.
 
 Results are files with lines `A - B: 18 : 6`, as Gomocup publishes them (github.com/Gomocup/GomocupEloRating,
 folder `records`). Ordo (github.com/michiguel/Ordo) and BayesElo are programs that the caller has built.
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 LINE = re.compile(r"(?P<one>.+?) - (?P<other>.+?): *(?P<won>\d+) : *(?P<lost>\d+)")
 BANDS = (50, 150, 300, 500, 900)
-"""Elo; encounters whose bots are further apart than the last one are left out."""
+"""Bands of gaps in Elo; encounters with a gap beyond the last band are left out."""
 MANY = 200
-"""Matches from which on a bot's rating is compared by itself."""
+"""Minimum number of matches for a bot's rating to be compared individually."""
 SCORE_76 = 400 * np.log10(0.76 / 0.24)
-"""Elo of a score of 0.76, which is how Ordo is told its scale."""
+"""Elo of a score of 0.76, the form in which Ordo takes its scale."""
 
 Results = dict[tuple[str, str], list[int]]
 
 
 def read(folder: Path, pattern: str) -> Results:
-    """Return the wins of each two bots against each other, names in order."""
+    """Return the wins of every two bots against each other, names in order."""
     found: Results = {}
     for path in sorted(folder.glob(pattern)):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -52,7 +52,7 @@ def read(folder: Path, pattern: str) -> Results:
 
 
 def rate(results: Results, seed: int) -> Ratings:
-    """Rate all bots; which matches were a pair is not published, so that is drawn."""
+    """Rate all bots; pairs are drawn, because it is not published which matches form one."""
     rng = np.random.default_rng(seed)
     names = sorted({name for pair in results for name in pair})
     index = {name: number for number, name in enumerate(names)}
@@ -70,7 +70,7 @@ def rate(results: Results, seed: int) -> Ratings:
 
 
 def ordo(program: Path, pgn: Path) -> dict[str, float]:
-    """Return the ratings of Ordo on the scale of the formula."""
+    """Return Ordo's ratings on the scale of the formula."""
     out = pgn.with_suffix(".csv")
     words = [program, "-q", "-G", "-M", "-z", f"{SCORE_76:.4f}", "-N", "3", "-p", pgn, "-c", out]
     subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - a program the caller names
@@ -79,7 +79,7 @@ def ordo(program: Path, pgn: Path) -> dict[str, float]:
 
 
 def bayeselo(program: Path, pgn: Path) -> dict[str, float]:
-    """Return the ratings of BayesElo by maximum likelihood, without draws and advantage, unscaled."""
+    """Return BayesElo's ratings by maximum likelihood, without draws and first-move advantage, unscaled."""
     asked = [f"readpgn {pgn}", "elo", "prior 0", "advantage 0", "drawelo 0.01", "mm", "scale 1", "ratings"]
     done = subprocess.run(  # noqa: S603 - as above
         [program], input="\n".join([*asked, "x", "x", ""]), check=False, capture_output=True, text=True
@@ -99,7 +99,7 @@ def write_pgn(results: Results, path: Path) -> None:
 
 
 def compare(ratings: Ratings, others: Mapping[str, float]) -> str:
-    """Say in what two lists differ: ranks of all bots, Elo of those with many matches."""
+    """Return a table row of the differences of two lists: ranks of all bots, Elo of those with many games."""
     names = [name for name in ratings.names if name in others]
     ours = np.array([ratings.elo[ratings.names.index(name)] for name in names])
     theirs = np.array([others[name] for name in names])
@@ -116,10 +116,10 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", type=Path, help="folder of the published results")
-    parser.add_argument("--pattern", default="*_[1234f].txt", help="files of it, for one kind of rules")
+    parser.add_argument("--pattern", default="*_[1234f].txt", help="files in it, for one kind of rules")
     parser.add_argument("--ordo", type=Path, help="the program")
     parser.add_argument("--bayeselo", type=Path, help="the program")
-    parser.add_argument("--seed", type=int, default=1, help="of what is a pair")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the drawn pairs")
     chosen = parser.parse_args()
     results = read(chosen.records, chosen.pattern)
     ratings = rate(results, chosen.seed)

@@ -1,11 +1,11 @@
-"""Plays a bot against a perfect player of Connect Four, which draws among its best actions.
+"""Plays a bot against a perfect player of Connect Four, which chooses at random among its best actions.
 
     python benchmarks/perfect_match.py td-lambda --matches 400 --oracle-python /path/to/a/python/with/bitbully
 
-The perfect player wins as fast as it can and loses as late as it can. It is BitBully with its book of twelve
-plies where a Python has it, else the project's own solver, which takes seconds for a position of few stones.
-All matches go on together, a ply at a time. One JSON line a bot and side: results, and the 95 % interval of
-the wins (Wilson, 1927).
+The perfect player wins as fast as it can and loses as late as it can. It is BitBully with its twelve-ply book
+if a Python has it, otherwise the project's own solver, which takes seconds for a position with few stones.
+All matches advance together, one ply at a time. Prints one JSON line per bot and side: results, and the 95 %
+interval of the wins (Wilson, 1927).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARowState
 
     Oracle = Callable[[Sequence[KInARowState]], list[Sequence[int]]]
-    """Gives the best actions of each position."""
+    """Returns the best actions of each position."""
 
 SCRIPT = Path(__file__).parent / "peers" / "bitbully_best.py"
 _SIDES = ("first", "second")
 _FEW = 1
 _CLOSE = 12
-"""Random plies that a match without an oracle begins with by default: from there on our solver is quick."""
+"""Default number of random first plies without an oracle: from there on our solver is fast."""
 
 
 def main() -> None:
@@ -43,10 +43,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bots", nargs="*", default=["minimax:depth=1"])
     parser.add_argument("--matches", type=int, default=_FEW, help="on each side")
-    parser.add_argument("--side", choices=_SIDES, help="of the bot; both by default")
+    parser.add_argument("--side", choices=_SIDES, help="side of the bot; both by default")
     parser.add_argument("--plies", type=int, help="random actions each match begins with")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--oracle-python", help="a Python that has BitBully")
+    parser.add_argument("--oracle-python", help="a Python interpreter that has BitBully")
     chosen = parser.parse_args()
     plies = chosen.plies if chosen.plies is not None else 0 if chosen.oracle_python else _CLOSE
     oracle = bitbully(chosen.oracle_python) if chosen.oracle_python else own_solver()
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def meet(spec: str, side: int, oracle: Oracle, matches: int, plies: int, seed: int) -> dict[str, object]:  # noqa: PLR0913, PLR0917 - one match-up
-    """Play matches in which the bot is player `side`; give its results."""
+    """Play matches in which the bot is player `side`; return its results."""
     rng = Random(seed)  # noqa: S311 - play needs no secrets
     bots = [load_bot(spec, GAME, seed=seed * matches + number) for number in range(matches)]
     states = [_opening(rng, plies) for _ in bots]
@@ -82,7 +82,7 @@ def meet(spec: str, side: int, oracle: Oracle, matches: int, plies: int, seed: i
 
 
 def _opening(rng: Random, plies: int) -> KInARowState:
-    """Give a state after so many random actions that is not over."""
+    """Return a state after so many random actions that is not over."""
     state = GAME.initial_state()
     while len(state.history) < plies:
         state = state.child(rng.choice(state.legal_actions))
@@ -92,7 +92,7 @@ def _opening(rng: Random, plies: int) -> KInARowState:
 
 
 def own_solver() -> Oracle:
-    """Give the best actions by the project's own solver."""
+    """Return the best actions by the project's own solver."""
     solver = solver_for(GAME)
     if solver is None:
         raise SystemExit(f"there is no solver of {GAME.name}")
@@ -104,7 +104,7 @@ def own_solver() -> Oracle:
 
 
 def bitbully(python: str) -> Oracle:
-    """Give the best actions by BitBully, in a process of its own that ends with this one."""
+    """Yield a function that returns the best actions by BitBully, in a process that ends with this one."""
     known: dict[tuple[int, ...], list[int]] = {}
     pipes = subprocess.PIPE
     peer = subprocess.Popen([python, str(SCRIPT)], stdin=pipes, stdout=pipes, text=True)  # noqa: S603 - our own command

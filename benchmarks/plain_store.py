@@ -1,7 +1,6 @@
-"""Measures the store beside the plain way: a row for each move, and counting all matches for a leaderboard.
+"""Measures the store beside the plain way: a row per move, and counting all matches for a leaderboard.
 
-python benchmarks/store.py --db season.db
-python benchmarks/plain_store.py --db season.db
+python benchmarks/store.py --db season.db python benchmarks/plain_store.py --db season.db
 """
 
 from __future__ import annotations
@@ -52,8 +51,10 @@ moves = Table(
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="medians are taken over these")
-    parser.add_argument("--matches", type=int, default=20_000, help="written in one transaction in a round")
+    parser.add_argument("--rounds", type=int, default=7, help="number of rounds; the result is the median")
+    parser.add_argument(
+        "--matches", type=int, default=20_000, help="matches written in one transaction per round"
+    )
     parser.add_argument("--db", type=Path, help="a full store, for the leaderboard")
     chosen = parser.parse_args()
     figures: dict[str, object] = {"benchmark": "plain_store", "rounds": chosen.rounds}
@@ -62,7 +63,7 @@ def main() -> None:
     if chosen.db is not None:
         with Store.open(chosen.db, read_only=True) as store:
             engine = create_engine(f"sqlite:///{chosen.db}")
-            read(store, engine)  # what is loaded at first
+            read(store, engine)  # load what the first call loads
             counts = [read(store, engine) for _ in range(chosen.rounds)]
             engine.dispose()
         figures["leaderboard_ms"] = summary(counts, ("scan", "store"))
@@ -70,14 +71,14 @@ def main() -> None:
 
 
 def summary(turns: list[tuple[float, float]], names: tuple[str, str]) -> dict[str, float]:
-    """Give the medians by name, and that of the first through the second."""
+    """Return the medians by name, and the ratio of the first to the second."""
     found = dict(zip(names, map(statistics.median, zip(*turns, strict=True)), strict=True))
     found["ratio"] = statistics.median(first / second for first, second in turns)
     return {name: round(value, 3) for name, value in found.items()}
 
 
 def write(num_matches: int, seed: int) -> tuple[float, float]:
-    """Give matches per second of CPU: by the store, with a row for each move."""
+    """Return matches per second of CPU: by the store, and with a row for each move."""
     with tempfile.TemporaryDirectory() as folder:
         with Store.open(Path(folder, "arena.db")) as store:
             _, saved_s, summed_s = Season(store, BOTS, num_matches, seed).save(
@@ -93,7 +94,7 @@ def write(num_matches: int, seed: int) -> tuple[float, float]:
 
 
 def plain_engine(path: Path) -> Engine:
-    """Make the tables, with the log and the promise to keep that the store gives."""
+    """Create the tables, with the same journal mode and the same syncs as the store."""
     engine = create_engine(f"sqlite:///{path}")
 
     def settings(connection: DBAPIConnection, _: object) -> None:
@@ -133,7 +134,7 @@ def write_rows(engine: Engine, records: list[MatchRecord]) -> None:
 
 
 def read(store: Store, engine: Engine) -> tuple[float, float]:
-    """Give the milliseconds of CPU of the counts of a leaderboard: by reading all matches, from the store."""
+    """Return the milliseconds of CPU of a leaderboard's counts: by reading all matches; from the store."""
     pair = (matches.c.first_bot, matches.c.second_bot, matches.c.outcome)
     with engine.connect() as connection:
         _, scan_s = timed(lambda: connection.execute(select(*pair, func.count()).group_by(*pair)).all())

@@ -1,4 +1,4 @@
-"""Kills events with `kill -9` after every k-th store, with 1 and 4 workers, and compares their plans."""
+"""Kills events with `kill -9` after every k-th transaction, with 1 and 4 workers; compares their plans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import killed_plans
 def main() -> None:
     """Print the figures as one line of JSON, and fail if a plan, a result or a decision differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, default=20, help="k goes from 1 to this")
+    parser.add_argument("--most", type=int, default=20, help="largest k; k starts at 1")
     arguments = parser.parse_args()
     began = time.monotonic()
     figures = {"runs": 0, "kills": 0, "wrong": 0}

@@ -1,6 +1,6 @@
-"""Stores on a PostgreSQL server with many processes: what the tests try, in full; one JSON line.
+"""The full trials of stores on a PostgreSQL server with many processes; prints one JSON line.
 
-Each part fails, with a non-zero exit, where a match or an event is missing, doubled or out of order.
+Each part fails, with a non-zero exit status, if a match or an event is missing, doubled or out of order.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--coordinators", type=int, default=10)
-    parser.add_argument("--matches", type=int, default=2000, help="of each coordinator")
+    parser.add_argument("--matches", type=int, default=2000, help="matches of each coordinator")
     parser.add_argument("--followers", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of events")
-    parser.add_argument("--kills", type=int, default=2, help="of the server meanwhile")
-    parser.add_argument("--stops", type=int, default=50, help="of processes that hold an event")
-    parser.add_argument("--rows", type=int, default=10_000, help="of one save, by COPY and row by row")
+    parser.add_argument("--seconds", type=float, default=60.0, help="seconds during which events are written")
+    parser.add_argument("--kills", type=int, default=2, help="times the server is killed meanwhile")
+    parser.add_argument(
+        "--stops", type=int, default=50, help="processes that run an event and are stopped and replaced"
+    )
+    parser.add_argument(
+        "--rows", type=int, default=10_000, help="matches of one save, by COPY and row by row"
+    )
     parser.add_argument("--moved", type=int, default=2000, help="matches of each of three events")
     args = parser.parse_args()
     server = PostgresServer(durable=True)

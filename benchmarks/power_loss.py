@@ -1,4 +1,4 @@
-"""Cuts the power of a simulated disk while a store is written, and counts what each mode of syncing loses."""
+"""Cuts the power of a simulated disk while a store is written, and counts the losses of each sync mode."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from arena_db.store import Store
 
 MATCHES = 2500
 ROUNDS = 4
-"""Times the store is opened, written and closed, which folds its log back and removes it."""
+"""How often the store is opened, written and closed; closing checkpoints and removes its log."""
 BATCHES = (1, 1, 2, 3, 5, 50)
 """Matches of one transaction."""
 
 
 class Recording(NamedTuple):
-    """What was asked of the disk while a store was written."""
+    """The operations requested of the disk while a store was written."""
 
     start: dict[str, bytes]
-    """The files before."""
+    """Contents of the files before."""
     ops: list[Op]
     ends: list[int]
-    """Matches stored after each transaction."""
+    """Number of matches stored after each transaction."""
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             recording = record(Path(folder), arguments.matches, arguments.seed, fast=mode == "normal")
         if mode == "lying_disk":
-            # The control: where syncs mean nothing these cuts must do harm.
+            # The control: where syncs do nothing, these cuts must do harm.
             recording = recording._replace(ops=[op for op in recording.ops if not isinstance(op, Sync)])
         figures[mode] = cut_often(recording, arguments.images, arguments.seed)
     print(json.dumps({**figures, "wall_s": round(time.monotonic() - began, 1)}))
@@ -79,7 +79,7 @@ def record(folder: Path, num_matches: int, seed: int, *, fast: bool) -> Recordin
             store.close()
             store = Store(settings)
         store.set_state(tournament, "running")
-        # Events are not synced: a save that is must not depend on them.
+        # Events are written without a sync: the durability of a match must not depend on them.
         store.append_events([LiveEvent(tournament=tournament, number=ends[index], kind="move", t=0.0)])
         store.save([match(tournament, planned, entrants) for planned in plan[first:last]])
         disk.ops.append(Mark(index))
@@ -112,7 +112,7 @@ def cut_often(recording: Recording, num_images: int, seed: int) -> dict[str, int
 
 
 def _judge(path: Path, ends: list[int], acknowledged: int, figures: dict[str, int]) -> None:
-    """Open what is left as anybody would and count what is missing."""
+    """Open the remaining files as any program would and count what is missing."""
     figures["acknowledged"] += acknowledged
     try:
         with Store.open(path, create=False) as store:

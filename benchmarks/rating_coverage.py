@@ -1,4 +1,4 @@
-"""Measures how often 95 % intervals of ratings hold the truth in simulated fields, as a Markdown table."""
+"""Measures how often 95 % intervals of ratings contain the truth in simulated fields, as Markdown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAIRS_A_LOOK = 10
 
 
 def false_verdicts(num_runs: int, seed: int) -> float:
-    """Share of runs in which one of two equal bots is called stronger in any of 20 looks."""
+    """Return the share of runs in which one of two equal bots is called stronger in any of 20 looks."""
     rng = np.random.default_rng(seed)
     num = num_runs * LOOKS * PAIRS_A_LOOK
     run = np.repeat(np.arange(num_runs), LOOKS * PAIRS_A_LOOK)
@@ -44,9 +44,9 @@ def false_verdicts(num_runs: int, seed: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fields", type=int, default=1000, help="simulated fields a row")
-    parser.add_argument("--runs", type=int, default=2000, help="runs of 20 looks")
-    parser.add_argument("--only", default="", help="only designs with this in their names")
+    parser.add_argument("--fields", type=int, default=1000, help="simulated fields per row")
+    parser.add_argument("--runs", type=int, default=2000, help="number of runs of 20 looks")
+    parser.add_argument("--only", default="", help="only designs whose name contains this")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     print(

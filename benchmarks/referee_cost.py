@@ -1,4 +1,4 @@
-"""What hosted play costs: the processor time of a move, by tier, and whole tournaments by the clock."""
+"""Measures the cost of hosted play: CPU time of a move by tier, and elapsed time of whole tournaments."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from arena_plugins.entries import GAMES, find
 CONTROL = TimeControl.parse(None, 20, None)
 BOTS = Path(__file__).parent / "bots"
 ENTRIES = {"quick": "quick_bot"}
-"""Bots of the benchmarks."""
+"""Folder with the bots of the benchmarks."""
 CHEAPEST = (*ENTRIES, "random")
-"""The cheapest bots there are: one says nothing but its action, the other a policy, too."""
+"""The cheapest bots: one reports only its action, the other also a policy."""
 
 
 class Cost(NamedTuple):
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """Seconds a command took."""
+    """Seconds that a command took."""
 
     wall_s: float
     cpu_s: float
@@ -53,9 +53,11 @@ def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--game", default="gomoku:size=6,k=4")
-    parser.add_argument("--rounds", type=int, default=40, help="medians are taken over these")
-    parser.add_argument("--matches", type=int, default=5, help="of one round")
-    parser.add_argument("--duel", type=int, default=4000, help="matches of a duel by the clock")
+    parser.add_argument("--rounds", type=int, default=40, help="number of rounds; the result is the median")
+    parser.add_argument("--matches", type=int, default=5, help="matches of one round")
+    parser.add_argument(
+        "--duel", type=int, default=4000, help="matches of each duel whose elapsed time is measured"
+    )
     chosen = parser.parse_args()
     tiers = [tier for tier in sorted(tiers_to_try()) if tier > Tier.T0 and grade(tier).is_granted]
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +88,7 @@ def settle() -> None:
 
 
 def move_costs(bot: str, game: Game, tiers: list[Tier], chosen: argparse.Namespace) -> dict[Tier, Cost]:
-    """Give the median of each cost by tier; in turns, so that a busy moment of the machine falls on all."""
+    """Return the median of each cost by tier; tiers alternate, so other load affects all of them."""
     with ExitStack() as stack:
         seats = {
             tier: (
@@ -148,7 +150,7 @@ def bot_cpu_s(seats: tuple[HostedSeat, HostedSeat]) -> float:
 
 
 def install(folder: Path) -> None:
-    """Make `quick` a bot the arena finds, as an installed distribution is."""
+    """Make `quick` discoverable, as an installed distribution would be."""
     info = folder / "quick_bot-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quick-bot\nVersion: 1\n")
@@ -156,7 +158,7 @@ def install(folder: Path) -> None:
 
 
 def duel(bot: str, game: str, num_matches: int, folder: Path) -> dict[str, float]:
-    """Let a bot meet itself in T2 with two workers; give stored matches per second and the processor time."""
+    """Let a bot play itself in T2 with two workers; return stored matches per second and the CPU time."""
     few = 4
     start, whole = (timed(bot, game, num, folder) for num in (few, num_matches))
     num_more = num_matches - few
@@ -170,7 +172,7 @@ def duel(bot: str, game: str, num_matches: int, folder: Path) -> dict[str, float
 
 
 def timed(bot: str, game: str, num_matches: int, folder: Path) -> Spent:
-    """Time a duel from the command to its end; its processor time is that of all its processes."""
+    """Time a duel from the command to its end; the CPU time is that of all its processes."""
     began, cpu = time.monotonic(), os.times()
     with arena(bot, game, num_matches, folder, "--quiet") as process:
         process.communicate()
@@ -182,7 +184,7 @@ def timed(bot: str, game: str, num_matches: int, folder: Path) -> Spent:
 
 
 def first_stored_s(game: str, folder: Path) -> float:
-    """Give the seconds from the command to its first line on a match, which is stored by then."""
+    """Return the seconds from the command to its first line on a match, which is stored by then."""
     began = time.monotonic()
     with arena("random", game, 100, folder) as process:
         if process.stdout is None:

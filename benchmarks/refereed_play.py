@@ -1,4 +1,4 @@
-"""Measures refereed play in process: matches of random bots per second of CPU, and beside other frameworks.
+"""Measures refereed play in process, in matches of random bots per second of CPU, beside other frameworks.
 
 python benchmarks/refereed_play.py --peers --peer-python /path/to/a/python/with/pettingzoo
 """
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 GAMES = ("connect-four", "tic-tac-toe")
 PEERS = Path(__file__).parent / "peers" / "random_play.py"
 CHUNK_S = 0.1
-"""Seconds of CPU of one measurement; short ones alternate often, so that what else runs strikes all alike."""
+"""CPU seconds of one measurement. Short ones alternate often, so other load affects all contestants alike."""
 CONTROL = TimeControl.parse(None, 20, None)
 READY = tuple(map(PlayResult, range(9)))
-"""One answer for each action."""
+"""One prepared answer for each action."""
 
 
 class ReadyBot:
-    """The cheapest bot there is: draws an action and gives an answer that was made before."""
+    """The cheapest possible bot: draws an action and returns an answer made in advance."""
 
     def new_match(self, seed: int) -> None:
-        """Draw on: chance need not be repeated here."""
+        """Do nothing: the random numbers need not be repeatable here."""
 
     def play(self, state: State, limit: Limit) -> PlayResult:
         """Choose an action."""
@@ -62,7 +62,7 @@ class FreshBot(ReadyBot):
 
 
 class TellingBot(ReadyBot):
-    """Tells what it expects, too, which the referee then checks."""
+    """Also reports its expected result, which the referee then checks."""
 
     def play(self, state: State, limit: Limit) -> PlayResult:
         """Choose an action."""
@@ -74,10 +74,10 @@ class TellingBot(ReadyBot):
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=21, help="medians are taken over these")
+    parser.add_argument("--rounds", type=int, default=21, help="number of rounds; the result is the median")
     parser.add_argument("--peers", action="store_true", help="measure other frameworks between our rounds")
     parser.add_argument(
-        "--peer-python", action="append", default=[], help="an interpreter that has more of them"
+        "--peer-python", action="append", default=[], help="another interpreter that has some of them"
     )
     chosen = parser.parse_args()
     pin()
@@ -89,14 +89,14 @@ def main() -> None:
 
 
 def pin() -> None:
-    """Keep everything on one core, for cores differ."""
+    """Keep the process on one core, because cores differ in speed."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def own_plays(game_name: str) -> dict[str, Play]:
-    """Give what is measured here: each takes a number of matches and gives seconds of CPU."""
+    """Return our contestants by name: each takes a number of matches and returns seconds of CPU."""
     game = load_game(game_name)
 
     def timed(play: Callable[[Game, int], None]) -> Play:
@@ -116,7 +116,7 @@ def own_plays(game_name: str) -> dict[str, Play]:
 
 
 def referee(bot: Bot, game: Game, num_matches: int) -> None:
-    """Play as every match in process is played."""
+    """Play matches exactly as the arena does in process."""
     for result in play_matches(game, (bot, bot), num_matches, control=CONTROL):
         if result.fault is not None:
             raise SystemExit(f"{result.reason}: {result.fault}")
@@ -135,7 +135,7 @@ class Peers:
     """The frameworks that one interpreter has, in a process of their own."""
 
     def __init__(self, python: str, stack: ExitStack) -> None:
-        """Start it; `stack` ends it."""
+        """Start the process; closing `stack` ends it."""
         self._process = stack.enter_context(
             subprocess.Popen(  # noqa: S603 - an interpreter the user names
                 [python, str(PEERS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -145,7 +145,7 @@ class Peers:
         self.games: dict[str, list[str]] = json.loads(self._answer())
 
     def play(self, name: str, game: str, num_matches: int) -> float:
-        """Give the seconds of CPU of some matches."""
+        """Return the seconds of CPU that some matches take."""
         print(name, game, num_matches, file=self._process.stdin, flush=True)
         return float(self._answer())
 
@@ -157,7 +157,7 @@ class Peers:
 
 
 def peers_plays(peers: Sequence[Peers], game: str) -> dict[str, Play]:
-    """Give how the peers play `game`; a framework that two interpreters have is the first one's."""
+    """Return how the peers play `game`; if two interpreters have a framework, the first one's counts."""
     return {
         name: partial(one.play, name, game)
         for one in reversed(peers)
@@ -167,11 +167,11 @@ def peers_plays(peers: Sequence[Peers], game: str) -> dict[str, Play]:
 
 
 def measure(own: dict[str, Play], others: dict[str, Play], num_rounds: int) -> dict[str, object]:
-    """Let all play in turn, round after round.
+    """Let all contestants play in turn, round after round.
 
     Returns:
-        Matches per second of CPU, the median of the rounds; and how many times as fast as each peer we are,
-        as [median, 10th, 90th percentile] of the quotients within a round.
+        Matches per second of CPU, the median of the rounds; and our speed relative to each peer, as
+        [median, 10th, 90th percentile] of the quotients within a round.
     """
     plays = own | others
     sizes = {name: chunk(play) for name, play in plays.items()}
@@ -188,8 +188,8 @@ def measure(own: dict[str, Play], others: dict[str, Play], num_rounds: int) -> d
 
 
 def chunk(play: Play) -> int:
-    """Give the number of matches that take about `CHUNK_S`."""
-    play(1)  # what is loaded at the first match
+    """Return the number of matches that take about `CHUNK_S`."""
+    play(1)  # load what the first match loads
     num_matches = 1
     while (seconds := play(num_matches)) < CHUNK_S / 4:
         num_matches *= 4
@@ -197,7 +197,7 @@ def chunk(play: Play) -> int:
 
 
 def spread(ours: list[float], theirs: list[float]) -> list[float]:
-    """Give median, 10th and 90th percentile of the quotients."""
+    """Return median, 10th and 90th percentile of the quotients."""
     quotients = sorted(our / their for our, their in zip(ours, theirs, strict=True))
     last = len(quotients) - 1
     return [round(quotients[round(last * part)], 3) for part in (0.5, 0.1, 0.9)]

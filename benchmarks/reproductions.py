@@ -1,11 +1,12 @@
-"""Makes the rows of docs/explanation/reproductions.md from stored tournaments; holds those that are lacking.
+"""Makes the rows of docs/explanation/reproductions.md from stored tournaments; plays the missing ones.
 
     python benchmarks/reproductions.py repro.db --matches 1000 --positions dev.npz
     python benchmarks/reproductions.py repro.db --only td-lambda --matches 200
 
-Two bots meet from the empty board, `--matches` times with each of them moving first. A tournament is known by
-the identities of its bots: with new weights it is held anew, else it is read. Prints tables in Markdown, in
-percent, with 95 % intervals of the wins (Wilson, 1927), then the commands that its rows come from.
+Two bots meet from the empty board, `--matches` times with each of them moving first. A tournament is
+identified by the identities of its bots: with new weights it is played again, otherwise it is read from the
+store. Prints tables in Markdown, in percent, with 95 % intervals of the wins (Wilson, 1927), then the
+commands that produced the rows.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ _SEED = 1
 _BOTS = Path(__file__).with_name("bots")
 _DEADLINE_S = 36_000
 _LONGEST = 40
-"""Of what a name says beside identities and number; a name has 64 characters at most."""
+"""Maximum length of the readable part of a name, besides identities and number; a name has 64 characters at
+most."""
 
 
 class Row(NamedTuple):
@@ -58,13 +60,13 @@ class Row(NamedTuple):
 
 
 class Held(NamedTuple):
-    """How matches are held."""
+    """How matches are played."""
 
     store: Path
     matches: int
     executor: str
     path: str
-    """Where commands find the opponent."""
+    """Folder in which commands find the opponent."""
 
 
 def _rows() -> Mapping[str, list[Row]]:
@@ -86,14 +88,16 @@ def _rows() -> Mapping[str, list[Row]]:
 
 
 def main() -> None:
-    """Hold what lacks, and print."""
+    """Play the missing tournaments, and print."""
     rows = _rows()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("store", type=Path)
-    parser.add_argument("--matches", type=int, default=1000, help="with each of the two moving first")
+    parser.add_argument(
+        "--matches", type=int, default=1000, help="number of matches with each of the two moving first"
+    )
     parser.add_argument("--only", choices=rows, nargs="+", default=list(rows))
     parser.add_argument("--executor", choices=("local", "inline"), default="local")
-    parser.add_argument("--positions", type=Path, help="file of dev_set.py: quality of play, too")
+    parser.add_argument("--positions", type=Path, help="file of dev_set.py: also measure quality of play")
     chosen = parser.parse_args()
     positions = load(chosen.positions) if chosen.positions else None
     with offered() as path:
@@ -105,7 +109,7 @@ def main() -> None:
 
 @contextmanager
 def offered() -> Generator[str]:
-    """Offer the opponent as an installed bot, here and to commands with the path that is given."""
+    """Make the opponent an installed bot, here and for commands that get the path."""
     with tempfile.TemporaryDirectory() as folder:
         metadata = Path(folder, "three_plies-1.dist-info")
         metadata.mkdir()
@@ -116,7 +120,7 @@ def offered() -> Generator[str]:
 
 
 def table(rows: Sequence[Row], held: Held, positions: Positions | None) -> Iterator[str]:
-    """Yield a table, and the commands that its rows come from."""
+    """Yield a table, and the commands that produced its rows."""
     commands: list[str] = []
     yield "| game | bot | against | moving first | moving second | different | quality |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
@@ -135,7 +139,7 @@ def table(rows: Sequence[Row], held: Held, positions: Positions | None) -> Itera
 
 
 def match_command(row: Row, matches: int) -> list[str]:
-    """Give the command line of a row; the name, its last word, tells its weights from others."""
+    """Return the command line of a row; its last argument, the name, identifies the weights."""
     found = resolve([row.bot, row.opponent], margin_ms=0, twins=True)
     identities = "-".join(bot.record.identity[:6] for bot in found)
     slug = re.sub("[^a-z0-9]+", "-", f"{row.game} {row.bot}")[:_LONGEST].strip("-")
@@ -147,7 +151,7 @@ def match_command(row: Row, matches: int) -> list[str]:
 
 
 def hold(command: Sequence[str], held: Held) -> None:
-    """Hold a tournament that is not stored, or go on with one that was stopped."""
+    """Play a tournament that is not stored, or resume one that was stopped."""
     store = str(held.store)
     words = [*command, "--executor", held.executor, "--db", store]
     if held.store.exists():
@@ -169,7 +173,7 @@ def hold(command: Sequence[str], held: Held) -> None:
 
 
 def results(store: Path, tournament: str) -> tuple[str, str, str]:
-    """Give how the first-named bot did moving first, moving second, and how many matches were different."""
+    """Return the results of the first-named bot by side, and the number of different matches."""
     with Store.open(store, read_only=True) as opened:
         tallies = opened.tallies(MatchFilter(tournament=tournament))
         record = opened.tournament(tournament)
@@ -182,7 +186,7 @@ def results(store: Path, tournament: str) -> tuple[str, str, str]:
 
 
 def cell(tallies: Sequence[Tally], own: str) -> str:
-    """Say wins, draws and losses of whoever is `own` in percent, with the interval of the wins."""
+    """Format wins, draws and losses of `own` in percent, with the interval of the wins."""
     counts: Counter[str] = Counter()
     for tally in tallies:
         counts[tally.outcome] += tally.num_matches
@@ -194,7 +198,7 @@ def cell(tallies: Sequence[Tally], own: str) -> str:
 
 
 def quality_of(bot: str, positions: Positions) -> str:
-    """Give how often a bot's move keeps the best result, on all and on the decisive positions."""
+    """Return how often a bot's move keeps the best result, on all and on the decisive positions."""
     found: dict[str, Any] = figures(positions, play(bot, positions, Limit()))
     return f"{found['all']['percent']} / {found['decisive']['percent']}"
 

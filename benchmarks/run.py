@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def main() -> int:
-    """Give 1 if a benchmark fails; a ratio that fell is a warning."""
+    """Return 1 if a benchmark fails; a ratio that fell is a warning."""
     chosen = _parse()
     try:
         peers = find_peers([sys.executable, *chosen.peer_python]) if chosen.peers else {}
@@ -58,24 +58,31 @@ def _parse() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--peers", action="store_true", help="measure peers that are installed in turns with us"
+        "--peers", action="store_true", help="also measure installed peers, alternating with us"
     )
     parser.add_argument(
         "--peer-python",
         action="append",
         default=[],
         metavar="PYTHON",
-        help="an interpreter that has some of them",
+        help="another interpreter that has some of them",
     )
     parser.add_argument(
-        "--alpha-zero-general", type=Path, metavar="CLONE", help="a clone of that peer, which is in no index"
+        "--alpha-zero-general",
+        type=Path,
+        metavar="CLONE",
+        help="a clone of that peer, which is in no package index",
     )
-    parser.add_argument("--trials", type=int, default=3, help="runs of each script, in turns")
-    parser.add_argument("--quick", action="store_true", help="a few seconds a script, to see that all works")
+    parser.add_argument("--trials", type=int, default=3, help="runs of each script, alternating")
+    parser.add_argument(
+        "--quick", action="store_true", help="only a few seconds per script, to see that everything works"
+    )
     parser.add_argument(
         "--check", action="store_true", help="compare with the recorded ratios, write nothing"
     )
-    parser.add_argument("--folder", type=Path, help="of the page and its record; docs/ for a run with peers")
+    parser.add_argument(
+        "--folder", type=Path, help="folder of the page and its record; docs/ for a run with peers"
+    )
     return parser.parse_args()
 
 

@@ -1,7 +1,6 @@
-"""Measures compiled play: UCT playouts and random matches a second of CPU, and OpenSpiel's beside them.
+"""Measures compiled search: UCT playouts and random matches per second of CPU, beside OpenSpiel.
 
-python benchmarks/search_speed.py --peers
-python benchmarks/search_speed.py --game gomoku --rounds 5
+python benchmarks/search_speed.py --peers python benchmarks/search_speed.py --game gomoku --rounds 5
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 PLAYOUTS = (1000, 10000)
 LEAST = 0.05
-"""Seconds of CPU that one measurement takes at least."""
+"""Minimum CPU seconds of one measurement."""
 FIRST_MOVE = """
 import resource, sys, time
 from arena_plugins import Limit, load_bot, load_game
@@ -39,9 +38,9 @@ def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--game", default="connect-four")
-    parser.add_argument("--rounds", type=int, default=9, help="medians are taken over these")
-    parser.add_argument("--matches", type=int, default=100_000, help="random matches a measurement")
-    parser.add_argument("--peers", action="store_true", help="run OpenSpiel's MCTSBot in turns")
+    parser.add_argument("--rounds", type=int, default=9, help="number of rounds; the result is the median")
+    parser.add_argument("--matches", type=int, default=100_000, help="random matches per measurement")
+    parser.add_argument("--peers", action="store_true", help="also run OpenSpiel's MCTSBot, alternating")
     chosen = parser.parse_args()
     game = load_game(chosen.game)
     sides = {
@@ -71,7 +70,7 @@ def main() -> None:
 
 
 def searcher(game: Game, rollouts: str, playouts: int) -> Callable[[], int]:
-    """Give a search of the empty board by `mcts`, which gives the number of its playouts."""
+    """Return a function that searches the empty board with `mcts` and returns its number of playouts."""
     bot = mcts.make_bot(game, 1, {"playouts": str(playouts), "rollouts": rollouts})
     state, seeds = game.initial_state(), iter(range(10**9))
 
@@ -83,7 +82,7 @@ def searcher(game: Game, rollouts: str, playouts: int) -> Callable[[], int]:
 
 
 def peer(game: Game, playouts: int) -> Callable[[], int]:
-    """Give the same search by OpenSpiel."""
+    """Return a function that makes the same search with OpenSpiel."""
     from peers.openspiel_search import OpenSpielSearch
 
     bot = OpenSpielSearch(game, playouts, seed=1)
@@ -96,7 +95,7 @@ def peer(game: Game, playouts: int) -> Callable[[], int]:
 
 
 def bulk(game: Game, matches: int) -> Callable[[], int]:
-    """Give random play to the end."""
+    """Return a function that plays random matches to the end."""
     seeds = iter(range(10**9))
 
     def play() -> int:
@@ -106,7 +105,7 @@ def bulk(game: Game, matches: int) -> Callable[[], int]:
 
 
 def rate(side: Callable[[], int]) -> float:
-    """Give what `side` does in a second of CPU."""
+    """Return the work that `side` does per second of CPU."""
     side()
     begin, done = time.process_time(), 0
     while time.process_time() - begin < LEAST:
@@ -115,7 +114,7 @@ def rate(side: Callable[[], int]) -> float:
 
 
 def first_move(game: str) -> dict[str, float]:
-    """Give what the first move takes in a fresh process, its kernels compiled before."""
+    """Return the cost of the first move in a fresh process with cached kernels."""
     command = [sys.executable, "-c", FIRST_MOVE, game]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300, check=True)  # noqa: S603 # our own
     cpu_s, rss_mb = map(float, done.stdout.split())

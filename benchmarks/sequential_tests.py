@@ -19,9 +19,9 @@ SHARES = {"H0": 0.0, "middle": 0.5, "H1": 1.0, "2 H1": 2.0}
 
 
 def print_lengths(test: SprtTest, num_openings: int, num_runs: int, seed: int) -> None:
-    """Print pairs, shares of decisions by true strength between and beyond the hypotheses."""
+    """Print mean pairs and shares of decisions, by true strength between and beyond the hypotheses."""
     hypotheses = f"[{test.elo0:g}, {test.elo1:g}] nElo"
-    print(f"\nTests of {hypotheses} with {num_openings} openings, {num_runs} runs a row.\n")
+    print(f"\nTests of {hypotheses} with {num_openings} openings, {num_runs} runs per row.\n")
     print(
         "| world | strength | pairs | H1 | H0 | undecided |\n| --- | --- | --- | --- | --- | --- |",
         flush=True,
@@ -36,8 +36,8 @@ def print_lengths(test: SprtTest, num_openings: int, num_runs: int, seed: int) -
 
 
 def print_estimates(test: SprtTest, num_runs: int, seed: int) -> None:
-    """Print how often the estimate after a test holds the truth."""
-    print(f"\nElo after tests of [{test.elo0:g}, {test.elo1:g}] nElo, {num_runs} runs a row.\n")
+    """Print how often the interval of the estimate after a test contains the truth."""
+    print(f"\nElo after tests of [{test.elo0:g}, {test.elo1:g}] nElo, {num_runs} runs per row.\n")
     print("| world | Elo | covered | median | mean width |\n| --- | --- | --- | --- | --- |", flush=True)
     cases = [(name, elo) for name in WORLDS for elo in ELOS]
     found = measure_estimates([(elo, WORLDS[name]) for name, elo in cases], test, num_runs, seed)
@@ -48,7 +48,7 @@ def print_estimates(test: SprtTest, num_runs: int, seed: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=2000, help="simulated tests a row")
+    parser.add_argument("--runs", type=int, default=2000, help="simulated tests per row")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     start = time.process_time()

@@ -1,4 +1,4 @@
-"""Puts a server of live pages under load: many viewers, stalled readers, and matches beside it."""
+"""Loads a server of live pages with many viewers, stalled readers, and a tournament beside it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 _PER_ADDRESS: Final = 60
-"""Viewers from one address of the loopback network; the server takes 64."""
+"""Viewers from one address of the loopback network; the server accepts 64."""
 _DEADLINE_S: Final = 120.0
 _TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 _CATCH_UP_S: Final = 10.0
 _IDLE_S: Final = 20.0
 _LINGER_S: Final = 40.0
-"""Seconds after which a hub without viewers has surely ended."""
+"""Seconds after which a hub without viewers must have ended."""
 _THINK: Final = """
 import json, sys, time
 name, seconds = sys.argv[1], float(sys.argv[2])
@@ -45,7 +45,7 @@ for line in sys.stdin:
         break
     print(json.dumps(said), flush=True)
 """
-"""A bot that waits: matches last, and leave the processors to what is measured."""
+"""A bot that waits, so that matches last and leave the CPU to what is measured."""
 BOUNDS: Final = {
     "num_failed": 0,
     "num_wrong": 0,
@@ -54,13 +54,13 @@ BOUNDS: Final = {
     "fresh_mb": 80.0,
     "idle_cpu_percent": 0.5,
 }
-"""The most that a figure may be."""
+"""Upper bounds of the figures."""
 LEAST_RATE: Final = 0.97
-"""Matches a minute beside a server with ten viewers, as a share of those without one."""
+"""Lower bound of the matches per minute beside a server with ten viewers, as a share of those without."""
 
 
 class Usage(NamedTuple):
-    """What a process has used so far."""
+    """Resources that a process has used so far."""
 
     cpu_s: float
     mb: float
@@ -68,14 +68,18 @@ class Usage(NamedTuple):
 
 
 def main() -> None:
-    """Run the trials, print their figures as one line of JSON, and fail if one is beyond its bound."""
+    """Run the trials, print their figures as one line of JSON, and fail if one is out of bounds."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--viewers", type=int, default=990, help="that read; the server takes 1,000 streams")
-    parser.add_argument("--stalled", type=int, default=10, help="that connect and never read")
+    parser.add_argument(
+        "--viewers", type=int, default=990, help="viewers that read; the server accepts 1,000 streams"
+    )
+    parser.add_argument("--stalled", type=int, default=10, help="viewers that connect and never read")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--matches", type=int, default=8, help="at once")
-    parser.add_argument("--repeats", type=int, default=3, help="of the rate of matches; 0 leaves it out")
-    parser.add_argument("--rounds", type=int, default=60, help="of the tournaments whose rate is taken")
+    parser.add_argument("--repeats", type=int, default=3, help="trials of the rate of matches; 0 skips it")
+    parser.add_argument(
+        "--rounds", type=int, default=60, help="matches of the tournaments whose rate is measured"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -88,7 +92,7 @@ def main() -> None:
 
 
 def crowd(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
-    """Return what a crowd of viewers of a running tournament costs, and whether all saw it to its end."""
+    """Return the cost of a crowd of viewers of a running tournament, and whether all saw it to its end."""
     bot = folder / "bot.py"
     bot.write_text(_THINK)
     bots = [f"exec:cmd={sys.executable} -I -S {bot} {name} 0.3,name={name}" for name in ("anna", "bob")]
@@ -147,13 +151,13 @@ async def _watched(
 
 
 class Crowd:
-    """All viewers; each keeps the names of its frames, and what a frame holds is kept once."""
+    """All viewers. Each keeps only the names of its frames; their contents are kept once for all."""
 
     def __init__(self, port: int) -> None:
         """Follow the wall of the tournament `load`."""
         self._port = port
         self.frames: dict[tuple[bytes, int], bytes] = {}
-        """By name and length: a whole state has the name of its newest frame."""
+        """Contents by name and length: a whole state has the name of its newest frame."""
         self.viewers: list[Viewer] = []
         self._stalled: list[asyncio.BaseTransport] = []
         self.num_failed = 0
@@ -161,7 +165,7 @@ class Crowd:
         self.num_bytes = 0
 
     async def join(self, num: int, num_stalled: int) -> None:
-        """Connect all, some at a time, from addresses of which each has less than the server allows."""
+        """Connect all, in groups, from addresses that each stay below the server's limit."""
         loop = asyncio.get_running_loop()
         for number in range(num + num_stalled):
             source = (f"127.0.1.{1 + number // _PER_ADDRESS}", 0)
@@ -178,13 +182,13 @@ class Crowd:
             await asyncio.wait_for(viewer.has_begun.wait(), _DEADLINE_S)
 
     def num_frames(self) -> int:
-        """Return how many frames all viewers have got."""
+        """Return how many frames all viewers have received."""
         return sum(len(viewer.names) for viewer in self.viewers)
 
     async def num_wrong(self) -> int:
-        """Return how many viewers do not end in what a new one is shown, after all had time to read."""
+        """Return how many viewers end in a state that is not a new viewer's, after all had time to read."""
         for transport in self._stalled:
-            # Their places are needed: the server takes no more streams than these.
+            # The new viewer needs a free stream, and the server is full.
             transport.close()
         await asyncio.sleep(_CATCH_UP_S)
         before = list(self.viewers)
@@ -204,7 +208,7 @@ class Crowd:
 
 
 class Viewer(asyncio.Protocol):
-    """A connection to the stream, which takes its pieces apart as a browser does."""
+    """A connection to the stream that parses its events as a browser does."""
 
     def __init__(self, crowd: Crowd) -> None:
         """Wait for the connection."""
@@ -221,13 +225,13 @@ class Viewer(asyncio.Protocol):
         self.transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - of the protocol
-        """Count it, unless it never read: such a connection is given up."""
+        """Count the loss, unless this viewer never reads: such a connection is abandoned by the server."""
         if self in self._crowd.viewers and not self._crowd.is_closed:
             self._crowd.num_failed += 1
             self.has_begun.set()
 
     def data_received(self, data: bytes) -> None:
-        """Keep what came."""
+        """Keep the received bytes."""
         self._raw += data
         if not self._has_head:
             head, end, rest = self._raw.partition(b"\r\n\r\n")
@@ -271,7 +275,7 @@ def _request(port: int) -> bytes:
 
 
 def rate_share(folder: Path, num_repeats: int, rounds: int) -> float:
-    """Return the rate of matches beside a server with ten viewers as a share of that without one."""
+    """Return the rate of matches beside a server with ten viewers as a share of the rate without one."""
     alone, beside = list[float](), list[float]()
     for number in range(num_repeats):
         alone.append(_seconds_of(folder, f"alone-{number}", rounds))
@@ -338,7 +342,7 @@ def server(folder: Path, tournament: str) -> Generator[tuple[subprocess.Popen[by
 
 @contextmanager
 def child(folder: Path, words: list[str]) -> Generator[subprocess.Popen[bytes]]:
-    """Run a command of the arena with a store of its own; it is ended behind the block."""
+    """Run a command of the arena with a store of its own; it is terminated after the block."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
     own = {"ARENA_HOME": str(folder / "home"), "ARENA_DB": str(folder / "arena.db")}
     command = [sys.executable, "-m", "arena", *words]
@@ -356,7 +360,7 @@ def child(folder: Path, words: list[str]) -> Generator[subprocess.Popen[bytes]]:
 
 
 def usage(pid: int) -> Usage:
-    """Return what a process has used, as Linux counts it."""
+    """Return the resources that a process has used, as Linux counts them."""
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     rss_kb = re.search(r"VmRSS:\s+([0-9]+)", Path(f"/proc/{pid}/status").read_text())
     return Usage((int(stat[11]) + int(stat[12])) * _TICK_S, int(rss_kb[1]) / 1000 if rss_kb else 0.0)

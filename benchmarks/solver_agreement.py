@@ -1,4 +1,4 @@
-"""Checks the exact solver: against brute force near the end, against BitBully where a Python has it."""
+"""Checks the exact solver: against brute force near the end, and against BitBully if a Python has it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,19 @@ MAX_EMPTY = 10
 
 
 def main() -> int:
-    """Print one JSON line; 1 if anything differs."""
+    """Print one JSON line; return 1 if anything differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--matches", type=int, default=1000, help="random ones, for brute force")
-    parser.add_argument("--positions", type=int, default=2000, help="of all phases, for the oracle")
-    parser.add_argument("--first-ply", type=int, default=0, help="least number of stones of these")
+    parser.add_argument("--matches", type=int, default=1000, help="number of random matches, for brute force")
     parser.add_argument(
-        "--last-ply", type=int, default=40, help="most number of stones; 7: what the book alone says"
+        "--positions", type=int, default=2000, help="number of positions of all phases, for the oracle"
     )
-    parser.add_argument("--oracle-python", help="a Python that has BitBully")
+    parser.add_argument(
+        "--first-ply", type=int, default=0, help="minimum number of stones of these positions"
+    )
+    parser.add_argument(
+        "--last-ply", type=int, default=40, help="maximum number of stones; with 7 the book alone answers"
+    )
+    parser.add_argument("--oracle-python", help="a Python interpreter that has BitBully")
     chosen = parser.parse_args()
     late, wrong_late = brute_force(chosen.matches)
     result: dict[str, object] = {"benchmark": "solver_agreement", "brute_force": late, "differ": wrong_late}
@@ -54,7 +58,7 @@ def main() -> int:
 
 
 def brute_force(num_matches: int) -> tuple[int, int]:
-    """Count the positions with few empty cells in random matches, and those that are judged otherwise."""
+    """Count the positions with few empty cells in random matches, and those on which the two disagree."""
     solver, rng = ConnectFourSolver(GAME, None), Random(1)  # noqa: S311 # play needs no secrets
     known: dict[object, tuple[int, int]] = {}
     number = wrong = 0
@@ -70,7 +74,7 @@ def brute_force(num_matches: int) -> tuple[int, int]:
 
 
 def _after(state: State, action: int, known: dict[object, tuple[int, int]]) -> tuple[int, int]:
-    """Give outcome and distance of an action by playing everything out."""
+    """Return outcome and distance of an action by exhaustive search."""
     child = state.child(action)
     if child.is_terminal:
         return round(child.returns[state.current_player]), 1
@@ -83,7 +87,7 @@ def _after(state: State, action: int, known: dict[object, tuple[int, int]]) -> t
 
 
 def sample(number: int, plies: range) -> list[State]:
-    """Draw positions of these plies, as many of each."""
+    """Draw positions of these plies, equally many of each."""
     rng = Random(2)  # noqa: S311 # play needs no secrets
     states: list[State] = []
     while len(states) < number:
@@ -97,13 +101,13 @@ def sample(number: int, plies: range) -> list[State]:
 
 
 def oracle(python: str, states: list[State]) -> int:
-    """Count the positions that the oracle scores otherwise."""
+    """Count the positions that the oracle scores differently."""
     asked = json.dumps(
         {"mode": "moves", "book": True, "positions": [list(state.history) for state in states]}
     )
     done = subprocess.run([python, str(SCRIPT)], input=asked, capture_output=True, text=True, check=True)  # noqa: S603 - ours
     scores: list[list[int]] = json.loads(done.stdout)["scores"]
-    # With its book, or some of the first plies would take a minute each.
+    # With its book; without it each of the first plies would take a minute.
     solver = ConnectFourSolver(GAME, shipped_book())
     wrong = 0
     for state, expected in zip(states, scores, strict=True):
@@ -114,7 +118,7 @@ def oracle(python: str, states: list[State]) -> int:
 
 
 def _score(worth: Worth, ply: int) -> int:
-    """Write a worth as stones left to the winner, the last one included."""
+    """Convert a value to the winner's remaining stones, including the last one."""
     outcome, distance = worth
     if outcome is None or distance is None:
         raise ValueError("a position was not solved")

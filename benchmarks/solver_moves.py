@@ -1,4 +1,4 @@
-"""How long the bot `solver` takes for one move of Connect Four, ply by ply, in seconds of processor time."""
+"""Measures the time of one move of the bot `solver` in Connect Four, ply by ply, in seconds of CPU."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main() -> None:
     chosen = parser.parse_args()
     bot = make_bot(GAME, 0, {})
     for ply in range(chosen.first_ply, chosen.last_ply + 1):
-        # The same positions, whatever the other plies.
+        # A seed per ply, so that a ply's positions do not depend on the other plies.
         rng = Random(f"{chosen.seed} {ply}")  # noqa: S311 # play needs no secrets
         found = sorted(measure(bot, rng, ply) for _ in range(chosen.positions))
         seconds = [spent for spent, _ in found]
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def measure(bot: SolverBot, rng: Random, ply: int) -> tuple[float, tuple[int, ...]]:
-    """Measure the move in a position after so many random actions, with empty tables; add its actions."""
+    """Measure the move in a position after so many random actions, with empty tables; add the actions."""
     state: State = GAME.initial_state()
     while state.is_terminal or len(state.history) < ply:
         state = GAME.initial_state() if state.is_terminal else state.child(rng.choice(state.legal_actions))

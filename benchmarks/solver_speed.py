@@ -1,4 +1,4 @@
-"""How fast the exact solver scores all actions of random positions, beside BitBully where a Python has it."""
+"""Measures how fast the exact solver scores all actions of random positions, beside BitBully if available."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 GAME = ConnectFour()
 SCRIPT = Path(__file__).parent / "peers" / "bitbully_scores.py"
 STARTS = (14, 18, 22)
-"""Positions with at least so many stones."""
+"""Minimum numbers of stones of the sampled positions."""
 LAST_PLY = 34
 
 
 class Run(NamedTuple):
-    """One run over a set of positions."""
+    """The figures of one run over a set of positions."""
 
     bulk_s: float
-    """Processor seconds for all, in one call."""
+    """CPU seconds for all positions, in one call."""
     single_ms: list[float]
-    """Milliseconds of each, asked for alone."""
+    """Milliseconds of each position, asked separately."""
     oracle_s: float | None
-    """Processor seconds of the oracle."""
+    """CPU seconds of the oracle."""
 
 
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--positions", type=int, default=300, help="of each set")
-    parser.add_argument("--runs", type=int, default=3, help="alternating with the oracle's")
-    parser.add_argument("--oracle-python", help="a Python that has BitBully")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs, alternating with the oracle's")
+    parser.add_argument("--oracle-python", help="a Python interpreter that has BitBully")
     chosen = parser.parse_args()
     oracle = start(chosen.oracle_python) if chosen.oracle_python else None
     result: dict[str, object] = {
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def sample(number: int, first_ply: int) -> list[State]:
-    """Draw positions of the plies from `first_ply` to `LAST_PLY` alike."""
+    """Draw positions, equally many of each ply from `first_ply` to `LAST_PLY`."""
     rng = Random(first_ply)  # noqa: S311 # play needs no secrets
     states: list[State] = []
     while len(states) < number:
@@ -76,7 +76,7 @@ def sample(number: int, first_ply: int) -> list[State]:
 
 
 def measure(states: list[State], oracle: subprocess.Popen[str] | None) -> Run:
-    """Score all actions of all positions: in one call, one by one, by the oracle."""
+    """Score all actions of all positions: in one call, one by one, and by the oracle."""
     solver = ConnectFourSolver(GAME, None)
     begin = time.process_time()
     solver.label(states)
@@ -95,7 +95,7 @@ def start(python: str) -> subprocess.Popen[str]:
 
 
 def ask(oracle: subprocess.Popen[str], states: list[State]) -> float:
-    """Give the processor seconds the oracle needs, with an empty table."""
+    """Return the CPU seconds that the oracle needs, with an empty table."""
     asked = {"mode": "moves", "positions": [list(state.history) for state in states]}
     requests = _pipe(oracle.stdin)
     requests.write(json.dumps(asked) + "\n")
@@ -110,7 +110,7 @@ def _pipe(stream: IO[str] | None) -> IO[str]:
 
 
 def summary(runs: list[Run], number: int) -> dict[str, float]:
-    """Take medians over the runs."""
+    """Return the medians over the runs."""
     times = [sorted(run.single_ms) for run in runs]
     found = {
         "positions_per_cpu_s": number / statistics.median(run.bulk_s for run in runs),

@@ -1,6 +1,6 @@
-"""Measures what starting takes, in seconds of CPU: the command line, a peer's import, first moves of bots.
+"""Measures start-up in seconds of CPU: the command line, a peer's import, and first moves of bots.
 
-A first move is that of a fresh process: once where all kernels are to be compiled, once where they are kept.
+A first move is that of a fresh process: once with all kernels still to be compiled, once with cached kernels.
 """
 
 from __future__ import annotations
@@ -33,17 +33,21 @@ print(time.process_time())
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15, help="medians are taken over these")
-    parser.add_argument("--peer-python", help="a Python that has kaggle-environments")
-    parser.add_argument("--game", default="connect-four", help="of the first moves")
-    parser.add_argument("--bots", nargs="*", default=["mcts", "minimax", "solver"], help="of the first moves")
-    parser.add_argument("--compilations", type=int, default=5, help="of each bot's kernels")
+    parser.add_argument("--rounds", type=int, default=15, help="number of rounds; the result is the median")
+    parser.add_argument("--peer-python", help="a Python interpreter that has kaggle-environments")
+    parser.add_argument("--game", default="connect-four", help="game of the first moves")
+    parser.add_argument(
+        "--bots", nargs="*", default=["mcts", "minimax", "solver"], help="bots of the first moves"
+    )
+    parser.add_argument(
+        "--compilations", type=int, default=5, help="number of times each bot's kernels are compiled"
+    )
     chosen = parser.parse_args()
     sides = {"help": [sys.executable, *HELP], "bare_python": [sys.executable, *BARE]}
     if chosen.peer_python:
         sides["kaggle_import"] = [chosen.peer_python, *PEER]
     for command in sides.values():
-        cpu_s(command)  # reads files from the disk, compiles them
+        cpu_s(command)  # reads the files from disk and compiles them to bytecode
     turns = [{name: cpu_s(command) for name, command in sides.items()} for _ in range(chosen.rounds)]
     figures: dict[str, object] = {"benchmark": "start_speed", "rounds": chosen.rounds}
     figures["cpu_s"] = {name: round(statistics.median(turn[name] for turn in turns), 3) for name in sides}
@@ -54,7 +58,7 @@ def main() -> None:
 
 
 def cpu_s(command: list[str]) -> float:
-    """Give the processor time of a command."""
+    """Return the CPU time of a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True)  # noqa: S603 - ours
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -62,10 +66,10 @@ def cpu_s(command: list[str]) -> float:
 
 
 def first_moves(bots: list[str], game: str, num_rounds: int) -> dict[str, dict[str, float]]:
-    """Give the processor time of first moves, where kernels are compiled and where they are loaded."""
+    """Return the CPU time of first moves, with kernels to be compiled and with cached kernels."""
     found = {bot: {"compiled": list[float](), "loaded": list[float]()} for bot in bots}
     with tempfile.TemporaryDirectory() as folder:
-        # Beside these sources no kernels are kept.
+        # A copy of the sources has no cached kernels beside it.
         for room in ROOMS:
             source = Path(getattr(find_spec(room), "origin", None) or "").parent
             shutil.copytree(source, Path(folder, room), ignore=shutil.ignore_patterns("__pycache__"))
@@ -74,7 +78,7 @@ def first_moves(bots: list[str], game: str, num_rounds: int) -> dict[str, dict[s
                 kernels = str(Path(folder, f"{bot}-{number}"))
                 turn = {how: first_move_s(bot, game, folder, kernels) for how in times}
                 for how, seconds in turn.items():
-                    # The first round turned sources into bytecode, too.
+                    # The first round also compiled the sources to bytecode.
                     times[how] += [seconds] if number >= 0 else []
     return {
         bot: {how: round(statistics.median(times), 2) for how, times in both.items()}
@@ -83,7 +87,7 @@ def first_moves(bots: list[str], game: str, num_rounds: int) -> dict[str, dict[s
 
 
 def first_move_s(bot: str, game: str, sources: str, kernels: str) -> float:
-    """Give the processor time of a fresh process that makes one move."""
+    """Return the CPU time of a fresh process that makes one move."""
     path = os.pathsep.join([sources, *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(  # noqa: S603 - ours
         [sys.executable, "-c", FIRST_MOVE, bot, game],

@@ -1,4 +1,4 @@
-"""Fills a store with a season of matches through its one door, reads it as people do; one JSON line."""
+"""Fills a store with a season of matches through its public interface, and times the usual reads."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 GROUP = 50
 """Matches of one group commit."""
 SUM_EVERY = 20 * GROUP
-"""Matches that are summed up together, about a second of a quick run."""
+"""Matches that are summed up together, about a second of a fast run."""
 
 
 def main() -> None:
-    """Measure all of it and print one JSON line."""
+    """Measure everything and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--matches", type=int, default=1_000_000, help="of the store that is read")
+    parser.add_argument("--matches", type=int, default=1_000_000, help="matches of the store that is read")
     parser.add_argument("--bots", type=int, default=20)
     parser.add_argument("--batch", type=int, default=10_000, help="matches of one transaction in bulk")
     parser.add_argument("--groups", type=int, default=400, help=f"commits of {GROUP} matches, each synced")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--db", type=Path, help="keep the store in this new file")
-    parser.add_argument("--check", action="store_true", help="check the store afterwards, too")
+    parser.add_argument("--check", action="store_true", help="also check the store afterwards")
     arguments = parser.parse_args()
     if arguments.db is not None and arguments.db.exists():
         parser.error(f"{arguments.db} exists; give the store a new file")
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _grouped(path: Path, num: int, seed: int) -> dict[str, float]:
-    """Save as a run does: each group is on the disk before the next one."""
+    """Save as a run does: each group is on disk before the next one."""
     with Store.open(path) as store:
         season = Season(store, 20, num * GROUP, seed)
         wall, cpu, sums = season.save(GROUP, sum_every=SUM_EVERY)
@@ -68,7 +68,7 @@ def _grouped(path: Path, num: int, seed: int) -> dict[str, float]:
 
 
 def _fenced(path: Path, num: int, seed: int) -> dict[str, float]:
-    """Save in turns with and without the fence that keeps a run from writing after a take-over.
+    """Save alternately with and without the fence, which keeps a run from writing after a take-over.
 
     Both kinds of saves go to one tournament of one store, so that nothing else differs.
     """
@@ -79,7 +79,7 @@ def _fenced(path: Path, num: int, seed: int) -> dict[str, float]:
         if run is None:
             raise RuntimeError("somebody else has claimed the new tournament")
         for group, records in enumerate(season.records(GROUP)):
-            # Who comes first changes from round to round, so that a slower second save counts for both.
+            # The order changes from round to round, so that a slower second save affects both kinds.
             is_fenced = group % 4 in {0, 3}
             door = run if is_fenced else store
             took[is_fenced].append(timed(lambda door=door, records=records: door.save(records)))
@@ -123,8 +123,7 @@ class Season:
         """Save all matches, and sum them up between two saves as a run does.
 
         Returns:
-            Seconds of wall and of processor time that the saves took, and seconds of processor time that
-            summing up took.
+            Seconds of elapsed time and of CPU time of the saves, and seconds of CPU time of summing up.
         """
         wall = cpu = sums = 0.0
         num = 0
@@ -137,10 +136,10 @@ class Season:
         return wall, cpu, sums
 
     def records(self, batch: int) -> Iterator[list[MatchRecord]]:
-        """Yield all matches, `batch` at a time, with nothing for the collector of garbage to walk through."""
+        """Yield all matches, `batch` at a time, while the garbage collector is off."""
         for start in range(0, len(self._plan), batch):
             records = make_records(self.id, self._plan[start : start + batch], self._bots, self._rng)
-            # Else the collector walks through the plan again and again, which no store asked for.
+            # Otherwise the collector traverses the plan again and again, which is no cost of the store.
             gc.collect()
             gc.freeze()
             yield records
@@ -148,7 +147,7 @@ class Season:
 
 
 def _read(path: Path, num_matches: int) -> dict[str, float]:
-    """Return in ms the processor time of what people wait for, the best of several."""
+    """Return the milliseconds of CPU time of the reads that users wait for, the best of several."""
     best: dict[str, float] = {}
 
     def note(name: str, work: Callable[[], object]) -> None:
@@ -184,7 +183,7 @@ def _rate(store: Store) -> None:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds of wall and of processor time that some work took."""
+    """Return the elapsed and the CPU seconds of some work."""
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - wall, time.process_time() - cpu

@@ -1,4 +1,4 @@
-"""Makes disks fail and locks stay while a store is written, and counts what was lost; one JSON line."""
+"""Makes disks fail and holds locks while a store is written, and counts losses; prints one JSON line."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 READ_SAVES = 10
-"""Saves per trial while readers read."""
+"""Saves per trial while other processes read."""
 
 
 def main() -> None:
-    """Run all trials, or those that are named."""
+    """Run all trials, or the named ones."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=300, help="of each way a disk fails")
-    parser.add_argument("--step", type=int, default=1, help="from one failing operation to the next")
-    parser.add_argument("--writes", type=int, default=2500, help="matches each of four writers saves")
+    parser.add_argument("--trials", type=int, default=300, help="trials of each way in which a disk fails")
+    parser.add_argument("--step", type=int, default=1, help="step from one failing operation to the next")
+    parser.add_argument("--writes", type=int, default=2500, help="matches that each of four writers saves")
     parser.add_argument("--lock-s", type=float, default=60, help="seconds of the long lock")
     parser.add_argument("only", nargs="*", help="names of rows")
     arguments = parser.parse_args()

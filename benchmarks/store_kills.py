@@ -1,7 +1,7 @@
-"""Kills restores and upgrades of a store with `kill -9`; one JSON line.
+"""Kills restores and upgrades of a store with `kill -9`; prints one JSON line.
 
-These figures must be 0: stores that are neither as before nor as after, copies that are not whole, and files
-that stay once the command was given again.
+These figures must be 0: stores that are neither as before nor as after, incomplete copies, and files that
+remain after the command was run again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NUM_DONE: Final = 400
 """Matches with a result in the store that a restore replaces."""
 _OLD_STORE: Final = Path(__file__).parents[1] / "tests" / "unit" / "arena_db" / "store-0001.sql"
 _DEADLINE_S: Final = 900.0
-"""Seconds for a command that nobody kills: it shows a hang, and must not show how busy the machine is."""
+"""Timeout in seconds of an undisturbed command: it detects a hang, and must not depend on other load."""
 _RESTORE: Final = """
 import sys
 from pathlib import Path
@@ -54,17 +54,17 @@ Store.open(sys.argv[1]).close()
 
 
 class Trial(Protocol):
-    """One of many kills."""
+    """One trial of many kills."""
 
     def __call__(self, folder: Path, moment: float, figures: Counter[str]) -> None:
-        """Begin in an empty folder; kill at `moment`, a share of what the command takes."""
+        """Start in an empty folder; kill at `moment`, a share of the command's duration."""
         ...
 
 
 def main() -> None:
     """Run the trials, print their figures, and fail if one that must be 0 is not."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=50, help="of restores, and of upgrades")
+    parser.add_argument("--kills", type=int, default=50, help="number of kills of restores, and of upgrades")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)  # noqa: S311 - moments, not secrets
@@ -74,7 +74,7 @@ def main() -> None:
     for name, trial in trials.items():
         for number in range(arguments.kills):
             with tempfile.TemporaryDirectory() as folder:
-                # Evenly spread, and some a little after the end, as no two take equally long.
+                # Evenly spread, and some a little after the end, because no two runs take equally long.
                 trial(Path(folder), 1.1 * (number + chance.random()) / arguments.kills, figures)
             figures[name] += 1
     print(json.dumps({**figures, "wall_s": round(time.monotonic() - began, 1)}))
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def kill_restore(folder: Path, moment: float, figures: Counter[str]) -> None:
-    """Kill a restore: the store is the old one, or the backup with the old one beside it."""
+    """Kill a restore: the store must be the old one, or the backup with the old one beside it."""
     path, backup = folder / "arena.db", folder / "backup.db"
     with Store.open(path) as store:
         entrants, plan, cup = add_cup(store, NUM_MATCHES)
@@ -107,7 +107,7 @@ def kill_restore(folder: Path, moment: float, figures: Counter[str]) -> None:
 
 
 def kill_upgrade(folder: Path, moment: float, figures: Counter[str]) -> None:
-    """Kill an upgrade: the store has the old tables or the new ones, and can go on being upgraded."""
+    """Kill an upgrade: the store must have the old tables or the new ones, and be upgradable."""
     path, whole = folder / "arena.db", folder / "whole" / "arena.db"
     whole.parent.mkdir()
     for each in (path, whole):
@@ -123,7 +123,7 @@ def kill_upgrade(folder: Path, moment: float, figures: Counter[str]) -> None:
     for copy in folder.glob("*.bak"):
         figures["backups_whole"] += _rows(copy) == before
         figures["not_whole"] += _rows(copy) != before
-    # An upgrade has two steps, of which the second, sums of matches, goes on where it was.
+    # An upgrade has two steps; the second, sums of matches, continues where it was interrupted.
     figures["not_whole"] += now != before and now.keys() != after.keys()
     figures["not_whole"] += now != before and not list(folder.glob("*.bak"))
     with Store.open(path) as store:
@@ -133,7 +133,7 @@ def kill_upgrade(folder: Path, moment: float, figures: Counter[str]) -> None:
 
 
 def _time(code: str, *arguments: str) -> float:
-    """Return how long a command takes that nobody kills, from its first line on."""
+    """Return how long an undisturbed command takes, from its first line on."""
     with subprocess.Popen(_command(code, arguments), stdout=subprocess.PIPE) as process:  # noqa: S603 - our own code
         _await_line(process)
         began = time.monotonic()
@@ -161,7 +161,7 @@ def _await_line(process: subprocess.Popen[bytes]) -> None:
 
 
 def _num_done(path: Path, figures: Counter[str]) -> int:
-    """Return how many matches of the cup have a result, as whoever opens the store next sees it."""
+    """Return how many matches of the cup have a result, as seen by the next reader of the store."""
     with Store.open(path) as store:
         figures["not_whole"] += bool(store.check())
         record = store.tournament("cup")
@@ -169,7 +169,7 @@ def _num_done(path: Path, figures: Counter[str]) -> int:
 
 
 def _rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Return all rows of all tables of a store of any revision, but for what is drawn and seals of that."""
+    """Return all rows of all tables of a store of any revision, except derived ones and their seals."""
     with closing(find_driver().module.connect(path)) as raw:
         names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         found: dict[str, list[tuple[object, ...]]] = {}
@@ -181,7 +181,7 @@ def _rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def _count_left(folder: Path, wanted: list[str], figures: Counter[str]) -> None:
-    """Count the files that belong to nothing; SQLite keeps three beside each."""
+    """Return the number of files that belong to nothing; SQLite keeps three for each store."""
     known = {name + side for name in wanted for side in ("", "-wal", "-shm", "-lock")}
     left = {file.name for file in folder.iterdir()} - known
     if left:

@@ -2,8 +2,9 @@
 
     python benchmarks/td_lambda_matches.py td-lambda:recipe=linear,rules=off --matches 1000
 
-That opponent takes a win, else what forces one on its next move, else what does not lose at once; the rest is
-chance. One JSON line a bot: wins, draws and losses by colour, with 95 % intervals of the wins (Wilson, 1927).
+That opponent plays a winning move, otherwise a move that forces a win on its next move, otherwise a random
+move that does not lose at once. Prints one JSON line per bot: wins, draws and losses by colour, with 95 %
+intervals of the wins (Wilson, 1927).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def main() -> None:
 
 
 def meet(bot: Bot, side: int, matches: int, seed: int) -> dict[str, float]:
-    """Play matches in which the bot is player `side`; give its results."""
+    """Play matches in which the bot is player `side`; return its results."""
     results = [0, 0, 0]
     ends: set[tuple[int, ...]] = set()
     for number in range(matches):
@@ -61,7 +62,7 @@ def meet(bot: Bot, side: int, matches: int, seed: int) -> dict[str, float]:
 
 
 def one_match(bot: Bot, side: int, seed: int) -> tuple[tuple[int, ...], int]:
-    """Play one match; give its actions, and 1, 0 or -1 as the bot won, drew or lost."""
+    """Play one match; return its actions, and 1, 0 or -1 as the bot won, drew or lost."""
     layout, chance = layout_of(GAME), seeded(seed)
     if layout is None:
         raise SystemExit(f"there are no kernels for {GAME.name}")

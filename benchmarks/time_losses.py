@@ -1,10 +1,9 @@
-"""Plays bots with 0.1 s a move, hosted as in a tournament, and counts what was too late.
+"""Plays bots with 0.1 s a move, hosted as in a tournament, and counts late answers.
 
-python benchmarks/time_losses.py
-python benchmarks/time_losses.py --load 8 --cores 2
+python benchmarks/time_losses.py python benchmarks/time_losses.py --load 8 --cores 2
 
 The opponent, minimax:depth=1, answers at once, and matches begin where the board is half decided or lost:
-that is where a search has most to do between two looks at the clock.
+there a search does most work between two readings of the clock.
 """
 
 from __future__ import annotations
@@ -41,26 +40,26 @@ QUICK = "minimax:depth=1"
 LOST = {"gomoku:size=20": "j7 h9 m7 h11 m8 h10 t17 h12", "gomoku": "a1 h8 a15 h9 o1 h10 o15 h11"}
 """Positions with an open four against the side to move."""
 _MIDDLE = 4
-"""On large boards openings lie this near to the middle, in rows and in columns."""
+"""On large boards openings lie at most this many rows and columns from the middle."""
 _UNTIMED = TimeControl.parse(None, 60, None)
 _LATE = {Termination.TIME_MOVE, Termination.TIME_GAME}
 
 
 class Count(NamedTuple):
-    """What came of the matches of one bot in one game."""
+    """Results of the matches of one bot in one game."""
 
     matches: int = 0
-    """Stalls left out, which a tournament plays again."""
+    """Matches, without stalls, which a tournament plays again."""
     moves: int = 0
-    """Of the bot on trial."""
+    """Moves of the bot on trial."""
     lost: int = 0
     """Matches that the bot on trial lost on time."""
     stalls: int = 0
-    """Matches that the referee called a stall of the machine."""
+    """Matches that the referee ascribed to a stall of the machine."""
     over: int = 0
-    """Moves that took longer than the limit, margin left aside."""
+    """Moves that took longer than the limit without its margin."""
     longest_ms: int = 0
-    """The longest move of all."""
+    """Seconds of the longest move."""
 
     def plus(self, result: MatchResult, player: int, limit_ms: float) -> Count:
         """Count one more match, in which the bot on trial was `player`."""
@@ -86,10 +85,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--game", action="append", help="default: four games")
     parser.add_argument("--bot", action="append", help="default: mcts and minimax")
-    parser.add_argument("--matches", type=int, default=500, help="of each bot in each game")
+    parser.add_argument("--matches", type=int, default=500, help="matches of each bot in each game")
     parser.add_argument("--seconds", type=float, default=0.1, help="a move")
     parser.add_argument("--load", type=int, default=0, help="busy processes beside the matches")
-    parser.add_argument("--cores", type=int, default=None, help="cores for all of it")
+    parser.add_argument(
+        "--cores", type=int, default=None, help="number of cores that the whole trial may use"
+    )
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     if chosen.cores and sys.platform == "linux":
@@ -104,7 +105,7 @@ def main() -> None:
 
 
 def trial(spec: str, bot: str, matches: int, seconds: float, seed: int) -> Count:
-    """Play matches of `bot` in the game `spec`, in turns as first and second player.
+    """Play matches of `bot` in the game `spec`, alternating as first and second player.
 
     Raises:
         SystemExit: a bot does not start.
@@ -134,12 +135,12 @@ def trial(spec: str, bot: str, matches: int, seconds: float, seed: int) -> Count
 
 
 def seat(competitor: Competitor, game: Game) -> Seat:
-    """Return the seat of a bot in the strongest usual tier."""
+    """Return the seat of a bot in the strongest tier available."""
     return make_seat(competitor, game.name, strongest_usual_tier())
 
 
 def opening(game: Game, spec: str, number: int, rng: Random) -> tuple[int, ...]:
-    """Return the actions before a match: of ten, one leads to a lost position, the others are drawn."""
+    """Return the first actions of a match: one in ten leads to a lost position, the others are drawn."""
     state = game.initial_state()
     if number % 10 == 0 and spec in LOST:
         for move in LOST[spec].split():
@@ -158,7 +159,7 @@ def opening(game: Game, spec: str, number: int, rng: Random) -> tuple[int, ...]:
 
 
 def near_middle(game: Game, state: State) -> tuple[int, ...]:
-    """Return the legal actions near the middle of a large board; all where there are none, or few."""
+    """Return the legal actions near the middle of a large board; all legal ones if there are none, or few."""
     rows, columns = game.shape
     if game.num_actions != rows * columns:
         return state.legal_actions
@@ -186,7 +187,7 @@ def busy(number: int) -> Generator[None]:
 
 def spin() -> None:
     """Compute for ever."""
-    # In a session of its own, as other programs are: the kernel divides processors among sessions first.
+    # A session of its own, as other programs have: the kernel first divides CPU time among sessions.
     os.setsid()
     while True:
         pass

@@ -1,4 +1,4 @@
-"""Kills workers, bots and starters of running tournaments with `kill -9`: what was lost, doubled or left?"""
+"""Kills workers, bots and starters of running tournaments with `kill -9`; counts losses and leftovers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _LEAST_S, _MOST_S = 0.1, 1.5
-"""From a look at the tournament to the next: a kill can meet a worker at any moment."""
+"""Seconds between two looks at the tournament: a kill can hit a worker at any moment."""
 _DEATHS = {"crash", "init_crash"}
-"""How a match ends whose bot was killed: in play, or as it got ready."""
+"""Terminations of a match whose bot was killed: during play, or while it started."""
 Kind = Literal["worker", "host", "starter"]
 _KINDS: tuple[Kind, ...] = ("worker", "host", "starter")
 _ROUNDS = 2
@@ -36,16 +36,18 @@ match given up at the third death of its worker, as they must; other trials look
 
 
 def main() -> None:
-    """Run tournaments until there were kills enough; print the figures as JSON, fail if one is wrong."""
+    """Run tournaments until enough kills happened; print the figures as JSON, fail if one is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--kills",
         type=int,
         default=200,
-        help="at least; of workers, of starters, and in every other tournament of bots",
+        help="minimum number of kills; of workers, of starters, and in every other tournament of bots",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
-    parser.add_argument("--rounds", type=int, default=1000, help="of each tournament, two matches each")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills")
+    parser.add_argument(
+        "--rounds", type=int, default=1000, help="rounds of each tournament, two matches each"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         trials = WorkerTrials(Path(folder), arguments.rounds, "auto", arguments.seed)
@@ -55,10 +57,10 @@ def main() -> None:
 
 
 class WorkerTrials(Trials):
-    """Tournaments whose coordinator lives while what plays for it is killed."""
+    """Tournaments whose coordinator lives while its workers, bots and starters are killed."""
 
     def run_until(self, num_kills: int) -> dict[str, float]:
-        """Hold tournaments until `num_kills` processes were killed in them."""
+        """Run tournaments until `num_kills` processes were killed in them."""
         reference = self._folder / "reference.db"
         self._expect(self._start(self._plan, reference), {0})
         if self._figures["wrong_exits"]:
@@ -95,7 +97,7 @@ class WorkerTrials(Trials):
             kind = left[0]
             victims = list(_players(process.pid, kind))
             if num_done == before or not victims:
-                # Killed before they have begun anything, workers are given up after some attempts.
+                # Workers killed before they have begun anything are given up after some attempts.
                 num_done = before
                 continue
             with suppress(ProcessLookupError):
@@ -106,7 +108,7 @@ class WorkerTrials(Trials):
         return killed
 
     def _judge(self, store: Path, expected: Mapping[int, Sequence[object]], *, num_bots: int) -> None:
-        """A killed worker or starter changes nothing; each of the killed bots loses one match at most."""
+        """Check that killed workers and starters change nothing, and a killed bot loses at most one match."""
         with Store.open(store, read_only=True) as opened:
             self._figures["faulty_stores"] += bool(opened.check())
             found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
@@ -151,7 +153,7 @@ def _holds_socket(pid: int, command: bytes) -> bool:
 
 
 def _is_outside(pid: int) -> bool:
-    """Whether a process is in no container: then it has one number only."""
+    """Return whether a process is in no container: it then has only one pid."""
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     return any(line.split()[1:] == [str(pid)] for line in status.splitlines() if line.startswith("NSpid:"))
 

@@ -21,7 +21,7 @@ settings.load_profile("arena")
 
 @pytest.fixture(scope="session", autouse=True)
 def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory, run_folder: Path) -> Iterator[None]:
-    """Store everything in folders of this run, and compile the kernels of a bot once for all tests.
+    """Store everything in folders of this run, and share the compiled kernels of bots between all tests.
 
     A cold cache costs up to ten seconds of CPU for each tournament of Connect Four.
     """
@@ -41,7 +41,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def cores_of_the_tests() -> Iterator[None]:
-    """Restore the CPU affinity of the process: a test that plays in it keeps the core that it claims."""
+    """Restore the CPU affinity of the process: a test that plays in process keeps the core that it claims."""
     if not hasattr(os, "sched_getaffinity"):
         yield
         return

@@ -1,4 +1,4 @@
-"""The bot `quick`: plays a random action and says no more, so that a match costs what the arena costs."""
+"""The bot `quick`: plays random actions and reports nothing else, so matches cost only the arena's work."""
 
 from __future__ import annotations
 

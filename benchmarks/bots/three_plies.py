@@ -1,6 +1,7 @@
-"""The bot `three-plies`: what the TD(lambda) notebook meant to beat, a minimax that knows wins and losses.
+"""The bot `three-plies`: the opponent that the TD(lambda) notebook meant to beat, a minimax of depth 3.
 
-It takes a win, else what forces one on its next move, else what does not lose at once; the rest is chance.
+It plays a winning move, otherwise a move that forces a win on its next move, otherwise a random move that
+does not lose at once.
 """
 
 from __future__ import annotations

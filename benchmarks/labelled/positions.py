@@ -1,7 +1,8 @@
-"""Connect Four positions with what every action is worth: the file format, strata, and what a good action is.
+"""Connect Four positions labelled with the value of every action: the file format, strata, and good actions.
 
-A file is an `.npz` without pickles; `n` positions in random order, so the first of them are a fair sample.
-They are distinct, also after mirroring: of its two images each is the one that comes first by its cells.
+A file is an `.npz` without pickles; `n` positions in random order, so any first part is a fair sample.
+Positions are distinct, also after mirroring: of the two mirror images each is the one whose cells compare
+lower.
 
 | array | dtype, shape | content |
 | --- | --- | --- |
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from arena_plugins import Game, State
 
 ILLEGAL = 2
-"""Instead of an outcome."""
+"""Stands in place of an outcome."""
 PHASES = ("begin", "middle", "end")
 DIFFICULTIES = ("easy", "medium", "hard")
 _LAST_PLIES = (14, 28)
-"""Of the first two phases."""
+"""Last plies of the first two phases."""
 _SOON = (14, 28)
-"""Plies to the end: below the first easy, below the second medium."""
+"""Bounds of the plies to the end: below the first a position is easy, below the second medium."""
 
 
 class Positions(NamedTuple):
@@ -55,24 +56,24 @@ class Positions(NamedTuple):
     match: NDArray[np.str_]
 
     def state(self, index: int, game: Game) -> State:
-        """Play to a position."""
+        """Return the state of one position."""
         state = game.initial_state()
         for action in self.actions[index, : self.ply[index]].tolist():
             state = state.child(action)
         return state
 
     def first(self, count: int) -> Positions:
-        """Give only the first `count` positions."""
+        """Return the first `count` positions."""
         return Positions(**{name: array[:count] for name, array in self._asdict().items()})
 
     @property
     def optimal(self) -> NDArray[np.bool_]:
-        """Whether each action has the best outcome there is: weakly optimal; `[n, 7]`."""
+        """Whether each action has the best possible outcome (weakly optimal); `[n, 7]`."""
         return (self.outcome != ILLEGAL) & (self.outcome == best_outcome(self.outcome)[:, None])
 
     @property
     def best(self) -> NDArray[np.bool_]:
-        """Whether each action wins fastest or loses slowest, too: strongly optimal; `[n, 7]`."""
+        """Whether each action also wins fastest or loses slowest (strongly optimal); `[n, 7]`."""
         merit = np.where(self.optimal, -self.outcome.astype(np.int64) * self.distance, np.iinfo(np.int64).min)
         return self.optimal & (merit == merit.max(axis=1, keepdims=True))
 
@@ -93,7 +94,7 @@ def load(path: Path) -> Positions:
     """Read a file.
 
     Raises:
-        SystemExit: it is no such file.
+        SystemExit: it is not such a file.
     """
     try:
         with np.load(path) as arrays:
@@ -108,22 +109,22 @@ def load(path: Path) -> Positions:
 
 
 def best_outcome(outcome: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Give the best outcome of each row's legal actions; `[n]`."""
+    """Return the best outcome of each row's legal actions; `[n]`."""
     return np.where(outcome == ILLEGAL, -1, outcome).max(axis=1)
 
 
 def phase_of(ply: int) -> int:
-    """Give the number of the phase a position after `ply` plies is in."""
+    """Return the number of the phase of a position after `ply` plies."""
     return sum(ply > last for last in _LAST_PLIES)
 
 
 def difficulty_of(outcome: Sequence[int], distance: Sequence[int]) -> int:
-    """Give how difficult a position is by what its actions are worth."""
+    """Return the difficulty of a position, from the values of its actions."""
     best = max(value for value in outcome if value != ILLEGAL)
     plies = [far for value, far in zip(outcome, distance, strict=True) if value == best]
     return sum((min(plies) if best > 0 else max(plies)) >= bound for bound in _SOON)
 
 
 def is_decisive(outcome: Sequence[int]) -> bool:
-    """Tell whether a wrong action costs something."""
+    """Return whether some action gives away the best outcome."""
     return len({value for value in outcome if value != ILLEGAL}) > 1

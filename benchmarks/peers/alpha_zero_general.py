@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """A net as alpha-zero-general asks one: board after board, for probabilities and a value."""
+    """A net with alpha-zero-general's interface: one board at a time, returning probabilities and a value."""
 
     def __init__(self, net: Net) -> None:
         self._net = net
 
     def predict(self, board: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], float]:
-        """Judge a board of 1 for who is to move, -1 for the other; the last probability is that of a pass."""
+        """Evaluate a board, 1 for the side to move, -1 for the other; the last probability is the pass."""
         planes = np.zeros((1, self._net.planes, *board.shape), np.float32)
         planes[0, 0], planes[0, 1] = board == 1, board == -1
         logits, values = self._net(planes)
@@ -32,10 +32,13 @@ class Judge:
 
 
 def player(clone: Path, net: Net, simulations: int) -> Callable[[], int]:
-    """Give a move of self-play at four in a row on 6x6, its tree kept; it gives 1, for its position."""
+    """Return a function that makes one self-play move at four in a row on 6x6, and returns 1.
+
+    The tree is kept from move to move.
+    """
     sys.path.insert(0, str(clone))
     game = load("gobang.GobangGame").GobangGame(6, 4)
-    # It calls `tostring`, which NumPy has no longer.
+    # alpha-zero-general calls `tostring`, which NumPy has removed.
     game.stringRepresentation = np.ndarray[Any, Any].tobytes
     search = load("MCTS").MCTS
     options = SimpleNamespace(numMCTSSims=simulations, cpuct=1.5)
@@ -55,5 +58,5 @@ def player(clone: Path, net: Net, simulations: int) -> Callable[[], int]:
 
 
 def load(name: str) -> Any:  # noqa: ANN401 - the peer is optional and has no types
-    """Give a module."""
+    """Import and return a module."""
     return importlib.import_module(name)

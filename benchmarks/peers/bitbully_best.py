@@ -1,8 +1,8 @@
-"""Gives the best actions of Connect Four positions by BitBully, run by a Python that has it.
+"""Finds the best actions of Connect Four positions with BitBully, run by a Python that has it.
 
-JSON lines in: lists of actions, columns from 0, one for each position. JSON lines out: the columns of the
-best score of each. It looks up the first twelve plies where the Python has `bitbully-databases`, too; its
-tables stay from line to line.
+JSON lines in: lists of actions, columns from 0, one for each position. JSON lines out: the columns with the
+best score of each. It looks up the first twelve plies if the Python also has `bitbully-databases`; its tables
+stay from line to line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Answer each line until there is no more."""
+    """Answer each line until the input ends."""
     core: Any = importlib.import_module("bitbully.bitbully_core")
     solver = core.BitBullyCore(*_book())
     for line in sys.stdin:

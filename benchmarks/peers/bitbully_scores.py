@@ -1,9 +1,9 @@
 """Scores Connect Four positions with BitBully, run by a Python that has it: JSON lines in, JSON lines out.
 
-In: `positions`, each a list of columns from 0, and `mode`. Out: `seconds` of processor, and `scores` for each
-position and column: stones the winner has left, 0 for a draw, below -100 for a full column; with the mode
-"value" one number for each position. With "book" it may look up the first twelve plies, where the Python has
-`bitbully-databases`, too.
+In: `positions`, each a list of columns from 0, and `mode`. Out: `seconds` of CPU, and `scores` for each
+position and column: the winner's remaining stones, 0 for a draw, below -100 for a full column; with the mode
+"value" one number for each position. With "book" BitBully may look up the first twelve plies, if the Python
+also has `bitbully-databases`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Answer each line until there is no more."""
+    """Answer each line until the input ends."""
     core: Any = importlib.import_module("bitbully.bitbully_core")
     for line in sys.stdin:
         asked = json.loads(line)

@@ -1,4 +1,4 @@
-"""OpenSpiel's tree search, written in C++, behind the actions of this project; it needs pyspiel."""
+"""OpenSpiel's tree search, written in C++, with this project's actions; needs pyspiel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 UCT_C = 2.0
-"""Exploration as OpenSpiel's own examples set it: c sqrt(ln N / n), so c = 1.4 in the form with 2 ln N."""
+"""Exploration constant of OpenSpiel's own examples: c sqrt(ln N / n), so c = 1.4 in the form with 2 ln N."""
 _MEMORY_MB = 1000
 
 
@@ -22,7 +22,7 @@ class OpenSpielSearch:
     def __init__(self, game: Game, simulations: int, seed: int) -> None:
         if importlib.util.find_spec("pyspiel") is None:
             raise SystemExit('OpenSpiel is not installed: pip install "bot-arena[openspiel]"')
-        # It is optional and has no type stubs.
+        # OpenSpiel is optional and has no type stubs.
         spiel: Any = importlib.import_module("pyspiel")
         self._game = spiel.load_game(peer_name(game))
         self._bot = spiel.MCTSBot(
@@ -37,7 +37,7 @@ class OpenSpielSearch:
         )
 
     def play(self, history: Sequence[int]) -> int:
-        """Search the position after `history`; give the action, the same ints as here."""
+        """Search the position after `history`; return the action, the same ints as in this project."""
         state = self._game.new_initial_state()
         for action in history:
             state.apply_action(action)
@@ -45,7 +45,7 @@ class OpenSpielSearch:
 
 
 def peer_name(game: Game) -> str:
-    """Give the game as OpenSpiel writes it.
+    """Return the game's name in OpenSpiel.
 
     Raises:
         ValueError: OpenSpiel lacks the game.

@@ -1,7 +1,7 @@
-"""Plays random matches of Connect Four with pgx, run by a Python that has it; needs nothing of ours.
+"""Plays random matches of Connect Four with pgx, in a Python that has it; imports nothing of the arena.
 
-It finds the best size of a batch, prints it as a JSON object, then answers each line, a number of matches,
-with the seconds of CPU they took and how many they were, as batches end when they end.
+It finds the best batch size, prints it as a JSON object, then answers each line, a number of matches, with
+the seconds of CPU and the number of matches played: batches end only as a whole.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STEPS = 64
-"""Moves of every lane in one call of compiled code."""
+"""Moves per lane in one call of compiled code."""
 
 
 def player(batch: int) -> Callable[[], int]:
-    """Give what plays `STEPS` moves in all lanes of a batch, ended ones begun anew, and counts matches."""
+    """Return a function that plays `STEPS` moves in all lanes, restarts ended matches, and counts them."""
     jax, pgx, more = (load(name) for name in ("jax", "pgx", "pgx.experimental"))
     env = pgx.make("connect_four")
     step = jax.vmap(more.auto_reset(env.step, env.init))
@@ -51,7 +51,7 @@ def player(batch: int) -> Callable[[], int]:
 
 
 def rate(turn: Callable[[], int], num_matches: int) -> tuple[float, int]:
-    """Give the seconds of CPU of at least so many matches, and how many there were."""
+    """Return the seconds of CPU for at least so many matches, and how many there were."""
     began, played = time.process_time(), 0
     while played < num_matches:
         played += turn()
@@ -59,12 +59,12 @@ def rate(turn: Callable[[], int], num_matches: int) -> tuple[float, int]:
 
 
 def load(name: str) -> Any:  # noqa: ANN401 - peers are optional and have no types
-    """Give a module."""
+    """Import and return a module."""
     return importlib.import_module(name)
 
 
 def main() -> None:
-    """Answer lines until there are none."""
+    """Answer lines until the input ends."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

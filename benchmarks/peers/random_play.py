@@ -1,7 +1,7 @@
-"""Plays random matches in other frameworks, as each of them means it to be done; needs nothing of ours.
+"""Plays random matches in other frameworks, each in its recommended way; imports nothing of the arena.
 
-It prints the games of each framework that is installed as one JSON object, then answers each line
-`framework game matches` with the seconds of CPU that took.
+It prints the games of each installed framework as one JSON object, then answers each line `framework game
+matches` with the seconds of CPU that they took.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def openspiel_bots(game_name: str, num_matches: int) -> None:
 
 
 def pettingzoo(game_name: str, num_matches: int) -> None:
-    """Play PettingZoo's loop over agents."""
+    """Play with PettingZoo's loop over agents."""
     env = load(f"pettingzoo.classic.{game_name}").env()
     for number in range(num_matches):
         env.reset(seed=number)
@@ -66,7 +66,7 @@ def kaggle(game_name: str, num_matches: int) -> None:
 
 
 def load(name: str) -> Any:  # noqa: ANN401 - peers are optional and have no types
-    """Give a module."""
+    """Import and return a module."""
     return importlib.import_module(name)
 
 
@@ -74,9 +74,9 @@ class Peer(NamedTuple):
     """A way to play."""
 
     module: str
-    """What must be installed for it."""
+    """The module that must be installed."""
     play: Callable[[str, int], None]
-    """Plays a game, by the framework's own name, so many times."""
+    """Plays a number of matches of a game, given the framework's own name of it."""
     games: dict[str, str]
     """The framework's names of the games it has."""
 
@@ -88,13 +88,13 @@ PEERS = {
     "pettingzoo": Peer(
         "pettingzoo.classic", pettingzoo, {"connect-four": "connect_four_v3", "tic-tac-toe": "tictactoe_v3"}
     ),
-    # Its tic-tac-toe was dropped.
+    # This framework dropped its tic-tac-toe.
     "kaggle_environments": Peer("kaggle_environments", kaggle, {"connect-four": "connectx"}),
 }
 
 
 def is_installed(module: str) -> bool:
-    """Tell whether a module can be imported."""
+    """Return whether a module can be imported."""
     try:
         load(module)
     except ImportError:
@@ -103,8 +103,8 @@ def is_installed(module: str) -> bool:
 
 
 def main() -> None:
-    """Answer lines until there are none."""
-    # Peers print when they are imported; what is said here goes where it was meant to go.
+    """Answer lines until the input ends."""
+    # Some peers print when they are imported, so stdout is redirected and answers go to the original one.
     answers, sys.stdout = sys.stdout, sys.stderr
     logging.disable()
     known = {name: list(peer.games) for name, peer in PEERS.items() if is_installed(peer.module)}

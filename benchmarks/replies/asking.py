@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from replies.walk import Ask, Open
 
 _CHUNKS = 16
-"""A layer is sent to each process in so many parts at least, so that they end at about the same time."""
+"""Minimum number of parts sent to each process per ply, so that the processes end at about the same time."""
 _CHUNK = 32
-"""Positions sent at once, at most: an interrupted run has no more to wait for."""
+"""Maximum number of positions sent at once: an interrupted run waits for no more than these."""
 
 
 class Setup(NamedTuple):
-    """Who is asked, and how."""
+    """The bot to be asked, and how."""
 
     game: str
     bot: str
     seed: int
-    """All chance comes from this number and the position."""
+    """The random numbers depend only on this seed and the position."""
     lots: bool
-    """Whether every action counts that the bot's policy names, not only the one that it drew."""
+    """Whether all actions with a positive policy count, not only the one that the bot drew."""
 
 
 class Asker:
-    """A bot that keeps nothing from one position to the next: its answer depends on the position alone."""
+    """A bot without memory: its answer depends only on the position."""
 
     def __init__(self, setup: Setup) -> None:
         """Load the bot.
 
         Raises:
-            PluginError: it cannot be found, loaded or made, or the game cannot.
-            OptionError: its answers depend on more than the position, by what it says itself.
+            PluginError: the bot or the game cannot be found, loaded or made.
+            OptionError: the bot says that its answers depend on more than the position.
         """
         self._setup = setup
         self._game = load_game(setup.game)
@@ -55,7 +55,7 @@ class Asker:
             raise OptionError(f"{setup.bot} may answer otherwise next time; bound it by nodes, not by time")
 
     def __call__(self, position: Open) -> tuple[int, ...]:
-        """Give the actions that may be chosen; none when the bot gives up.
+        """Return the actions that may be chosen; none if the bot resigns.
 
         Raises:
             BotError: the bot failed.
@@ -65,7 +65,7 @@ class Asker:
             self._renew(self._seed_of(position.key))
             answer = self._bot.play(state, Limit())
         except Exception as error:
-            # It is somebody else's code: anything may come.
+            # Third-party code may raise anything.
             where = place(self._game, position.line)
             raise BotError(f"{where}: {type(error).__name__}: {error}") from error
         if answer.resign:
@@ -88,7 +88,7 @@ class Asker:
 
 @contextmanager
 def asking(asker: Asker, setup: Setup, processes: int) -> Generator[Ask]:
-    """Give what answers positions, in order: `asker`, or as many processes with a bot each."""
+    """Yield a function that answers positions, in order: `asker`, or one bot in each of many processes."""
     if processes == 1:
         yield lambda positions: map(asker, positions)
         return
@@ -96,7 +96,7 @@ def asking(asker: Asker, setup: Setup, processes: int) -> Generator[Ask]:
 
     def ask(positions: Sequence[Open]) -> Iterable[tuple[int, ...]]:
         size = min(_CHUNK, len(positions) // (_CHUNKS * processes) + 1)
-        # This starts them.
+        # The pool starts its processes only when work is submitted.
         with _interrupt_later():
             return pool.map(_ask, positions, chunksize=size)
 
@@ -112,10 +112,10 @@ def asking(asker: Asker, setup: Setup, processes: int) -> Generator[Ask]:
 
 @contextmanager
 def _interrupt_later() -> Generator[None]:
-    """Block Ctrl-C for processes that are started in a `with` block, and for this one until its end.
+    """Block Ctrl-C for processes started in a `with` block, and for this process until the block ends.
 
-    The mask is inherited. Here it does not suffice: a thread of NumPy may take the signal, and then Python
-    raises KeyboardInterrupt between the start of a process and what it is sent.
+    Child processes inherit the mask. It does not protect this process: a thread of NumPy may take the signal,
+    and Python then raises KeyboardInterrupt between starting a process and sending its arguments.
     """
     seen: list[int] = []
     handler = signal.signal(signal.SIGINT, lambda number, _: seen.append(number))
@@ -130,7 +130,7 @@ def _interrupt_later() -> Generator[None]:
 
 
 _asker: Asker | None = None
-"""Of this process, set by `_begin`."""
+"""The bot of this worker process, set by `_begin`."""
 
 
 def _begin(setup: Setup) -> None:

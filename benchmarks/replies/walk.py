@@ -1,4 +1,4 @@
-"""Follows one player through every reply of the other, ply by ply, each position once."""
+"""Follows one player through every possible reply of the other, ply by ply, visiting each position once."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ if TYPE_CHECKING:
     from arena_plugins import Game, State
 
     Layer = dict[bytes, bytes]
-    """Positions of a ply: the key of each, with one line that leads there."""
+    """Positions of one ply: the key of each, with one sequence of actions that leads there."""
     Ask = Callable[[Sequence["Open"]], Iterable[tuple[int, ...]]]
-    """Gives for each position, in order, the actions that may be chosen there; none when it is given up."""
+    """Returns, for each position in order, the actions that may be chosen there; none if the bot resigns."""
 
 _BYTES = 2
-"""Of an action in a line; the largest board has 676."""
+"""Type of an action in a sequence; the largest board has 676 actions."""
 
 
 class Open(NamedTuple):
-    """A position with the player to be proven to move, as small as it can be sent and kept."""
+    """A position in which the player on trial is to move, compact enough to be sent and kept."""
 
     key: bytes
-    """What the answer depends on."""
+    """All that the answer depends on."""
     line: bytes
-    """Actions that lead there; see `state_after`."""
+    """A sequence of actions that leads there; see `state_after`."""
 
     @property
     def ply(self) -> int:
-        """Actions so far."""
+        """Number of actions so far."""
         return len(self.line) // _BYTES
 
 
 class TooManyError(Exception):
-    """More positions come up than were allowed."""
+    """More positions are reached than were allowed."""
 
 
 class Found(NamedTuple):
-    """All lines that can come up, played to their ends."""
+    """The result of following every line to its end."""
 
     positions: int
-    """Distinct ones that were asked about."""
+    """Number of distinct positions that the bot was asked about."""
     ends: dict[str, int]
-    """Distinct final positions by their result for the player: won, drawn, lost."""
+    """Number of distinct final positions by their result for the player: won, drawn, lost."""
     longest: int
     """Plies of the longest line."""
     first: dict[str, bytes]
-    """The first line that ended with each of these results, one of the shortest."""
+    """A shortest line with each of these results."""
 
 
 class Walk:
-    """All positions that can come up when one player chooses by `ask` and the other plays anything.
+    """All positions that are reached when one player chooses by `ask` and the other plays every legal action.
 
-    Which stones lie where decides what can follow; what led there is no part of a position, but the last
-    action is, if `sees_last`.
+    A position is identified by its stones, not by the order in which they were placed; with `sees_last` also
+    by the last action.
     """
 
     def __init__(self, game: Game, player: int, *, sees_last: bool, most: int) -> None:
@@ -69,18 +69,18 @@ class Walk:
         self._first: dict[str, bytes] = {}
         self._longest = 0
         self.known = 0
-        """Positions to be asked about, so far."""
+        """Number of positions to be asked about, so far."""
 
     @property
     def ended(self) -> int:
-        """Final positions, so far."""
+        """Number of final positions, so far."""
         return sum(self._ends.values())
 
     def follow(self, ask: Ask) -> Found:
-        """Play every line to its end.
+        """Follow every line to its end.
 
         Raises:
-            TooManyError: more positions come up than `most`.
+            TooManyError: more positions are reached than `most`.
             BotError: an action is not allowed.
         """
         layer: Layer = {}
@@ -90,7 +90,10 @@ class Walk:
         return Found(self.known, self._ends, self._longest, self._first)
 
     def _next(self, layer: Layer, ask: Ask) -> Layer:
-        """Give the positions one ply on; where stones only come, no final position comes at two plies."""
+        """Return the positions one ply later.
+
+        Stones are only added, so no final position occurs at two plies.
+        """
         following: Layer = {}
         self._finals.clear()
         mine = [Open(*entry) for entry in layer.items() if entry[0][0] == self._player]
@@ -113,7 +116,7 @@ class Walk:
             self._meet(child, line + int(action).to_bytes(_BYTES, sys.byteorder), following)
 
     def _meet(self, state: State, line: bytes, following: Layer) -> None:
-        """Count a position, unless it is known."""
+        """Count a position, unless it was counted before."""
         stones = bytes(state.cells)
         if state.is_terminal:
             worth = state.returns[self._player]
@@ -142,7 +145,7 @@ class Walk:
 
 
 def state_after(game: Game, line: bytes) -> State:
-    """Play a line from the beginning."""
+    """Return the state after a sequence of actions."""
     state = game.initial_state()
     for action in memoryview(line).cast("H"):
         state = state.child(action)
@@ -150,7 +153,7 @@ def state_after(game: Game, line: bytes) -> State:
 
 
 def moves(game: Game, line: bytes) -> str:
-    """Write a line for people."""
+    """Return a line in the notation of the game."""
     state, texts = game.initial_state(), list[str]()
     for action in memoryview(line).cast("H"):
         texts.append(game.move(state, action))
@@ -159,5 +162,5 @@ def moves(game: Game, line: bytes) -> str:
 
 
 def place(game: Game, line: bytes) -> str:
-    """Say where in a match something happened."""
+    """Describe a position of a match for an error message."""
     return f"after {moves(game, line)}" if line else "at the beginning"

@@ -1,4 +1,4 @@
-"""Which scripts are run, how long, and how each is told of the peers that are installed."""
+"""The scripts to run, their arguments, and how each is given the peers that are installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 CLONED = "alpha_zero_general"
-"""A peer that no interpreter has: it is read from a clone of its repository."""
+"""A peer that is in no package index: it is run from a clone of its repository."""
 PEERS = {
     "pyspiel": ("OpenSpiel", "open-spiel"),
     "pettingzoo": ("PettingZoo", "pettingzoo"),
@@ -17,28 +17,28 @@ PEERS = {
     "bitbully": ("BitBully", "bitbully"),
     CLONED: ("alpha-zero-general", "alpha-zero-general"),
 }
-"""Name and distribution of each peer by the module that shows that it is installed."""
+"""Name and distribution of each peer, by the module that shows that it is installed."""
 SCRATCH = "SCRATCH"
-"""Stands for a folder that all commands of a trial share."""
+"""Placeholder for a folder that all commands of a trial share."""
 
 if TYPE_CHECKING:
     Pythons = Mapping[str, str]
-    """The interpreter that has a module, by module; for the cloned peer its clone."""
+    """The interpreter that has a module, by module; for the cloned peer, the clone."""
     Extra = Callable[[Pythons, str], list[str]]
-    """Gives options for what is installed; the second argument is our own interpreter."""
+    """Returns options for what is installed; the second argument is our own interpreter."""
 
 
 class Command(NamedTuple):
-    """A script that prints one JSON document."""
+    """A script that prints one JSON document, with its arguments."""
 
     script: str
     args: tuple[str, ...]
     quick: tuple[str, ...]
-    """Instead of `args`, for a run that only shows that all works."""
+    """Replaces `args` in a quick run, which only shows that everything works."""
     told: Extra
-    """Gives what to add where peers are installed."""
+    """Returns further arguments if peers are installed."""
     trials: int = 3
-    """At most so many."""
+    """Maximum number of trials."""
 
 
 def _nothing(_pythons: Pythons, _own: str) -> list[str]:
@@ -46,7 +46,7 @@ def _nothing(_pythons: Pythons, _own: str) -> list[str]:
 
 
 def _refereed(pythons: Pythons, own: str) -> list[str]:
-    """Ask for all frameworks, in each interpreter that has some."""
+    """Return the options for all frameworks, in each interpreter that has some."""
     some = [
         pythons[module] for module in ("pyspiel", "pettingzoo", "kaggle_environments") if module in pythons
     ]
@@ -59,7 +59,7 @@ def _spiel_here(pythons: Pythons, own: str) -> list[str]:
 
 
 def _with(module: str, option: str) -> Extra:
-    """Give what has a module by an option."""
+    """Return an option that names the interpreter with a module."""
     return lambda pythons, _own: [option, pythons[module]] if module in pythons else []
 
 
@@ -127,4 +127,4 @@ COMMANDS = (
         _with("kaggle_environments", "--peer-python"),
     ),
 )
-"""In this order, for `plain_store.py` reads what `store.py` wrote."""
+"""In this order, because `plain_store.py` reads what `store.py` wrote."""

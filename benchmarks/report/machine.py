@@ -1,4 +1,4 @@
-"""On what a run was made: the machine, how busy it was, the versions of all that counts."""
+"""Describes the machine of a run: processor, load, and the versions of the distributions that matter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OWN = ("bot-arena", "numpy", "numba", "llvmlite", "msgspec", "sqlalchemy")
 
 
 def describe() -> dict[str, str]:
-    """Give processor, cores, kernel and Python."""
+    """Return processor, cores, kernel and Python version."""
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
@@ -21,17 +21,17 @@ def describe() -> dict[str, str]:
 
 
 def load() -> float:
-    """Give the mean number of processes that wanted to run in the last minute."""
+    """Return the mean number of runnable processes over the last minute."""
     return round(os.getloadavg()[0], 1)
 
 
 def versions() -> dict[str, str]:
-    """Give the version of each distribution that our figures depend on."""
+    """Return the version of each distribution that our figures depend on."""
     return {name: metadata.version(name) for name in OWN}
 
 
 def _processor() -> str:
-    """Give the name of the processor, with family and model, as one name is given to many."""
+    """Return the name of the processor with family and model, because one name is shared by many models."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Takes the figures of the rows from what the scripts printed, and compares them with those of before."""
+"""Takes the figures of the rows from the scripts' documents, and compares them with recorded ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from report.running import Documents
 
 FALL = 0.15
-"""A ratio that falls by more than this share is worth a warning."""
+"""A ratio that falls by more than this share causes a warning."""
 
 
 class Measured(NamedTuple):
@@ -25,13 +25,13 @@ class Measured(NamedTuple):
     theirs: float | None
     ratio: float | None
     least: float | None
-    """The least ratio of a trial."""
+    """The lowest ratio of a trial."""
     most: float | None
-    """The greatest ratio of a trial."""
+    """The highest ratio of a trial."""
 
     @property
     def verdict(self) -> bool | None:
-        """Whether all that is asked is reached; None where nothing is asked or it was not measured."""
+        """Whether all targets are reached; None if there is no target or nothing was measured."""
         row = self.row
         claims = (
             (row.asked, self.ratio, 1),
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 
 
 def measure(trials: Sequence[Documents]) -> list[Measured]:
-    """Give all rows that have a figure."""
+    """Return all rows that have a figure."""
     found = (_measure(row, trials) for row in ROWS)
     return [measured for measured in found if measured.ours is not None]
 
@@ -82,9 +82,9 @@ def _median(values: Sequence[float | None]) -> float | None:
 
 
 def look(trial: Documents, figure: Figure | None) -> float | None:
-    """Give a figure, the first of a list; None where a document lacks it.
+    """Return a figure, the first of a list; None if the document lacks it.
 
-    A list of rows with a tier is looked through by tier.
+    In a list of rows with a tier the row is found by its tier.
     """
     value: object = trial.get(figure.script) if figure else None
     for key in figure.path.split(".") if figure else ():
@@ -97,7 +97,7 @@ def look(trial: Documents, figure: Figure | None) -> float | None:
 
 
 def recorded(measured: Sequence[Measured]) -> dict[str, dict[str, float | str | None]]:
-    """Give what is kept of each row, by its key."""
+    """Return the values that are recorded of each row, by its key."""
     return {
         one.row.key: {
             "ours": _round(one.ours),
@@ -117,7 +117,7 @@ def _round(value: float | None) -> float | None:
 
 
 def fallen(measured: Sequence[Measured], before: Mapping[str, Mapping[str, float | str | None]]) -> list[str]:
-    """Say which ratios are lower than recorded, by more than `FALL`."""
+    """Return a message for each ratio that fell below its record by more than `FALL`."""
     said: list[str] = []
     now = {one.row.key: one.ratio for one in measured}
     for key, row in before.items():

@@ -1,4 +1,4 @@
-"""Writes the page, its pictures and the record of the ratios."""
+"""Writes docs/benchmarks.md, its pictures and the record of the ratios."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ HEAD = ("point", "beside", "ours", "theirs", "asked", "measured", "by")
 
 
 class Circumstances(NamedTuple):
-    """What a reader must know of a run."""
+    """The circumstances of a run that its readers must know."""
 
     date: str
     trials: int
     loads: tuple[float, float]
-    """Before and after."""
+    """Load of the machine before and after the run."""
     machine: Mapping[str, str]
     versions: Mapping[str, str]
     peers: Mapping[str, Installed]
@@ -39,7 +39,7 @@ class Circumstances(NamedTuple):
 
 
 def write(folder: Path, measured: Sequence[Measured], about: Circumstances) -> None:
-    """Write all into `folder`; of a page that is there, only what is between the markers is replaced."""
+    """Write page, pictures and record into `folder`; an existing page keeps what is outside the markers."""
     page = folder / PAGE
     text = page.read_text(encoding="utf-8") if page.exists() else f"# Benchmarks\n\n{BEGIN}\n{END}\n"
     before, found, rest = text.partition(BEGIN)
@@ -62,13 +62,13 @@ def write(folder: Path, measured: Sequence[Measured], about: Circumstances) -> N
 
 
 def read_record(folder: Path) -> dict[str, dict[str, Any]]:
-    """Give the rows recorded in `folder` by key; none where there is no record."""
+    """Return the recorded rows in `folder` by key; empty if there is no record."""
     path = folder / RECORD
     return json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else {}
 
 
 def generated(measured: Sequence[Measured], about: Circumstances, pictures: Sequence[str]) -> str:
-    """Give what stands between the markers."""
+    """Return the text between the markers."""
     parts = [
         *(f"![{_alt(name)}]({name})\n" for name in pictures),
         table(measured),
@@ -88,11 +88,11 @@ def generated(measured: Sequence[Measured], about: Circumstances, pictures: Sequ
 def _left_out(measured: Sequence[Measured]) -> list[str]:
     here = {one.row.key for one in measured}
     absent = [row.point for row in ROWS if row.key not in here]
-    return [f"Not to be had on this machine: {', '.join(absent)}."] if absent else []
+    return [f"Not available on this machine: {', '.join(absent)}."] if absent else []
 
 
 def table(measured: Sequence[Measured]) -> str:
-    """Give the table of all rows that were measured."""
+    """Return the table of all rows that were measured."""
     lines = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD))]
     lines += [" | ".join(_cells(one)) for one in measured]
     return "\n".join(f"| {line} |" for line in lines)
@@ -125,7 +125,7 @@ def _asked(one: Measured) -> str:
 
 
 def _plain(value: float) -> str:
-    """Write a figure with three digits that count, and all its zeros."""
+    """Format a figure with three significant digits and all its zeros."""
     rounded = float(f"{value:.3g}")
     return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:g}"  # noqa: PLR2004 - three digits
 
@@ -149,7 +149,7 @@ def _circumstances(about: Circumstances) -> list[str]:
 
 
 def _commands(about: Circumstances) -> list[str]:
-    """Give what was run, with our interpreter as `python` and the others named after the peer."""
+    """Return the commands of the run, with our interpreter as `python`, the others named after their peer."""
     names = {sys.executable: sys.executable}
     for module, peer in about.peers.items():
         kind = "CLONE_OF" if module == CLONED else "PYTHON_WITH"
@@ -178,7 +178,7 @@ def _ratio_bars(measured: Sequence[Measured]) -> list[Bar]:
 
 
 def _game_bars(measured: Sequence[Measured]) -> list[Bar]:
-    """Give all that play random matches of Connect Four, the slowest first."""
+    """Return a bar for each contestant that plays random matches of Connect Four, the slowest first."""
     own = {"refereed/connect-four/": "arena, refereed", "bulk/": "arena, compiled"}
     speeds: dict[tuple[str, str], float] = {}
     for start, name in own.items():

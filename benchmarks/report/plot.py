@@ -1,4 +1,4 @@
-"""Draws bars on a logarithmic axis as SVG, for light and dark pages; the same bytes for the same bars."""
+"""Draws bars on a logarithmic axis as SVG, for light and dark pages; the same bars give the same bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WIDTH, LABEL, NUMBER, STEP, TOP, BAR = 800, 300, 70, 38, 66, 16
-"""Pixels: of the picture, of the names, of the figures behind the bars, from bar to bar, above, of a bar."""
+"""Pixels: width of the picture, of the names, of the figures after the bars; distance of bars; top margin;
+height of a bar."""
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 .title { font-size: 15px; font-weight: 600 }
@@ -39,17 +40,17 @@ class Bar(NamedTuple):
 
     name: str
     below: str
-    """A second, smaller line of the name; may be empty."""
+    """A second, smaller line below the name; may be empty."""
     value: float
     kind: str
-    """`own`, `low` (less than asked) or `bar`."""
+    """Style: `own`, `low` (below the target) or `bar`."""
     least: float | None = None
     most: float | None = None
     asked: float | None = None
 
 
 def draw(title: str, note: str, bars: Sequence[Bar], base: float | None = None) -> str:
-    """Give the picture; `bars` has at least one, and they start at `base`, or where the axis does."""
+    """Return the picture; `bars` must not be empty. Bars start at `base`, or at the left end of the axis."""
     numbers = [
         number
         for bar in bars
@@ -114,7 +115,7 @@ def _bar(bar: Bar, top: int, axis: _Axis) -> Iterator[str]:
 
 
 def short(value: float) -> str:
-    """Write a figure with three digits that count."""
+    """Format a figure with three significant digits."""
     for size, name in ((1e6, " M"), (1e3, " k")):
         if value >= size:
             return f"{float(f'{value / size:.3g}'):g}{name}"

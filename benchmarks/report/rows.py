@@ -1,4 +1,4 @@
-"""The points to reach: what stands beside what, where its figures are found, and what is asked."""
+"""The rows of the benchmark table: what is compared, where the figures are found, and the targets."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 KAGGLE = "kaggle-environments"
 PLIES = 21.3
-"""Mean length of a random match of Connect Four."""
+"""Mean length of a random match of Connect Four, in plies."""
 
 
 class Figure(NamedTuple):
-    """Where a script's document has a figure."""
+    """The place of a figure in a script's document."""
 
     script: str
     path: str
@@ -18,30 +18,30 @@ class Figure(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One point."""
+    """One row of the table."""
 
     key: str
     point: str
     unit: str
-    """Of `ours` and `theirs`."""
+    """Unit of `ours` and `theirs`."""
     ours: Figure
     peer: str = ""
-    """With what it is compared; empty: with nothing."""
+    """Name of the peer; empty if the row has none."""
     theirs: Figure | None = None
     ratio: Figure | None = None
-    """As the script took it turn by turn; without it, it is computed from ours and theirs."""
+    """The ratio as measured in alternating runs; if None, it is computed from ours and theirs."""
     asked: float | None = None
-    """The least ratio; times as fast, or as cheap."""
+    """Target for the ratio: times as fast, or as cheap."""
     most: float | None = None
-    """Bound of our own figure."""
+    """Upper bound of our own figure."""
     least: float | None = None
-    """Bound of our own figure."""
+    """Lower bound of our own figure."""
     per_match: float | None = None
-    """Where set, theirs is matches per second, and becomes microseconds of one of so many moves."""
+    """If set, theirs is in matches per second, converted to microseconds per move of matches this long."""
 
     @property
     def is_cost(self) -> bool:
-        """Whether less is better."""
+        """Whether a lower figure is better."""
         return not self.unit.endswith("/s")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[1]
 DEADLINE = 1800
-"""Seconds for one script."""
+"""Timeout of one script, in seconds."""
 ASK = """
 import json, sys
 from importlib.metadata import PackageNotFoundError, version
@@ -32,7 +32,7 @@ print(json.dumps(found))
 """
 
 Documents = dict[str, dict[str, Any]]
-"""What the scripts of one trial printed, by script."""
+"""The documents that the scripts of one trial printed, by script."""
 
 
 class Installed(NamedTuple):
@@ -47,7 +47,7 @@ class BenchmarkError(Exception):
 
 
 def find_peers(pythons: Sequence[str]) -> dict[str, Installed]:
-    """Give the peers by module; the first interpreter that has one is taken."""
+    """Return the peers by module; the first interpreter that has one is used."""
     names = json.dumps({module: distribution for module, (_, distribution) in PEERS.items()})
     found: dict[str, Installed] = {}
     for python in pythons:
@@ -64,7 +64,7 @@ def find_peers(pythons: Sequence[str]) -> dict[str, Installed]:
 
 
 def find_clone(clone: Path) -> Installed:
-    """Give the cloned peer, its commit as version."""
+    """Return the cloned peer, with its commit as version."""
     git = ["git", "-C", str(clone), "rev-parse", "--short", "HEAD"]
     try:
         done = subprocess.run(git, stdout=subprocess.PIPE, text=True, timeout=60, check=True)  # noqa: S603 - a folder the user names
@@ -74,12 +74,12 @@ def find_clone(clone: Path) -> Installed:
 
 
 def arguments(command: Command, pythons: Pythons, *, quick: bool) -> list[str]:
-    """Give the options of a script."""
+    """Return the arguments of a script."""
     return [*(command.quick if quick else command.args), *command.told(pythons, sys.executable)]
 
 
 def run_trials(num_trials: int, pythons: Pythons, *, quick: bool) -> list[Documents]:
-    """Run all scripts, then all again; print what each prints, on one line.
+    """Run all scripts, then all again, as often as there are trials; print each document on one line.
 
     Raises:
         BenchmarkError: a script failed; the message names it.
@@ -97,7 +97,7 @@ def run_trials(num_trials: int, pythons: Pythons, *, quick: bool) -> list[Docume
 
 
 def run(command: Command, pythons: Pythons, scratch: str, *, quick: bool) -> dict[str, Any]:
-    """Run one script and give its document, with `benchmark`, its name, in front."""
+    """Run one script and return its document, with `benchmark`, its name, as the first key."""
     options = [part.replace(SCRATCH, scratch) for part in arguments(command, pythons, quick=quick)]
     print(f"{command.script} {' '.join(options)}", file=sys.stderr, flush=True)
     try:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 LENGTH = 40
-"""Actions of a match."""
+"""Number of actions of a match."""
 
 
 def add_cup(store: Store, num_matches: int) -> tuple[list[Entrant], list[PlannedMatch], int]:
-    """Store a tournament of three bots; give its entrants, its plan and its id."""
+    """Store a tournament of three bots; return its entrants, its plan and its id."""
     entrants = [Entrant(seat=seat, label=name, bot=_bot(name), limit="") for seat, name in enumerate("abc")]
     plan = [_planned(index) for index in range(num_matches)]
     new = NewTournament(
@@ -36,7 +36,7 @@ def add_cup(store: Store, num_matches: int) -> tuple[list[Entrant], list[Planned
 
 
 def match(tournament: int, planned: PlannedMatch, entrants: Sequence[Entrant]) -> MatchRecord:
-    """Give the record of a planned match."""
+    """Return the record of a planned match."""
     digest = _digest(f"match {planned.number}")
     actions = tuple(byte % 7 for byte in bytes.fromhex(digest) * 2)[:LENGTH]
     return MatchRecord(

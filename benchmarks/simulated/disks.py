@@ -1,4 +1,4 @@
-"""Trials with disks that fail: what was acknowledged stays, and the run goes on when the disk does."""
+"""Trials with failing disks: acknowledged results stay, and the run continues when the disk recovers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BATCH = 3
-"""Matches of one transaction where files may not grow."""
+"""Matches of one transaction in trials with limited file sizes."""
 MATCHES = 120
 POINTS = 300
-"""Saves of one match each are enough to reach the operation of this number, of whatever kind."""
+"""Number of single-match saves that is enough to reach the operation of this number, of any kind."""
 REOPENED = 2
-"""Saves after which the store is opened anew: what is in memory is not read."""
+"""Number of saves after which the store is reopened, because cached pages are not read again."""
 SIZE_STEP = 1024
-"""Bytes of a file, times the number of a trial, at which the system lets it grow no more."""
+"""Bytes of a file, times the number of a trial, above which the system refuses to grow it."""
 SIGNAL_S = 0.0005
 
 
 def failing_calls(folder: Path, kind: str, numbers: Iterable[int]) -> dict[str, int]:
-    """Let an operation fail, counted from the opening of the store, and look at what is left.
+    """Let one operation fail, counted from the opening of the store, and examine what is left.
 
-    What fails lastingly has to end the work with an error that says so; what is interrupted once, must not.
+    A permanent failure has to end the work with an error that says so; a single interruption must not.
     """
     path, base, disk = folder / "arena.db", _base(folder, POINTS), Failing("failing")
     figures = _figures() | {"missed": 0}
@@ -45,7 +45,7 @@ def failing_calls(folder: Path, kind: str, numbers: Iterable[int]) -> dict[str, 
         for num in numbers:
             shutil.copy(base, path)
             disk.arm(kind, num)
-            # The store is opened and closed by one library, and looked at by the other one afterwards.
+            # The store is opened and closed by one SQLite library, and examined by the other one afterwards.
             _trial(path, _Saving(lambda: Store(settings), 1, lambda: disk.has_failed), disk.heal, figures)
             figures["missed"] += not disk.has_failed
     disk.unregister()
@@ -100,7 +100,7 @@ def _base(folder: Path, num_matches: int) -> Path:
 
 
 class _Saving:
-    """The work that a disk fails in."""
+    """The work during which a disk fails."""
 
     def __init__(
         self, opened: Callable[[], Store], batch: int, is_over: Callable[[], bool] = lambda: False
@@ -111,7 +111,7 @@ class _Saving:
         self.num_acknowledged = 0
 
     def run(self) -> None:
-        """Save in small transactions, opening the store anew between them, to the end or some while after."""
+        """Save in small transactions, reopening the store between them, to the end or for some time."""
         with self._opened() as store:
             entrants, plan = store.entrants(1), store.planned(1)
         records = [match(1, planned, entrants) for planned in plan]
@@ -126,7 +126,7 @@ class _Saving:
 
 
 def _trial(path: Path, saving: _Saving, heal: Callable[[], None], figures: dict[str, int]) -> None:
-    """Save until the disk fails, heal it, look at the store and save the rest."""
+    """Save until the disk fails, repair it, examine the store and save the rest."""
     try:
         saving.run()
     except (AccessError, FullError):
@@ -151,7 +151,7 @@ def _trial(path: Path, saving: _Saving, heal: Callable[[], None], figures: dict[
 
 @contextmanager
 def _short_log() -> Generator[None]:
-    """Have the log folded back and cut after each transaction: no save is without any kind of operation."""
+    """Make every transaction checkpoint and truncate the log, so each save uses every kind of operation."""
     before, log.LIMIT = log.LIMIT, 0
     try:
         yield

@@ -1,4 +1,4 @@
-"""Gives apsw, whose file systems can be written in Python, the shape of the driver that the store knows."""
+"""Gives apsw, whose file systems can be written in Python, the interface of the store's SQLite driver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """What went wrong, with the name of SQLite's result code."""
+    """An error, with the name of SQLite's result code."""
 
     def __init__(self, text: str, name: str = "") -> None:
         super().__init__(text)
@@ -22,27 +22,27 @@ class Error(Exception):
 
 
 class Warning(Exception):  # noqa: A001, N818 - the name the DB-API gives it
-    """Is never raised."""
+    """Never raised."""
 
 
 class InterfaceError(Error):
-    """Is never raised."""
+    """Never raised."""
 
 
 class DatabaseError(Error):
-    """What the database says."""
+    """An error reported by the database."""
 
 
 class OperationalError(DatabaseError):
-    """What is not the fault of the statement."""
+    """An error that is not the fault of the statement."""
 
 
 class IntegrityError(DatabaseError):
-    """A rule of the tables was broken."""
+    """A constraint of the tables was violated."""
 
 
 class Module:
-    """Looks like the module `sqlite3`; its connections use one file system."""
+    """Imitates the module `sqlite3`; its connections use one file system."""
 
     apilevel = "2.0"
     threadsafety = 1
@@ -68,7 +68,7 @@ class Module:
 
 
 class Connection:
-    """Looks like a connection of `sqlite3` without transactions of its own."""
+    """Imitates a connection of `sqlite3` without transactions of its own."""
 
     isolation_level = None
 
@@ -90,7 +90,7 @@ class Connection:
             self.execute("ROLLBACK")
 
     def close(self) -> None:
-        # Of what fails at the end SQLite tells nobody; exceptions of a file system come through all the same.
+        # SQLite reports no failure of a close; exceptions of the file system come through all the same.
         with suppress(apsw.Error):
             self._raw.close()
 
@@ -99,7 +99,7 @@ class Connection:
 
 
 class Cursor:
-    """Looks like a cursor of `sqlite3`; reads all rows at once."""
+    """Imitates a cursor of `sqlite3`; reads all rows at once."""
 
     arraysize = 1
 
@@ -136,7 +136,7 @@ class Cursor:
     def _run(self, sql: str, parameters: Sequence[Any]) -> int:
         with _translated():
             cursor = self._raw.cursor()
-            # Of a finished statement apsw tells no columns: they are noted before its first row.
+            # apsw reports no columns of a finished statement, so they are recorded before its first row.
             cursor.exec_trace = self._note
             before = self._raw.total_changes()
             self._rows = iter(list(cursor.execute(sql, tuple(parameters))))  # pyright: ignore[reportUnknownMemberType] - as above
@@ -150,7 +150,7 @@ class Cursor:
 
 
 def driver(vfs: str) -> Driver:
-    """Give the driver of the store for a file system."""
+    """Return the driver of the store for a file system."""
     return Driver(module=Module(vfs), single_writer=False)
 
 

@@ -1,4 +1,4 @@
-"""A file system of which one operation fails, once or from then on, with the error a real one would give."""
+"""A file system in which one operation fails, once or from then on, with the error of a real one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Kind(NamedTuple):
     """A way to fail."""
 
     calls: tuple[str, ...]
-    """Of the system; none for syncs, which SQLite does not let anybody replace."""
+    """Name of the system call; empty for syncs, which SQLite does not allow to be replaced."""
     error: int
     is_lasting: bool
-    """Whether every later one fails, too; else only that one."""
+    """Whether all later calls fail, too; otherwise only that one."""
 
 
 _READS, _WRITES, _TRUNCATES = ("read", "pread64"), ("write", "pwrite64"), ("ftruncate",)
@@ -53,28 +53,28 @@ _SHAPES: Final = {
 
 
 class Failing(apsw.VFS):
-    """Works as the real file system until it is told to fail."""
+    """Behaves as the real file system until it is told to fail."""
 
     def __init__(self, name: str) -> None:
         """Put itself between SQLite and the system, until it is unregistered."""
         super().__init__(name, "unix")
         self.has_failed = False
-        """Whether the operation that shall fail has been reached."""
+        """Whether the operation that must fail has been reached."""
         self._kind: Kind | None = None
         self._left = 0
-        # They must live as long as the system calls them.
+        # These callbacks must live as long as SQLite may call them.
         self._calls: list[Any] = [self._replace(call, shape) for call, shape in _SHAPES.items()]
 
     def arm(self, kind: str, num: int) -> None:
-        """Let operation `num` from now fail."""
+        """Make operation `num` from now fail."""
         self._kind, self._left, self.has_failed = KINDS[kind], num, False
 
     def heal(self) -> None:
-        """Let nothing fail any more."""
+        """Stop failing."""
         self._kind = None
 
     def unregister(self) -> None:
-        """Give SQLite the calls of the system back."""
+        """Restore SQLite's own system calls."""
         for call in _SHAPES:
             self.xSetSystemCall(call, 0)
         super().unregister()
@@ -83,7 +83,7 @@ class Failing(apsw.VFS):
         return _File(self.fails, name, flags)
 
     def fails(self, call: str = "") -> bool:
-        """Count an operation; tell whether it fails. Without a call of the system it is a sync."""
+        """Count an operation; return whether it fails. Without a system call it is a sync."""
         kind = self._kind
         if kind is None or (call not in kind.calls if call else kind.calls):
             return False

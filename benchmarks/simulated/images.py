@@ -1,4 +1,4 @@
-"""Draws what a disk may hold after the power was cut at some point of a recording."""
+"""Draws what a disk may contain after the power was cut at some point of a recording."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from simulated.recorder import Op
 
 SECTOR = 512
-"""Bytes a disk writes whole or not at all."""
+"""Bytes that a disk writes atomically."""
 
 
 @dataclass
 class _Inode:
     content: bytearray = field(default_factory=bytearray)
-    """What is on the disk for certain."""
+    """Bytes that are certainly on the disk."""
     pending: list[Write | Truncate] = field(default_factory=list)
-    """What was asked for since the last sync."""
+    """Operations since the last sync."""
 
     def settle(self) -> None:
         for op in self.pending:
@@ -33,18 +33,18 @@ class _Inode:
 @dataclass
 class _Name:
     inodes: list[_Inode | None]
-    """What the name may mean after the cut: the last, or one before it of which the removal was lost."""
+    """Files that the name may refer to after the cut: the last, or an earlier one whose removal was lost."""
 
 
 class Disk:
-    """A disk to which a recording is played."""
+    """A disk on which a recording is played back."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
-        """Take what is on the disk at the start of the recording."""
+        """Start with the contents of the disk at the start of the recording."""
         self._names = {name: _Name([_Inode(bytearray(content))]) for name, content in files.items()}
 
     def play(self, op: Op) -> None:
-        """Go one step further."""
+        """Execute one operation."""
         match op:
             case Write() | Truncate():
                 self._last(op.file).pending.append(op)

@@ -1,4 +1,4 @@
-"""What the store of a ladder says of its waits, its newcomers and the code that played."""
+"""Reads from the store of a ladder the waits of its bots, its newcomers and the code that played."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 _ROWS = 6
 _UNNOTICED_S = 5.0
-"""Seconds before the death of a coordinator in which a join is not counted: it may have died first."""
+"""Joins in the last seconds before the death of a coordinator are not counted: it may have died first."""
 
 
 class Played(NamedTuple):
-    """What is needed of a stored match."""
+    """The required facts of a stored match."""
 
     number: int
     began: float
     ended: float
     seats: tuple[int, int]
     first_moves: tuple[int | None, int | None]
-    """First action of each player after the opening; None where there was none."""
+    """First action of each player after the opening; None if there was none."""
     is_forfeit: bool
 
 
@@ -36,11 +36,11 @@ class FirstMatch(NamedTuple):
     wait_s: float
     """From the stored change to the beginning of the match."""
     after_free_s: float
-    """From then, or from the end of the next pair that anybody played where that is later."""
+    """From the stored change, or from the end of the next pair of any bots if that is later."""
 
 
 class LadderFacts(NamedTuple):
-    """One ladder, read whole."""
+    """All facts of one ladder."""
 
     num_planned: int
     num_unplayed: int
@@ -56,7 +56,7 @@ class LadderFacts(NamedTuple):
         """Read a ladder.
 
         Raises:
-            LookupError: there is none of this name.
+            LookupError: there is no ladder of this name.
         """
         record = store.tournament(name)
         if record is None:
@@ -91,7 +91,7 @@ class LadderFacts(NamedTuple):
 
     @property
     def num_done(self) -> int:
-        """How many matches have a result."""
+        """Number of matches with a result."""
         return len(self.played)
 
     @property
@@ -101,18 +101,18 @@ class LadderFacts(NamedTuple):
 
     @property
     def num_forfeits(self) -> int:
-        """How many matches were not decided by the rules."""
+        """Number of matches that were not decided by the rules."""
         return sum(match.is_forfeit for match in self.played)
 
     @property
     def num_not_once(self) -> int:
-        """How many planned matches are stored twice, or neither stored nor open."""
+        """Number of planned matches that are stored twice, or neither stored nor open."""
         doubled = len(self.played) - len(self.done)
         return doubled + abs(self.num_planned - self.num_unplayed - len(self.done))
 
     @property
     def num_unpaired(self) -> int:
-        """How many bots that play were never paired, or stand in half a pair."""
+        """Number of active bots that were never paired, or are in half a pair."""
         seen = Counter(seat for match in self.plan for seat in (match.first, match.second))
         playing = [one.seat for one in self.entrants if one.state == "playing"]
         return sum(not seen[seat] for seat in playing) + sum(num % 2 for num in seen.values())
@@ -121,7 +121,7 @@ class LadderFacts(NamedTuple):
         """Return how many first moves are not those of the bot that joined.
 
         Args:
-            columns: what each bot plays first, by label; a column may be full by then.
+            columns: first move of each bot, by label; the column may be full by then.
         """
         wanted = {one.seat: columns[one.label] for one in self.entrants}
         openings = {match.number: match.opening for match in self.plan}
@@ -131,18 +131,18 @@ class LadderFacts(NamedTuple):
                 column = wanted[match.seats[player]]
                 if move is None or move == column:
                     continue
-                # The other one may have filled the last place of the column a moment ago.
+                # The opponent may have filled the last place of the column a moment ago.
                 wrong += openings[match.number].count(column) < _ROWS - 1
         return wrong
 
     def longest_waits(self) -> dict[int, float]:
-        """Return, by seat, the longest way from one pair to the next, in means of what a bot waits.
+        """Return, by seat, the longest distance from one pair to the next, in units of the mean distance.
 
-        Of `n` bots that play, one is paired every n / 2 pairs. While a bot waits n may change; the largest
-        counts.
+        With `n` active bots a bot is paired every n / 2 pairs on average. While a bot waits, n may change;
+        the largest counts.
         """
         here: dict[int, tuple[int, int]] = {}
-        """By seat that plays: its last pair, and the most bots that have played since."""
+        """By active seat: its last pair, and the largest number of active bots since."""
         longest = dict.fromkeys((one.seat for one in self.entrants), 0.0)
         for batch in self.batches:
             playing = self._playing(batch.basis_change)
@@ -158,7 +158,7 @@ class LadderFacts(NamedTuple):
         return longest
 
     def _playing(self, change: int) -> set[int]:
-        """Return the seats that play after a change."""
+        """Return the active seats after a change."""
         seats = {one.label: one.seat for one in self.entrants}
         playing = {one.seat for one in self.entrants if not one.joined}
         for each in self.changes:
@@ -171,7 +171,7 @@ class LadderFacts(NamedTuple):
         return playing
 
     def first_matches(self, deaths: Sequence[tuple[float, float]]) -> list[FirstMatch]:
-        """Return the wait of each bot that joined while the ladder was played.
+        """Return the wait of each bot that joined while the ladder was running.
 
         Args:
             deaths: when coordinators died, and when the next one played.

@@ -1,4 +1,4 @@
-"""Trials with many processes on one store: nobody is told of a lock, nothing is lost."""
+"""Trials with many processes on one store: no caller sees a lock error, nothing is lost."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ def _lock(path: Path, seconds: float | None) -> Generator[None]:
 
 
 def log_with_readers(path: Path, num_saves: int, num_readers: int, kind: str = "viewer") -> dict[str, float]:
-    """Save while processes read all the time, or while one stands still in the middle of a transaction.
+    """Save while processes read all the time, or while one is stopped in the middle of a transaction.
 
     Args:
-        path: of a store that is made.
+        path: of an existing store.
         num_saves: of `BATCH` matches each.
         num_readers: processes.
-        kind: `viewer` reads what a dashboard shows, `counter` counts all matches, `stuck` stands still.
+        kind: `viewer` reads what a dashboard shows, `counter` counts all matches, `stuck` is stopped.
     """
     with Store.open(path) as store:
         entrants, plan, tournament = add_cup(store, num_saves * BATCH)

@@ -1,4 +1,4 @@
-"""A file system that keeps a list of everything written to it."""
+"""A file system that records everything written to it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class Write(NamedTuple):
 
 
 class Truncate(NamedTuple):
-    """A file cut to a size."""
+    """A file truncated to a size."""
 
     file: str
     size: int
 
 
 class Sync(NamedTuple):
-    """All of a file brought to the disk."""
+    """All of a file synced to disk."""
 
     file: str
 
 
 class Delete(NamedTuple):
-    """A file removed."""
+    """A file deleted."""
 
     file: str
 
@@ -48,7 +48,7 @@ Op = Write | Truncate | Sync | Delete | Mark
 
 
 class Recorder(apsw.VFS):
-    """Writes through to the real file system, and notes it."""
+    """Writes through to the real file system, and records each operation."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "")

@@ -1,4 +1,4 @@
-"""A season of plausible matches of Connect Four, to fill a store with."""
+"""A season of plausible matches of Connect Four, to fill a store."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def make_plan(num_bots: int, num_matches: int, rng: np.random.Generator) -> Iter
 
 
 def draw_results(plan: Sequence[PlannedMatch], rng: np.random.Generator) -> list[str]:
-    """Return an outcome per planned match, drawn by Elo difference and the advantage of the first move."""
+    """Return an outcome per planned match, drawn from Elo difference and first-move advantage."""
     gaps = np.array([ELO_STEP * (match.second - match.first) + FIRST_MOVE_ELO for match in plan])
     wins = (1 - DRAWS) / (1 + 10 ** (-gaps / 400))
     draws = rng.random(len(plan))
@@ -85,7 +85,7 @@ def draw_actions(num: int, rng: np.random.Generator) -> NDArray[np.int8]:
 
 
 def _without(actions: list[int], opening: Sequence[int]) -> list[int]:
-    """Return what is left of a full board's actions after an opening."""
+    """Return the actions of a full board that remain after an opening."""
     left = list(actions)
     for action in opening:
         left.remove(action)
@@ -95,7 +95,7 @@ def _without(actions: list[int], opening: Sequence[int]) -> list[int]:
 def make_records(
     tournament: int, plan: Sequence[PlannedMatch], bots: Sequence[Entrant], rng: np.random.Generator
 ) -> list[MatchRecord]:
-    """Return a record per planned match."""
+    """Yield a record per planned match."""
     actions = draw_actions(len(plan), rng).tolist()
     lengths = rng.integers(SHORTEST, CELLS + 1, len(plan)).tolist()
     times = rng.integers(0, 200, (len(plan), CELLS)).tolist()
@@ -136,7 +136,7 @@ def make_records(
 
 
 def add_tournament(store: Store, bots: Sequence[Entrant]) -> TournamentRecord:
-    """Add the tournament, as yet without a plan."""
+    """Add the tournament, without a plan so far."""
     new = NewTournament(
         name="",
         type="round-robin",

@@ -50,7 +50,7 @@ def blank(file: bytearray, chance: random.Random) -> str:
 
 
 def schema(file: bytearray, chance: random.Random) -> str:
-    """Change bytes of texts that make tables."""
+    """Change bytes in the SQL texts of the schema."""
     places = [start for start in range(len(file) - 6) if file.startswith(b"CREATE", start)]
     place = chance.choice(places) + chance.randrange(400)
     for offset in range(chance.randrange(1, 9)):
@@ -65,7 +65,7 @@ def header(file: bytearray, chance: random.Random) -> str:
 
 
 def word(file: bytearray, chance: random.Random) -> str:
-    """Change a text of a row into another of the same length."""
+    """Replace a text of a row by another of the same length."""
     words = [
         b"first",
         b"second",
@@ -104,7 +104,7 @@ def cut(file: bytearray, chance: random.Random) -> str:
 
 
 def cells(file: bytearray, chance: random.Random) -> str:
-    """Change the header of a page, or where it says that its cells are."""
+    """Change the header of a page, or its pointers to cells."""
     page = chance.randrange(1, len(file) // PAGE)
     place = page * PAGE + chance.randrange(40)
     file[place] = chance.randrange(256)
@@ -132,10 +132,10 @@ def log_swap(log: bytearray, chance: random.Random) -> tuple[str, int]:
 
 FILE_AIMS = (swap, double, blank, schema, header, word, cut, cells)
 LOG_AIMS = (log_bytes, log_cut, log_swap)
-"""These return where the log is damaged first, too."""
+"""Kinds of damage that also return the place in the log where the damage begins."""
 AIMS = (*FILE_AIMS, *LOG_AIMS)
 
 
 def spoil_by_aim(file: bytearray, chance: random.Random, number: int) -> str:
-    """Swap, double and blank pages; change schema, header, words, cells; cut the file."""
+    """Swap, duplicate and blank pages; change schema, header, words, cells; truncate the file."""
     return FILE_AIMS[number % len(AIMS)](file, chance)

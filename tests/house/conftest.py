@@ -1,4 +1,4 @@
-"""The house is read once for each file of tests, not for each test, and not kept beyond it."""
+"""Parses the sources once for each file of tests, and frees them after it."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True, scope="module")
 def _sources_of_this_file() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction] # pytest calls it
     yield
-    # Hundreds of syntax trees would slow the garbage collector of every test that follows.
+    # Hundreds of syntax trees would slow the garbage collector of every later test.
     read.cache_clear()

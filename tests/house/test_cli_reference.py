@@ -1,4 +1,4 @@
-"""Every command answers `--help`, and the page on the command line says what the commands say."""
+"""Every command answers `--help`, and the page on the command line matches the commands."""
 
 from __future__ import annotations
 

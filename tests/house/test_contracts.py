@@ -1,4 +1,4 @@
-"""The import contracts of pyproject hold, and each of them breaks when somebody breaks it."""
+"""The import contracts of pyproject hold, and each fails when a violation is planted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLANTED = {
         "db/arena_db/other.py": "def lazy():\n    import arena_db.planted",
     },
 }
-"""For each contract the files that break it."""
+"""For each contract the files that violate it."""
 
 
 def _lint(root: Path, *options: str) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Every module can be imported on macOS and Windows, and asks nothing of the system when it is."""
+"""Every module can be imported on macOS and Windows, and makes no system call while it is imported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ROOMS = ("arena/arena", "plugins/arena_plugins", "bots/arena_bots", "db/arena_db")
 LINUX_ONLY = "arena.sandbox.launch"
-"""What the launcher of a bot imports, on Linux alone; other modules must do without it."""
+"""Imports of the launcher of bots, which runs only on Linux; other modules must not need them."""
 LACKING = {
     "darwin": {
         "modules": [],
@@ -37,7 +37,7 @@ LACKING = {
         "time": ["CLOCK_BOOTTIME", "clock_gettime"],
     },
 }
-"""What the Python of each system has not, of what this one has."""
+"""What the Python of each system lacks, compared with this one."""
 SCRIPT = """
 import ctypes, importlib, json, os, select, signal, sys, time
 names, platform, lacking = json.loads(sys.argv[1])
@@ -70,7 +70,7 @@ print(json.dumps([failed, sorted(name for name in sys.modules if name.startswith
 
 
 def modules() -> list[str]:
-    """Give all modules of the rooms that other systems load."""
+    """Return all modules of the rooms that other systems load."""
     found: list[str] = []
     for room in ROOMS:
         base = (ROOT / room).parent
@@ -92,5 +92,5 @@ def test_every_module_can_be_imported(platform: str, tmp_path: Path) -> None:
     )
     failed, linux_only = json.loads(done.stdout.splitlines()[-1])
     assert failed == {}
-    # Tables and names, which ask nothing of the system.
+    # Tables and names, which make no system calls.
     assert set(linux_only) <= {"arena.sandbox.launch.calls", "arena.sandbox.launch.places"}

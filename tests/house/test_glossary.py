@@ -20,7 +20,7 @@ def _in_the_code() -> list[str]:
 
 
 def _vocabulary() -> set[str]:
-    """Return the classes of the contract; of the errors only their base, whose docstring draws the others."""
+    """Return the classes of the contract; of the errors only the base, whose docstring draws the others."""
     return {
         name
         for name in arena_plugins.__all__

@@ -1,4 +1,4 @@
-"""No cycles, and no arrows between rooms but the designed ones; lazy and type-checking imports count."""
+"""No import cycles, and only the designed arrows between rooms; lazy and type-checking imports count."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "arena_plugins": (),
     "arena_db": (),
 }
-"""What a room may name outside itself."""
+"""Imports that each room may make outside itself."""
 TRAINER_ARROWS = ("arena.export",)
-"""What a bundled bot's `train` may name besides."""
+"""Further imports that a bundled bot's `train` may make."""
 
 STRANGERS: dict[str, set[str]] = {
     "arena_plugins": {"numpy", "pluggy", "msgspec", "typing_extensions"},
     "arena_db": {"sqlalchemy", "alembic", "pysqlite3", "psycopg"},
 }
-"""Rooms that keep to few third-party packages, because everybody carries them along."""
+"""Rooms with few third-party dependencies, because every user installs them."""
 
 
 def _inside(module: str, packages: tuple[str, ...]) -> bool:

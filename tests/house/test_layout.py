@@ -1,4 +1,4 @@
-"""Where files lie: folders that are no packages, packages that say nothing, pins and the version."""
+"""Layout of files: folders that are no packages, packages with only a docstring, pins and the version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from source_tree import ROOMS, ROOT
 
 CONSTRAINTS = ROOT / "constraints.txt"
 SILENT = ("arena/arena", "arena/arena/games", "bots/arena_bots")
-"""Importing anything below these runs their `__init__`, and import-linter does not count that arrow."""
+"""Importing a module below these runs their `__init__`, and import-linter does not count that arrow."""
 
 
 def _pyproject() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What fresh interpreters have in `sys.modules` after a command: help, lists and play stay light."""
+"""Fresh interpreters load few modules: help, lists and play import nothing they do not need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of bots reaches no console that reads markup: `[link=…]` in a name would be obeyed or crash."""
+"""No text of a bot reaches a console that interprets markup: `[link=…]` in a name would be obeyed."""
 
 from __future__ import annotations
 

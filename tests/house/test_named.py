@@ -32,9 +32,9 @@ FOREIGN = {
     "pytest": {"--update-golden"},
     "systemd-run": {"--user", "--scope"},
 }
-"""Options of other programs, by the word that a paragraph must hold to name them."""
+"""Options of other programs, by a word that the paragraph must contain."""
 REMOVED = re.compile(r"\b(removed|renamed|no longer)\b")
-"""Of these words a paragraph of the changelog must have one to name an option that is gone."""
+"""A paragraph of the changelog must contain one of these words to name a removed option."""
 
 
 def _commands(
@@ -60,7 +60,7 @@ OURS = {option for command in COMMANDS.values() for option in _options_of(comman
 
 
 def _script_options() -> set[str]:
-    """Return the options of scripts for developers, which read them with argparse."""
+    """Return the options of developers' scripts, which use argparse."""
     scripts = [*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "tests" / "support").glob("*.py")]
     texts = [path.read_text(encoding="utf-8") for path in scripts]
     return {option for text in texts for option in re.findall(r'add_argument\(\s*"(--[a-z-]+)"', text)}
@@ -92,7 +92,7 @@ def test_options_exist() -> None:
 
 
 def _call(words: str) -> tuple[click.Command, list[str]] | None:
-    """Return the command that the words behind `arena` name, with its own words; None if there is no such."""
+    """Return the command that the words after `arena` name, with its arguments; None if there is none."""
     path: tuple[str, ...] = ()
     rest = words.split()
     while rest and isinstance(COMMANDS[path], click.Group) and re.fullmatch(r"[a-z][a-z-]*", rest[0]):
@@ -106,7 +106,7 @@ def test_calls_name_commands_and_their_options() -> None:
     wrong: list[str] = []
     for page in PAGES:
         for words in CALL.findall(page.read_text(encoding="utf-8").replace("\\\n", " ")):
-            # Whatever a pipe or another command of the line has is not the arena's.
+            # Arguments of a pipe or of another command on the line are not the arena's.
             called = _call(re.split(r"[|;&>]", words)[0])
             options: set[str] = set() if called is None else set(OPTION.findall(" ".join(called[1])))
             if called is None or not options <= _options_of(called[0]):

@@ -1,4 +1,4 @@
-"""One question, one answer: who else computes what the room `results` computes is found here."""
+"""One question, one answer: finds code outside the room `results` that computes the same again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _attributes(tree: ast.AST) -> set[str]:
 
 
 def _strings(tree: ast.AST) -> set[str]:
-    """Return the texts of a piece of code, those of its docstrings left out."""
+    """Return the strings of a piece of code, except its docstrings."""
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
         node.value
@@ -36,7 +36,7 @@ def _strings(tree: ast.AST) -> set[str]:
 
 
 def blames(source: Source) -> bool:
-    """Whether a function looks at faults, and at which side has won."""
+    """Return whether a function looks at faults, and at which side has won."""
     return any(
         "is_fault" in _attributes(function)
         and (bool(_attributes(function) & _SIDES) or bool(_strings(function) & {"first", "second"}))
@@ -45,7 +45,7 @@ def blames(source: Source) -> bool:
 
 
 def rates(source: Source) -> bool:
-    """Whether a module imports what fits ratings."""
+    """Return whether a module imports what fits ratings."""
     return any(
         parts[:2] == ["arena", "rating"] and bool(_FIT & {*parts[2:], found.name or ""})
         for found in source.imports()
@@ -54,12 +54,12 @@ def rates(source: Source) -> bool:
 
 
 def has_wild_cards(source: Source) -> bool:
-    """Whether a module reads patterns by itself."""
+    """Return whether a module matches patterns by itself."""
     return any(found.module == "fnmatch" for found in source.imports())
 
 
 def cuts_pools(source: Source) -> bool:
-    """Whether a module takes the name of a pool apart, or puts it together."""
+    """Return whether a module splits the name of a pool, or builds it."""
     cut = {"partition", "rpartition", "split", "rsplit", "removesuffix"}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in cut:
@@ -67,12 +67,12 @@ def cuts_pools(source: Source) -> bool:
             name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
             if name == "pool":
                 return True
-    # Alone they are values of a column; behind a blank they are a part of a name.
+    # Alone they are values of a column; after a blank they are a part of a name.
     return bool(_strings(source.tree) & {" hosted", " in-process"})
 
 
 def reckons_durations(source: Source) -> bool:
-    """Whether a function gathers how long matches took."""
+    """Return whether a function aggregates durations of matches."""
     return any(
         any(
             isinstance(node, ast.Call)
@@ -86,11 +86,11 @@ def reckons_durations(source: Source) -> bool:
 
 
 class Rule(NamedTuple):
-    """A question, who may answer it, and code that answers it anew."""
+    """A question, the modules that may answer it, and sample code that answers it again."""
 
     finds: Callable[[Source], bool]
     homes: tuple[str, ...]
-    """Modules, or packages with a dot behind them."""
+    """Modules, or packages with a trailing dot."""
     planted: str
 
 
@@ -115,7 +115,7 @@ def table(matches):
     ),
     "wild cards": Rule(
         has_wild_cards,
-        # The second one reads the patterns of what a wheel leaves out: other people's language.
+        # The second one reads the exclude patterns of build tools, another pattern language.
         ("arena_db.wild", "arena.shelf.shipped"),
         "from fnmatch import fnmatchcase",
     ),
@@ -129,7 +129,7 @@ def clock(record):
     ),
     "durations": Rule(
         reckons_durations,
-        # The store adds up what one test has cost, which tells nothing of other matches.
+        # The store adds up the cost of one test, which is no estimate for other matches.
         ("arena.results.durations", "arena_db.plan_rows"),
         """
 def mean(matches):

@@ -1,4 +1,4 @@
-"""Public things are written down: hooks with their arguments and a test each, every name of `__all__`."""
+"""Public names are documented: hooks with their arguments and a test each, every name of `__all__`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks the server within this process."""
+"""Sends requests to the server within this process."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def served(
 
     Args:
         db: path of the store.
-        body: asks, and asserts.
-        settings: of the server, but for the store; anonymous where none are given.
+        body: makes the requests and assertions.
+        settings: of the server, except the store; anonymous access if omitted.
     """
 
     async def run() -> None:
@@ -48,7 +48,7 @@ def served(
 
 
 def ask(db: Path, path: str, **headers: str) -> httpx.Response:
-    """Ask for one thing."""
+    """Send one request."""
     found: list[httpx.Response] = []
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
@@ -62,7 +62,7 @@ def ask(db: Path, path: str, **headers: str) -> httpx.Response:
 
 
 class StreamReader:
-    """One connection to a stream of the application, which is broken off by leaving the `with` block."""
+    """One connection to a stream of the application; leaving the `with` block closes it."""
 
     def __init__(self, app: Starlette, path: str, **headers: str) -> None:
         self._app = app
@@ -102,7 +102,7 @@ class StreamReader:
         return await self._messages.get()
 
     async def frame(self) -> dict[str, str]:
-        """Return the next frame that says something, as its fields."""
+        """Return the next frame with content, as its fields."""
         while True:
             while "\n\n" not in self._text:
                 self._text += (await self.message()).get("body", b"").decode()

@@ -1,4 +1,4 @@
-"""Pages that a browser looks at: their addresses, and names that hostile bots would like to have."""
+"""The pages that a browser visits: their addresses, and names that hostile bots might choose."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ NAMES = (
     "\x1b[31mred",
     "x" * 256,
 )
-"""Of bots: one as bots have, and those that hostile ones would like."""
+"""Names of bots: an ordinary one, and hostile ones."""
 HOSTILE = "<img src=http://e.example/x onerror=alert(4)>"
 """Name of a tournament, and how one of its matches ended."""
 _NO_PAGES = (".json", ".pgn", ".sgf")
 _ADDRESSES = "all => all.map(each => new URL(each.getAttribute('href'), document.baseURI).href)"
-"""Of links; those of pictures have no property for it."""
+"""Addresses of links, read by attribute: links within pictures have no such property."""
 
 
 class Site(NamedTuple):
-    """Pages that are looked at."""
+    """The pages to visit."""
 
     first: str
-    """Address of the first one."""
+    """Address of the first page."""
     pages: tuple[str, ...]
-    """Addresses of all, each once."""
+    """Addresses of all pages, each once."""
 
     def some(self, part: str) -> str:
         """Return the first page whose address contains a text."""
         return next(page for page in self.pages if part in page)
 
     def match(self) -> str:
-        """Return the page of the match with the highest number of those that have marks."""
+        """Return the page of the match with the highest number among those that have marks."""
         return max((page for page in self.pages if "/t/league/" in page and _number(page)), key=_number)
 
 
@@ -59,7 +59,7 @@ def crawl(page: Page, first: str) -> Iterator[str]:
         links = page.eval_on_selector_all("a[href]:not([download])", _ADDRESSES)
         for link in links:
             there = urldefrag(str(link))[0]
-            # Of the many positions of an opening, those after one move stand for all.
+            # Only the positions after one move are visited, out of the many positions of the openings.
             is_far = "/openings?" in there and "+" in urlsplit(there).query
             is_ours = urlsplit(there)[:2] == urlsplit(first)[:2] and not is_far
             if is_ours and there not in seen and not urlsplit(there).path.endswith(_NO_PAGES):

@@ -1,4 +1,4 @@
-"""Solves positions by playing everything out on plain states: slow, and too plain to be wrong."""
+"""Solves positions by exhaustive search on plain states: slow, and too simple to be wrong."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Truth(NamedTuple):
     distance: int
 
     def before(self) -> Truth:
-        """Give what an action that leads here is worth to who plays it."""
+        """Return the value of an action that leads here, for its player."""
         return Truth(-self.outcome, self.distance + 1)
 
     @property
     def merit(self) -> tuple[int, int]:
-        """What is larger for the better: fast wins, slow losses."""
+        """Return a key that is larger for a better result: fast wins, slow losses."""
         return self.outcome, -self.outcome * self.distance
 
 
@@ -31,7 +31,7 @@ Known = dict[tuple[tuple[int, ...], int], Truth]
 
 
 def truth(state: State, known: Known) -> Truth:
-    """Solve a position; `known` remembers from call to call."""
+    """Solve a position; `known` caches results between calls."""
     if state.is_terminal:
         return Truth(round(state.returns[state.current_player]), 0)
     key = (state.cells, state.current_player)
@@ -46,7 +46,7 @@ def truths(state: State, known: Known) -> dict[int, Truth]:
 
 
 def late_states(game: Game, rng: Random, num_matches: int, max_empty: int) -> Iterator[State]:
-    """Give the positions of random matches that are not over and have few empty cells."""
+    """Return positions of random matches that are not over and have few empty cells."""
     for _ in range(num_matches):
         state = game.initial_state()
         while not state.is_terminal:

@@ -1,4 +1,4 @@
-"""Child processes of tests: each with a deadline, and what it wrote when it fails."""
+"""Child processes of tests: each has a deadline, and its output is shown when it fails."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def run_child(
 def arena_environment(folder: Path, scripts: Path | None = None) -> dict[str, str]:
     """Return an environment in which `arena` keeps everything it stores inside `folder`.
 
-    Only the cache is that of all tests, `ARENA_CACHE`: each new one would compile all kernels again.
+    Only the cache, `ARENA_CACHE`, is shared by all tests: a new one would compile all kernels again.
 
-    `scripts` is the folder of commands that comes first on PATH; without it, that of this interpreter.
+    `scripts` is the folder of commands that comes first on PATH; by default that of this interpreter.
     """
     own = {
         "ARENA_HOME": str(folder / "home"),
@@ -76,11 +76,11 @@ def arena_environment(folder: Path, scripts: Path | None = None) -> dict[str, st
 
 
 def modules_after(code: str, folder: Path) -> set[str]:
-    """Give the names in `sys.modules` of a fresh interpreter that ran `code` to its end in `folder`."""
+    """Return the names in `sys.modules` of a fresh interpreter that ran `code` to its end in `folder`."""
     done = run_child([sys.executable, "-c", _MODULES_AFTER, code], cwd=folder, env=arena_environment(folder))
     return set(cast("list[str]", json.loads(done.stdout.splitlines()[-1])))
 
 
 def arena_call(*arguments: str) -> str:
-    """Give code that runs the command `arena` with `arguments` in the process it is executed in."""
+    """Return code that runs the command `arena` with `arguments` in the process that executes it."""
     return f"sys.argv[:] = {['arena', *arguments]!r}\nfrom arena.__main__ import main\nmain()"

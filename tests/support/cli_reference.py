@@ -22,16 +22,16 @@ INTRODUCTION = """# Command line
 """
 
 DEFAULT = re.compile(r"\s*\[default: ([^\]]+)\]")
-"""A default that the help text tells, because configuration files may come before it."""
+"""A default in the help text, given there because configuration files may override it."""
 
 
 def render() -> str:
-    """Give the text of the page: names, types, defaults and help of every command, in a layout of our own."""
+    """Return the text of the page: names, types, defaults and help of every command, in our own layout."""
     return INTRODUCTION + "".join(_command(path, command) for path, command in commands())
 
 
 def commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Give every command with the words that call it, groups before their commands."""
+    """Yield every command with the words that call it, groups before their commands."""
     waiting: list[tuple[tuple[str, ...], click.Command]] = [(("arena",), main)]
     while waiting:
         path, command = waiting.pop(0)

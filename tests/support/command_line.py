@@ -27,7 +27,7 @@ def commands_of(group: click.Group) -> dict[str, click.Command]:
 
 
 class CommandLine:
-    """Calls `arena`; everything it keeps lies in `folder`, except compiled kernels, which a run shares."""
+    """Calls `arena`; all its files are in `folder`, except compiled kernels, which the whole run shares."""
 
     def __init__(self, folder: Path, db: Path | None = None) -> None:
         self.folder = folder
@@ -43,17 +43,17 @@ class CommandLine:
         }
 
     def __call__(self, *arguments: object, status: int = 0, env: dict[str, str] | None = None) -> Result:
-        """Call it; it must end with this exit status and without a traceback."""
+        """Call `arena`; it must end with this exit status and without a traceback."""
         words = [str(argument) for argument in arguments]
         result = CliRunner(env={**self._env, **(env or {})}, catch_exceptions=False).invoke(main, words)
         assert result.exit_code == status, f"arena {' '.join(words)} gave {result.exit_code}: {result.output}"
         return result
 
     def lines(self, *arguments: object, status: int = 0) -> list[str]:
-        """Call it; give the lines of its standard output."""
+        """Call `arena`; return the lines of its standard output."""
         return self(*arguments, status=status).stdout.splitlines()
 
     def objects(self, *arguments: object, status: int = 0) -> list[dict[str, object]]:
-        """Call it with `--format ndjson`; give the objects."""
+        """Call `arena` with `--format ndjson`; return the objects."""
         lines = self.lines(*arguments, "--format", "ndjson", status=status)
         return [cast("dict[str, object]", json.loads(line)) for line in lines]

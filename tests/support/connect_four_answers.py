@@ -1,9 +1,9 @@
-"""Finds the positions of Connect Four behind the opening book whose search takes long: `make book-answers`.
+"""Computes the table of Connect Four positions beyond the book that take long: `make book-answers`.
 
 The positions of a ply are searched in shards. Those with scores near a draw come first: they take longest.
-Each finished shard is a file, so an interrupted run goes on with the next one, and several processes can
-share the work. The shards before the shipped table's provenance counts are in that table: no file of them is
-needed, and a fresh checkout goes on where the last table was made.
+Each finished shard is a file, so an interrupted run continues with the next one, and several processes can
+share the work. The shipped table already contains the shards that its provenance counts: they need no file,
+and a fresh checkout continues after them.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from arena_plugins.contract import State
 
 PLIES = (8, 9, 10)
-"""Where single positions take more than half a second."""
+"""Plies at which single positions take more than half a second."""
 SHARD = 100
 """Positions of a shard: half a minute where they take longest."""
 LEAST_NODES = 2_000_000
-"""Positions that take fewer, about a tenth of a second, are left out."""
+"""Positions that take fewer nodes, about a tenth of a second, are left out."""
 GAME = ConnectFour()
 
 
 class Searched(NamedTuple):
-    """What a shard says of one position; of a position that ends at once, zero nodes."""
+    """One position of a shard; a position that ends at once has zero nodes."""
 
     key: int
     score: int
@@ -75,7 +75,7 @@ def _urgency(layer: Layer, ply: int) -> list[float]:
 
 
 def search(solver: ConnectFourSolver, layer: Layer, places: Iterable[int], ply: int) -> list[Searched]:
-    """Search the positions at these places, each from empty tables as a bot that enters there would."""
+    """Search the positions at these places, each with empty tables, as a bot starting there would."""
     found: list[Searched] = []
     for place in places:
         own, mask = int(layer.own[place]), int(layer.mask[place])
@@ -89,7 +89,7 @@ def search(solver: ConnectFourSolver, layer: Layer, places: Iterable[int], ply: 
 
 
 def score_of(worth: tuple[int | None, int | None], ply: int) -> int:
-    """Turn a worth into the winner's n-th last stone, negative for a loss."""
+    """Convert a value to the winner's n-th last stone, negative for a loss."""
     outcome, distance = worth
     if outcome is None or distance is None:
         raise RuntimeError("a position was not solved")
@@ -97,7 +97,7 @@ def score_of(worth: tuple[int | None, int | None], ply: int) -> int:
 
 
 def state_of(own: int, mask: int, ply: int) -> State:
-    """Return the state with these stones, which some match comes to."""
+    """Return the state with these stones, which some match reaches."""
     actions = _history(own, mask, ply)
     if actions is None:
         raise RuntimeError("no match comes to a position of the layer")
@@ -108,7 +108,7 @@ def state_of(own: int, mask: int, ply: int) -> State:
 
 
 def _history(own: int, mask: int, ply: int) -> list[int] | None:
-    """Return the actions of a match that comes to a position, last one first; None where there is none."""
+    """Return the actions of a match that reaches a position, last one first; None if there is none."""
     if ply == 0:
         return []
     mover = own ^ mask
@@ -123,12 +123,12 @@ def _history(own: int, mask: int, ply: int) -> list[int] | None:
 
 
 def run(folder: Path, ply: int, seconds: float) -> None:
-    """Search shards that no process has begun, until they are used up or so many seconds of CPU are."""
+    """Search unclaimed shards, until none are left or so many seconds of CPU are used."""
     folder.mkdir(parents=True, exist_ok=True)
     layer = make_layers(ply)[-1]
     done = num_searched(ply)
     solver = ConnectFourSolver(GAME, shipped_book(), answers=None)
-    # Further actions that are as good are not wanted.
+    # Equally good actions are not needed.
     solver.usual_nodes = 0
     begin = time.process_time()
     for number, places in enumerate(shards(ply)):
@@ -149,7 +149,7 @@ def run(folder: Path, ply: int, seconds: float) -> None:
 
 
 def _claim(path: Path) -> bool:
-    """Mark a shard as begun by this process; return whether no living process has."""
+    """Claim a shard for this process; return whether no living process has claimed it."""
     try:
         with path.open("x", encoding="ascii") as file:
             file.write(str(os.getpid()))
@@ -226,7 +226,7 @@ def main() -> int:
     """Search, then write the table from what is finished."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plies", type=int, nargs="*", default=PLIES)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="of CPU, a ply")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="seconds of CPU per ply")
     parser.add_argument("--shards", type=Path, default=ROOT / "build" / "answers")
     arguments = parser.parse_args()
     for ply in arguments.plies:

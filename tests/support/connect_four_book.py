@@ -1,6 +1,6 @@
 """Computes the opening book of Connect Four, and from it the lists of drawn openings: `make book` runs it.
 
-A run that was interrupted goes on where it was.
+An interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PLIES = 8
 TOP_BITS = 24
-"""Logarithm of the size of the table: 128 MB."""
+"""Binary logarithm of the number of table entries: 128 MB."""
 UNKNOWN = -128
 SAVE_EVERY = 60.0
 """Seconds between two checkpoints."""
@@ -66,7 +66,7 @@ class Checkpoint(NamedTuple):
 
 
 def solve(layer: Layer, checkpoint: Checkpoint) -> tuple[NDArray[np.int8], float]:
-    """Score a layer, and give the scores and the seconds of CPU they took, former runs included."""
+    """Score a layer; return the scores and their seconds of CPU, including earlier runs."""
     scores, before = checkpoint.load(len(layer.keys))
     memory = new_memory(TOP_BITS)
     memory[BUDGET] = np.iinfo(np.int64).max
@@ -87,7 +87,7 @@ def solve(layer: Layer, checkpoint: Checkpoint) -> tuple[NDArray[np.int8], float
 
 
 def provenance(book: Book, plies: int, seconds: float) -> str:
-    """Say how the book was made, as TOML."""
+    """Return a description of how the book was made, as TOML."""
     facts = {
         "sha256": hashlib.sha256(SHIPPED.read_bytes()).hexdigest(),
         "command": f"make book BOOK_PLIES={plies}",
@@ -104,7 +104,7 @@ def provenance(book: Book, plies: int, seconds: float) -> str:
 
 
 def drawn_text(book: Book, plies: int) -> str:
-    """Write the drawn positions after so many plies as a file of openings."""
+    """Return the drawn positions after so many plies as a file of openings."""
     game = ConnectFour()
     checked = ConnectFourSolver(game, book, top_bits=SMALL_BITS).checked
     lines: list[str] = []
@@ -125,7 +125,7 @@ def _say(text: str) -> None:
 
 
 def main() -> int:
-    """Compute, write the book and what it took."""
+    """Compute; write the book and its provenance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plies", type=int, default=PLIES)
     parser.add_argument("--checkpoints", type=Path, default=ROOT / "build" / "book")

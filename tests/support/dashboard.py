@@ -1,4 +1,4 @@
-"""The dashboard under test: screens and widgets in a terminal that is not there, with data at hand."""
+"""The dashboard under test: screens and widgets in a simulated terminal, with fixed data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SCORES = (
     (2, 12, 14, 40, None, 86),
     (0, 0, 2, 5, 14, None),
 )
-"""Percent of row against column, of the design's example."""
+"""Score of row against column in percent, from the design's example."""
 
 
 def piloted(
@@ -70,13 +70,13 @@ def piloted(
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Wait until threads have given what they were asked for, and all of it is shown."""
+    """Wait until threads have delivered their results, and all of them are shown."""
     await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of workers open
     await pilot.pause()
 
 
 class Host(LookApp):
-    """Shows widgets one below the other, none of them with the focus."""
+    """Shows widgets one below the other, none of them focused."""
 
     AUTO_FOCUS = None
 
@@ -92,20 +92,20 @@ class Host(LookApp):
 
 
 def lines_of(widget: Widget) -> list[str]:
-    """Give what a widget paints, each line as wide as the widget in cells."""
+    """Return what a widget paints, each line as wide as the widget in cells."""
     lines = [widget.render_line(y).text for y in range(widget.size.height)]
     assert {cell_len(line) for line in lines} <= {widget.size.width, widget.scrollable_content_region.width}
     return lines
 
 
 def screen_lines(app: App[Any]) -> list[str]:
-    """Give the whole screen as text."""
+    """Return the whole screen as text."""
     strips = app.screen._compositor.render_strips(app.size)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # what a terminal would show
     return [strip.text for strip in strips]
 
 
 def standings(names: Sequence[str] = NAMES) -> StandingsView:
-    """Give the standings of the design's example."""
+    """Return the standings of the design's example."""
     rows = tuple(
         StandingRow(
             rank=place + 1,
@@ -132,7 +132,7 @@ def standings(names: Sequence[str] = NAMES) -> StandingsView:
 
 
 def matrix(names: Sequence[str] = NAMES) -> MatrixView:
-    """Give the crosstable of the design's example."""
+    """Return the crosstable of the design's example."""
     ranks = tuple(map(str, range(1, len(names) + 1)))
     cells = tuple(map(_matrix_row, SCORES))
     return MatrixView(names=tuple(names), labels=tuple(names), ranks=ranks, cells=cells)
@@ -148,7 +148,7 @@ def _matrix_row(scores: Sequence[int | None]) -> tuple[MatrixCell | None, ...]:
 
 
 def lines_over_time(names: Sequence[str] = NAMES[:3]) -> list[Series]:
-    """Give ratings that part ways."""
+    """Return ratings over time that diverge."""
     return [
         Series(name, tuple(Point(10.0 * x, 1500 + (1 - place) * 13.0 * x) for x in range(31)))
         for place, name in enumerate(names)
@@ -156,12 +156,12 @@ def lines_over_time(names: Sequence[str] = NAMES[:3]) -> list[Series]:
 
 
 def stored_matches(total: int, names: tuple[str, str] = ("az", "mcts:playouts=1000")) -> Provider:
-    """Give a provider of `total` matches."""
+    """Return a provider of `total` matches."""
     return Provider(total, names)
 
 
 class Provider:
-    """Gives pages of matches, newest first, and remembers what it was asked for."""
+    """Provides pages of matches, newest first, and records what it was asked for."""
 
     def __init__(self, total: int, names: tuple[str, str]) -> None:
         self.total = total
@@ -275,7 +275,7 @@ RUN = RunState(
     workers=8,
     rate=7.8,
 )
-"""A tournament that runs."""
+"""A running tournament."""
 RUN_EVENTS = [
     make_event(1, RUN, t=99.0),
     *(
@@ -300,7 +300,7 @@ class Bare(ArenaScreen):
 
 
 def sample_app(feed: Feed | None = None, **options: Any) -> ArenaApp:  # noqa: ANN401 # of the app
-    """Give the shell with three screens and a running match; its clock goes on by a second at every look."""
+    """Return the shell with three screens and a running match; its clock advances by a second per reading."""
     ticks = itertools.count(100)
     feed = feed or RecordedFeed(
         [Batch(events=RUN_EVENTS, facts={"standings": standings()}, health=Health(store="a.db"))]
@@ -317,7 +317,7 @@ def running_dashboard(
     theme: str = "",
     goal: str | None = None,
 ) -> Dashboard:
-    """Give the whole dashboard with that running match, at one moment; its store is not there."""
+    """Return the whole dashboard with that running match, at one moment, without a store."""
     return Dashboard(
         RecordedFeed([Batch(events=RUN_EVENTS, facts=facts, goal=goal)]),
         SCREENS,
@@ -331,7 +331,7 @@ def running_dashboard(
 
 
 def live_screen(app: ArenaApp) -> LiveLike:
-    """Give the current screen, which is the one of boards."""
+    """Return the current screen, the one with the boards."""
     screen = app.current
     assert isinstance(screen, LiveLike)
     return screen

@@ -1,9 +1,9 @@
-"""Draws the pictures of the dashboard in docs/images, an SVG a screen, from the running program.
+"""Draws the pictures of the dashboard in docs/images, one SVG per screen, from the running program.
 
     .venv/bin/python tests/support/dashboard_pictures.py [NAME...]
 
 It plays a small tournament and a knockout in a folder of its own, opens the dashboard on them, and goes
-through the screens; with names, as `live` or `live-80`, it draws these pictures alone.
+through the screens. With names, such as `live` or `live-80`, it draws only these pictures.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 IMAGES: Final = ROOT / "docs" / "images"
 SIZES: Final = {"": (120, 40), "-80": (80, 24), "-200": (200, 60)}
-"""By what stands behind the name of a picture: all screens at the first size."""
+"""Terminal sizes by suffix of the picture's name; all screens are drawn at the first size."""
 SMALL: Final = frozenset(
     {"live", "standings", "matches", "replay", "openings", "matrix", "versus", "bot", "bracket", "places"}
 )
-"""Also drawn in the least terminal that shows all facts of a screen."""
+"""Screens also drawn in the smallest terminal that shows all facts of a screen."""
 LARGE: Final = frozenset({"matches", "replay", "openings", "bot", "bracket"})
-"""Also drawn where boards, events and columns grow."""
+"""Screens also drawn at a size at which boards, events and columns grow."""
 MAX_BYTES: Final = 150_000
 BOTS: Final = ("mcts:playouts=400", "minimax:depth=4", "mcts:playouts=40", "minimax:depth=1", "random")
 GAME: Final = (
@@ -67,9 +67,9 @@ SCREENS: Final = (
 )
 """Name of the picture, and the keys that lead to it; the replay is judged and shows its first mistake."""
 CUP: Final = (("bracket", ("4", "home")),)
-"""The same of the knockout."""
+"""The same for the knockout."""
 SWISS: Final = (("places", ("2",)),)
-"""The same of the Swiss tournament."""
+"""The same for the Swiss tournament."""
 
 
 def main() -> None:
@@ -124,14 +124,14 @@ async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str,
             if name == "play":
                 await _play(app, pilot)
             _write(f"{name}{end}", app)
-            # Leaving a match asks first; it is the last picture, and ends with the dashboard.
+            # Leaving a match asks first; so this is the last picture, and the dashboard ends with it.
             while len(app.screen_stack) > 2 and name != "play":
                 await pilot.press("escape")
                 await _settle(app, pilot)
 
 
 async def _play(app: Dashboard, pilot: Pilot[None]) -> None:
-    """Play some moves against a bot, from the form on."""
+    """Play some moves against a bot, starting from the form."""
     from arena.tui.screens.play_screen import PlayScreen
     from arena.tui.widgets.form import Field
 
@@ -147,7 +147,7 @@ async def _play(app: Dashboard, pilot: Pilot[None]) -> None:
 
 
 async def _settle(app: Dashboard, pilot: Pilot[None]) -> None:
-    """Wait till every worker but the feed, which never ends, has given what it was asked for."""
+    """Wait until every worker except the feed, which never ends, has delivered its result."""
     for _ in range(2):
         if others := [worker for worker in app.workers if worker.group != "feed"]:
             await app.workers.wait_for_complete(others)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of workers open

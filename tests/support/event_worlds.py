@@ -1,4 +1,4 @@
-"""Simulated events of bots with known strengths that are paired by their own results."""
+"""Simulated Swiss tournaments and knockouts of bots with known strengths."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ OPENINGS = [(place,) for place in range(200)]
 
 
 class MeasuredEvent(NamedTuple):
-    """What the ratings of one event are worth."""
+    """Accuracy of the ratings of one event."""
 
     ratings: float
-    """Share of ratings whose interval holds the truth."""
+    """Share of ratings whose interval contains the truth."""
     adjacent: float
-    """The same of gaps between neighbours in the true ranking."""
+    """Share of gaps between neighbours in the true ranking whose interval contains the truth."""
     ends: float
-    """Whether the interval of the gap between best and worst holds the truth, 1 or 0."""
+    """Whether the interval of the gap between best and worst contains the truth, 1 or 0."""
     bias: float
-    """This gap less the true one, Elo."""
+    """This gap minus the true one, Elo."""
     square: float
     """Mean squared error of ratings, Elo squared."""
 
 
 def drawn_results(truth: FloatArray, rng: np.random.Generator) -> Callable[[PlannedMatch], float]:
-    """Return how matches of these bots end: the points of the lower seat."""
+    """Return a function that draws the result of a match: the points of the lower seat."""
 
     def result(match: PlannedMatch) -> float:
         gap = np.array([truth[match.first] - truth[match.second]]) * LOGITS_PER_ELO
@@ -125,7 +125,7 @@ def best_wins_round_robin(seed: int, num_bots: int = 16) -> float:
 
 
 def _play(schedule: Schedule, num_bots: int, seed: int) -> tuple[SimulatedEvent, int]:
-    """Play an event of bots with a standard deviation of 250 Elo, seated by chance; name the best of them."""
+    """Play an event of randomly seated bots with a standard deviation of 250 Elo; return the best of them."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(0, 250, num_bots)
     event = SimulatedEvent(schedule, num_bots)

@@ -1,4 +1,4 @@
-"""Stores of random matches to export, with claims, remarks and grades in some of them."""
+"""Stores of random matches to export, some with claims, remarks and grades."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from arena_plugins import Game, State
 
 OPENING = 2
-"""Actions of each match that are given."""
+"""Number of opening actions of each match."""
 EVERYTHING = MatchFilter(rated_only=False)
 
 
 class Played(NamedTuple):
-    """A match as it was made."""
+    """A match as it was generated."""
 
     actions: tuple[int, ...]
     winner: int
-    """1 the first player, -1 the second, 0 nobody."""
+    """1: the first player won, -1: the second, 0: a draw."""
     values: tuple[float | None, ...]
     remarks: tuple[Remark | None, ...]
 
 
 def fill(path: Path, spec: str = "connect-four", num: int = 12, seed: int = 1, **changes: object) -> Game:
-    """Store a finished tournament of random matches between three bots; give the game."""
+    """Store a finished tournament of random matches between three bots; return the game."""
     game = load_game(spec)
     rng = Random(seed)  # noqa: S311 - play, no secrets
     with Store.open(path) as store:
@@ -60,7 +60,7 @@ def fill(path: Path, spec: str = "connect-four", num: int = 12, seed: int = 1, *
 
 
 def play(game: Game, rng: Random) -> Played:
-    """Play at random; the bots say something of every other position behind the opening."""
+    """Play at random; the bots report an evaluation in every other position after the opening."""
     state = game.initial_state()
     values: list[float | None] = []
     remarks: list[Remark | None] = []
@@ -74,13 +74,13 @@ def play(game: Game, rng: Random) -> Played:
 
 
 def grade(store: Store, match: StoredMatch, values: list[float | None]) -> None:
-    """Keep what a solver would have said."""
+    """Store the grades that a solver would have given."""
     plies = tuple(JudgedPly(value=value, loss=None) for value in values)
     store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=0.0))
 
 
 def states_of(game: Game, actions: tuple[int, ...]) -> list[State]:
-    """Give the positions in which an action followed."""
+    """Return the positions in which an action followed."""
     states = [game.initial_state()]
     for action in actions[:-1]:
         states.append(states[-1].child(action))

@@ -1,4 +1,4 @@
-"""What a feed of the dashboard has to say."""
+"""Reads a feed of the dashboard to its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def drain(feed: StoreFeed, model: Model | None = None) -> Model:
-    """Return the model once the feed has said what there is to say; it goes on from `model`."""
+    """Return the model after the feed has delivered everything; starts from `model`."""
     model = model or Model()
     for _ in range(6):
         batch = feed.poll()

@@ -26,13 +26,13 @@ SPECS = (
 
 
 def make(text: str) -> KInARow:
-    """Make the game a spec names."""
+    """Return the game of a spec."""
     spec = Spec.parse(text)
     return MODULES[spec.name].make_game(spec.options)
 
 
 def seeded(seed: int) -> Random:
-    """Give the chance of a test, the same every time."""
+    """Return the random generator of a test, the same every time."""
     return Random(seed)  # noqa: S311 # play, no secrets
 
 
@@ -59,7 +59,7 @@ def games_with_play(draw: st.DrawFn) -> tuple[KInARow, list[KInARowState]]:
 
 
 def distinct_positions(game: KInARow, plies: int) -> list[list[KInARowState]]:
-    """Give the distinct positions after 0 to `plies` plies."""
+    """Return the distinct positions after 0 to `plies` plies."""
     levels = [[game.initial_state()]]
     for _ in range(plies):
         children = (state.child(action) for state in levels[-1] for action in state.legal_actions)

@@ -1,6 +1,6 @@
 """A zoo of small Gomocup engines, each with one habit of a real one: `python gomocup_engines.py NAME`.
 
-All play the first empty cell. They use the standard library only, since they run in a sandbox.
+All play the first empty cell. They use only the standard library, because they run in a sandbox.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Plain:
-    """Does all by the book."""
+    """Follows the protocol exactly."""
 
     end = "\r\n"
 
@@ -29,7 +29,7 @@ class Plain:
         self.taken: set[tuple[int, int]] = set()
 
     def run(self) -> None:
-        """Do commands until the input ends."""
+        """Execute commands until the input ends."""
         for line in self.lines():
             word, _, rest = line.partition(" ")
             command = getattr(self, f"do_{word.lower()}", None)
@@ -39,7 +39,7 @@ class Plain:
                 command(rest)
 
     def lines(self) -> Iterator[str]:
-        """Yield what the arena says; lines end in CR LF."""
+        """Yield the lines that the arena sends; they end in CR LF."""
         while True:
             while b"\n" not in self.buffer:
                 chunk = os.read(0, 1 << 16)
@@ -50,7 +50,7 @@ class Plain:
             yield line.decode().removesuffix("\r")
 
     def say(self, text: str) -> None:
-        """Write a line at once."""
+        """Write a line and flush it."""
         os.write(1, (text + self.end).encode())
 
     def do_start(self, rest: str) -> None:
@@ -93,21 +93,21 @@ class Plain:
         self.move()
 
     def move(self) -> None:
-        """Make a move and say it."""
+        """Make a move and print it."""
         cells = ((column, row) for row in range(self.rows) for column in range(self.columns))
         cell = next(cell for cell in cells if cell not in self.taken)
         self.taken.add(cell)
         self.answer(*cell)
 
     def answer(self, column: int, row: int) -> None:
-        """Say a move."""
+        """Print a move."""
         self.say(f"{column},{row}")
 
 
 class LateState(Plain):
-    """Clears its state after its move; a command that is there before that loses its first word.
+    """Clears its state after its move; a command that is already waiting then loses its first word.
 
-    It computes for 0.2 ms until then, or as many seconds as a second argument says.
+    It computes for 0.2 ms before that, or for as many seconds as a second argument says.
     """
 
     def answer(self, column: int, row: int) -> None:
@@ -121,7 +121,7 @@ class LateState(Plain):
 
 
 class UnknownInfo(Plain):
-    """Knows no INFO."""
+    """Does not know INFO."""
 
     def do_info(self, rest: str) -> None:
         del rest
@@ -129,7 +129,7 @@ class UnknownInfo(Plain):
 
 
 class ErrorInfo(Plain):
-    """Takes INFO, but not the keys that it does not have."""
+    """Accepts INFO, but answers ERROR to unknown keys."""
 
     def do_info(self, rest: str) -> None:
         super().do_info(rest)
@@ -137,7 +137,7 @@ class ErrorInfo(Plain):
 
 
 class OkInfo(Plain):
-    """Says OK to every INFO."""
+    """Answers OK to every INFO."""
 
     def do_info(self, rest: str) -> None:
         super().do_info(rest)
@@ -145,7 +145,7 @@ class OkInfo(Plain):
 
 
 class ErrorThenMove(Plain):
-    """Complains about each turn and takes it."""
+    """Complains about each turn, then plays it."""
 
     def do_turn(self, rest: str) -> None:
         self.say("ERROR opening book not found")
@@ -153,7 +153,7 @@ class ErrorThenMove(Plain):
 
 
 class Chatter(Plain):
-    """Talks: a banner, thoughts in plain text, remarks before and after its move."""
+    """Prints much text: a banner, thoughts, remarks before and after its move."""
 
     def run(self) -> None:
         self.say("Welcome to Chatter 1.0, the talking engine")
@@ -169,19 +169,19 @@ class Chatter(Plain):
 
 
 class LineFeed(Plain):
-    """Ends its lines as Unix does."""
+    """Ends its lines with LF, as Unix does."""
 
     end = "\n"
 
 
 class CarriageReturn(Plain):
-    """Ends its lines by CR alone."""
+    """Ends its lines with CR alone."""
 
     end = "\r"
 
 
 class SlowStart(Plain):
-    """Loads its tables before it reads, and takes its memory when it is told how much."""
+    """Loads its tables before it reads, and allocates memory when it is told how much."""
 
     def run(self) -> None:
         time.sleep(0.5)
@@ -194,7 +194,7 @@ class SlowStart(Plain):
 
 
 class LastMoment(Plain):
-    """Uses all the time that it was told, and 10 ms more."""
+    """Uses all of its time, and 10 ms more."""
 
     def move(self) -> None:
         time.sleep(self.timeout_ms / 1000 + 0.01)
@@ -202,7 +202,7 @@ class LastMoment(Plain):
 
 
 class OneMatch(Plain):
-    """Plays one match and ends when another one begins."""
+    """Plays one match and exits when another one begins."""
 
     def do_start(self, rest: str) -> None:
         if self.columns:
@@ -215,7 +215,7 @@ class OneMatch(Plain):
 
 
 class OneStart(Plain):
-    """Refuses another START, and knows no RESTART."""
+    """Refuses a second START, and does not know RESTART."""
 
     def do_start(self, rest: str) -> None:
         if self.columns:
@@ -229,14 +229,14 @@ class OneStart(Plain):
 
 
 class NoRestart(Plain):
-    """Says nothing to RESTART."""
+    """Does not answer RESTART."""
 
     def do_restart(self, rest: str) -> None:
         """Do nothing."""
 
 
 class NoAbout(Plain):
-    """Says nothing to ABOUT."""
+    """Does not answer ABOUT."""
 
     def do_about(self, rest: str) -> None:
         """Do nothing."""
@@ -249,7 +249,7 @@ class UnknownAbout(UnknownInfo):
 
 
 class SlowRefusal(NoAbout):
-    """Says nothing to ABOUT, and takes a while to find out that it does not know an INFO."""
+    """Does not answer ABOUT, and takes a while to refuse an unknown INFO."""
 
     def do_info(self, rest: str) -> None:
         if rest.startswith("timeout_turn"):
@@ -258,7 +258,7 @@ class SlowRefusal(NoAbout):
 
 
 class Ends(Plain):
-    """Ends with its move."""
+    """Exits with its move."""
 
     def answer(self, column: int, row: int) -> None:
         super().answer(column, row)
@@ -266,7 +266,7 @@ class Ends(Plain):
 
 
 class Spaces(Plain):
-    """Writes a space behind the comma, and all around."""
+    """Writes a space after the comma, and around the move."""
 
     def answer(self, column: int, row: int) -> None:
         self.say(f" {column}, {row} ")
@@ -304,7 +304,7 @@ class Stderr(Plain):
 
 
 class Writes(Plain):
-    """Writes into its working folder, and into the one that INFO names; it must find both again."""
+    """Writes into its working folder, and into the one that INFO names; both files must persist."""
 
     def do_info(self, rest: str) -> None:
         super().do_info(rest)
@@ -320,7 +320,7 @@ class Writes(Plain):
 
 
 class Configured(Plain):
-    """Reads a file that lies beside it; without it, it does not start."""
+    """Reads a file beside it; without this file it does not start."""
 
     def run(self) -> None:
         assert Path(__file__).with_name("engine.cfg").read_text().split() == ["depth", "3"]
@@ -331,14 +331,14 @@ class Silent(Plain):
     """Never flushes its output."""
 
     def answer(self, column: int, row: int) -> None:
-        """Keep it."""
+        """Keep the answer in the buffer."""
 
 
 class Mute(Silent):
-    """Never flushes anything."""
+    """Never writes anything."""
 
     def say(self, text: str) -> None:
-        """Keep it."""
+        """Keep the line."""
 
 
 class Algebra(Plain):
@@ -356,14 +356,14 @@ class TwoMoves(Plain):
 
 
 class TwoLines(Plain):
-    """Makes two moves, one after the other."""
+    """Makes two moves, one line each."""
 
     def answer(self, column: int, row: int) -> None:
         self.say(f"{column},{row}{self.end}{column},{row + 1}")
 
 
 class ErrorMove(Plain):
-    """Has no answer but ERROR."""
+    """Answers only ERROR."""
 
     def answer(self, column: int, row: int) -> None:
         self.say(f"ERROR I would not play {column},{row}")
@@ -378,7 +378,7 @@ class NoBoard(Plain):
 
 
 class Large(Plain):
-    """Plays on a board of 20x20 only."""
+    """Plays only on a board of 20x20."""
 
     def do_start(self, rest: str) -> None:
         if int(rest) == 20:
@@ -388,7 +388,7 @@ class Large(Plain):
 
 
 class NoEngine(Plain):
-    """Is another program: says how it is used and ends."""
+    """Is another kind of program: prints its usage and exits."""
 
     def run(self) -> None:
         sys.exit("usage: engine FILE")

@@ -1,4 +1,4 @@
-"""The zoo of Gomocup engines: what each is to do, and trials of them against a quick opponent.
+"""The zoo of Gomocup engines: the expected behaviour of each, and trials against a fast opponent.
 
     python tests/support/gomocup_zoo.py --matches 20
 
@@ -31,9 +31,9 @@ ENGINES = Path(gomocup_engines.__file__)
 OPPONENT = "minimax:depth=1"
 """Answers within a millisecond."""
 OPENINGS: tuple[tuple[int, ...], ...] = ((), (112, 113, 127), (112, 96))
-"""In turns; the engine moves first in every second match."""
+"""Seats in turn; the engine moves first in every second match."""
 CONTROL = TimeControl(mode="move", move_ms=250, margin_ms=1000)
-"""A little time, and the patience of a busy machine."""
+"""Limits: little time per move, and a long timeout for a busy machine."""
 SHIM = '#!/bin/sh\nexec "${0%/*}/engine.sh"\n'
 SHELL = """#!/bin/sh
 # Plays the first cell from the left that it has not heard of, row by row.
@@ -68,11 +68,11 @@ done
 
 
 class Refusal(NamedTuple):
-    """How an engine that cannot be played is refused."""
+    """The expected refusal of an engine that cannot be played."""
 
     termination: str
     words: str
-    """Part of the cause, or of what the log says last."""
+    """Part of the cause, or of the last line of the log."""
 
 
 PLAYS = (
@@ -112,7 +112,7 @@ REFUSED = {
         "the engine has not answered START 15 with OK; a Gomocup engine reads standard "
         "input and flushes its output after each line",
     ),
-    # It says so of what it is asked first: BEGIN in a match, BOARD in a check, which asks an opening.
+    # It answers so to the first command: BEGIN in a match, BOARD in a check, which asks about an opening.
     "Algebra": Refusal("malformed", 'the engine answered "a1" to B'),
     "TwoMoves": Refusal("malformed", 'the engine answered "0,0 0,1" to BEGIN; a move is column,row'),
     "TwoLines": Refusal("malformed", 'the engine answered "0,0" and then "0,1"; only one move is allowed'),
@@ -130,7 +130,7 @@ REFUSED = {
 
 
 def spec_of(name: str, folder: Path) -> str:
-    """Return the spec of an engine; what it needs is written into the folder."""
+    """Return the spec of an engine; the files it needs are written into the folder."""
     folder.mkdir(exist_ok=True)
     if name == "Shim":
         for file, text in (("shim.sh", SHIM), ("engine.sh", SHELL)):
@@ -172,7 +172,7 @@ def play(
 
 
 def main() -> int:
-    """Print one JSON line; return 1 if an engine that plays was at fault."""
+    """Print one JSON line; return 1 if an engine that should play was at fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=20)
     parser.add_argument("--engines", nargs="*", default=PLAYS)

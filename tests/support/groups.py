@@ -1,4 +1,4 @@
-"""Control groups for tests, where this machine has a cgroup v2 hierarchy that may be written."""
+"""Control groups for tests, where this machine has a writable cgroup v2 hierarchy."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def new_group() -> Generator[Path | None]:
-    """Return the folder of an empty group below that of this process; None where none can be made."""
+    """Return the folder of a new empty group below that of this process; None if none can be created."""
     group = None
     with suppress(NoSubtreeError, OSError):
         _, own = own_cgroup()
         group = own / f"arena-test-{secrets.token_hex(4)}"
         group.mkdir()
-        # Whoever may not move a process there has no use for it.
+        # A group is useless if no process can be moved there.
         if not os.access(own / "cgroup.procs", os.W_OK):
             group.rmdir()
             group = None
@@ -48,7 +48,7 @@ def _remove_when_empty(folder: Path) -> None:
         try:
             folder.rmdir()
         except OSError:
-            time.sleep(0.001)  # what was killed is still ending
+            time.sleep(0.001)  # a killed process is still ending
         else:
             return
 

@@ -1,4 +1,4 @@
-"""Copies of this Python that everybody may run, or its owner alone, whoever may enter its own folder."""
+"""Copies of this Python that every user may run, or only its owner, whatever the original permits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGES = [
     if not Path(folder).is_relative_to(sys.base_prefix)
     or Path(folder).name in {"site-packages", "dist-packages"}
 ]
-"""What a copy of the interpreter lacks."""
+"""Parts that a copy of the interpreter leaves out."""
 _NOT_NEEDED = shutil.ignore_patterns(
     "__pycache__", "ensurepip", "idlelib", "site-packages", "test", "tkinter"
 )
@@ -23,10 +23,10 @@ _ORIGIN = b"$ORIGIN/../lib"
 
 
 def copy_interpreter(folder: Path, mode: int) -> str:
-    """Copy the interpreter and the standard library, by links where the disk allows; give its path.
+    """Copy the interpreter and the standard library, by hard links where possible; return its path.
 
     Args:
-        folder: where to; it is made.
+        folder: destination; it is created.
         mode: of that folder.
     """
     base, name = Path(sys.base_prefix), f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -47,11 +47,11 @@ def copy_interpreter(folder: Path, mode: int) -> str:
 def _link(source: str | Path, target: str | Path) -> None:
     try:
         os.link(source, target)
-    except OSError:  # another disk
+    except OSError:  # on another disk
         shutil.copy2(source, target)
 
 
 def _relocated(program: bytes) -> bytes:
-    """Let a program look for its libraries beside itself, if it looks for them by an absolute path."""
+    """Make a program look for its libraries beside itself, if it looks for them by an absolute path."""
     own = f"{sys.base_prefix}/lib".encode() + b"\0"
     return program.replace(own, _ORIGIN.ljust(len(own), b"\0")) if len(own) > len(_ORIGIN) else program

@@ -16,13 +16,13 @@ _KNOWN = _TOLD | {
 
 
 def faults(value: object, schema: dict[str, Any], root: dict[str, Any], place: str = "$") -> Iterator[str]:
-    """Yield where a value breaks a schema; a key that the schema does not name is a fault, too.
+    """Yield the violations of a schema by a value; a key that the schema does not name is one, too.
 
     Args:
         value: plain JSON.
         schema: of the value.
         root: the document that references point into.
-        place: of the value, for the faults.
+        place: of the value, for the messages.
     """
     unknown = schema.keys() - _KNOWN
     assert not unknown, f"the validator knows no {unknown}"

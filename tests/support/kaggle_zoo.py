@@ -1,4 +1,4 @@
-"""Submissions to Kaggle, each small, each with one quirk of a real one."""
+"""Small submissions to Kaggle, each with one quirk of a real one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PLACE = "/kaggle_simulations/agent"
 FIRST = "[c for c in range(conf.columns) if not obs.board[c]][0]"
-"""The leftmost column that is not full, in the words of an agent."""
+"""Source of an agent's expression for the leftmost column that is not full."""
 PLAIN = f"def agent(obs, conf): return {FIRST}\n"
 HELPER = "def first(obs, conf): return " + FIRST + "\n"
 BOOK = b'{"columns": [3, 2, 4]}'
@@ -28,7 +28,7 @@ class Submission(NamedTuple):
     files: Mapping[str, str | bytes]
     """Path to content."""
     packed: str = "folder"
-    """`folder`, `file`, or how the name of its archive ends."""
+    """`folder`, `file`, or the suffix of its archive."""
     uses_path: bool = False
     """Whether it opens files at Kaggle's path."""
 
@@ -208,7 +208,7 @@ def agent(obs, conf):
         }
     ),
 }
-"""All play; `seen` grows by a move a time only if each match begins with fresh modules."""
+"""Submissions that play; `seen` grows by one per move only if each match begins with fresh modules."""
 
 
 def _member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, target: str = "") -> tarfile.TarInfo:
@@ -218,7 +218,7 @@ def _member(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, target: str
 
 
 def _tar(*members: tarfile.TarInfo) -> Callable[[Path], Path]:
-    """Pack a good `main.py`, then these members, with zeros for content."""
+    """Pack a good `main.py`, then these members, filled with zeros."""
 
     def write(folder: Path) -> Path:
         path = folder / "hostile.tar.gz"
@@ -232,7 +232,7 @@ def _tar(*members: tarfile.TarInfo) -> Callable[[Path], Path]:
 
 
 def _claimed(size: int) -> Callable[[Path], Path]:
-    """Pack a file whose header claims a size that it has not."""
+    """Pack a file whose header claims a wrong size."""
 
     def write(folder: Path) -> Path:
         path = folder / "hostile.tar"
@@ -311,4 +311,4 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
         "has no main.py at its top: it is in x",
     ),
 }
-"""What is made, and what is said of it."""
+"""Submissions that are refused: how each is made, and the expected message."""

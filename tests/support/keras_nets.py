@@ -1,4 +1,4 @@
-"""Weights for networks of `keras` that nobody trained."""
+"""Random, untrained weights for networks of `keras`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels beside the plain states of random matches: what they say of each position must agree."""
+"""Compares kernels with the plain states of random matches, position by position."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _OtherState(KInARowState):
 
 
 class Unusual(ConnectFour):
-    """Connect Four whose kernels would be a guess."""
+    """Connect Four with overridden rules, for which the kernels would be wrong."""
 
     @override
     def initial_state(self) -> KInARowState:
@@ -42,7 +42,7 @@ class Unusual(ConnectFour):
 
 
 def check_words(game: KInARow, positions: int, *, seed: int) -> int:
-    """Compare at least `positions` positions of random matches; give how many there were."""
+    """Compare at least `positions` positions of random matches; return how many there were."""
     layout = layout_of(game)
     assert layout is not None
     rng, done = seeded(seed), 0
@@ -87,7 +87,7 @@ def _actions(cells: np.uint64, layout: Layout) -> list[int]:
 
 
 def check_cells(game: KInARow, positions: int, *, seed: int) -> int:
-    """Compare at least `positions` positions of random matches; give how many there were."""
+    """Compare at least `positions` positions of random matches; return how many there were."""
     layout = cell_layout_of(game)
     assert layout is not None
     rng, done = seeded(seed), 0
@@ -127,7 +127,7 @@ def _check_match(game: KInARow, layout: CellLayout, rng: Random) -> int:
 def _check_threats(
     board: NDArray[np.uint8], fresh: NDArray[np.uint16], kept: NDArray[np.uint16], layout: CellLayout
 ) -> None:
-    """What was noted stone by stone holds all there is; what is too much are cells taken or overlong rows."""
+    """Check that the noted threats include all true ones; extra ones are taken cells or overlong rows."""
     find_threats(board, fresh, layout)
     for stone in (MOVER, OTHER):
         found = set(fresh[stone, 1 : 1 + int(fresh[stone, 0])].tolist())
@@ -143,7 +143,7 @@ def _check_urgent(
     threats: NDArray[np.uint16],
     layout: CellLayout,
 ) -> None:
-    """The wins at hand are those of the plain rules."""
+    """Check that the immediate wins are those of the plain rules."""
     player = state.current_player
     wins = {action for action in state.legal_actions if state.child(action).returns[player] > 0}
     found, place = urgent(board, stone, threats, layout)

@@ -1,4 +1,4 @@
-"""Plays an event through `kill -9` after every k-th store; run as a program, it forks each run."""
+"""Plays an event through `kill -9` after every k-th transaction; run as a program, it forks each run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TEST = SprtTest(elo0=0.0, elo1=150.0)
 
 
 class ShuffledPool(InlinePool):
-    """Some workers in one process, whose batches end in an order drawn by chance."""
+    """Some workers in one process, whose batches end in random order."""
 
     def __init__(self, num_workers: int) -> None:
         super().__init__()
@@ -68,13 +68,13 @@ class ShuffledPool(InlinePool):
 
 
 def sprt() -> SprtSchedule:
-    """Return the test that is killed."""
+    """Return the sequential test that is killed."""
     found = make_openings(load_game(GAME), OpeningPlan.parse("auto:plies=4"), seed=7, wanted=NUM_OPENINGS)
     return SprtSchedule(test=TEST, openings=found.openings)
 
 
 def begin(path: Path, kind: str) -> None:
-    """Store an event; of an SPRT nothing is planned yet."""
+    """Store an event; for a sequential test without any plan."""
     sitting = Sitting(path, config(*BOTS, type="match", game=GAME, rounds=40))
     if kind == "sprt":
         with sitting.store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
@@ -89,7 +89,7 @@ def begin(path: Path, kind: str) -> None:
 
 
 def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_workers: bool) -> None:
-    """Play what is left, and be killed after the `killed_after`-th store of results or of a batch."""
+    """Play what is left; be killed after the `killed_after`-th transaction of results or of a batch."""
     sitting = Sitting.reopen(path)
     store, num = sitting.store, 0
 
@@ -121,7 +121,7 @@ def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
 def are_same(one: Path, other: Path) -> bool:
     """Return whether two events of one kind have the same plan, results and decision, each match once.
 
-    How much of an SPRT was planned when it was decided goes by the clock; the rest does not.
+    How much of a sequential test was planned when it was decided depends on timing; the rest does not.
     """
     with Store.open(one) as first, Store.open(other) as second:
         plans = first.planned(1), second.planned(1)
@@ -157,7 +157,7 @@ def main(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
             assert os.waitstatus_to_exitcode(status) == 0
             return num_kills
         num_kills += 1
-        # Each run is killed later than the one before, or one that only looks would never end.
+        # Each run is killed later than the one before; otherwise a run that only reads would never end.
         killed_after += 1
 
 

@@ -1,4 +1,4 @@
-"""How well a bot plays 500 labelled positions of Connect Four: provenances tell it, tests repeat it."""
+"""Measures how well a bot plays 500 labelled positions of Connect Four, for provenances and tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POSITIONS = Path(__file__).with_name("positions-500.npz")
 """
 ILLEGAL = 2
 POINTS = 0.5
-"""Another processor rounds otherwise."""
+"""Tolerance: another processor may round differently."""
 
 
 class Quality(NamedTuple):
@@ -33,10 +33,10 @@ class Quality(NamedTuple):
     positions: int
     all: float
     decisive: float
-    """Where some move loses it."""
+    """Percent in positions in which some move loses the best outcome."""
 
     def is_told_by(self, table: Mapping[str, float]) -> bool:
-        """Tell whether a provenance's table of its quality says the same."""
+        """Return whether a provenance's table records the same quality."""
         told = (table["sample_all"], table["sample_decisive"])
         return table["sample_positions"] == self.positions and told == pytest.approx(self[1:], abs=POINTS)
 

@@ -28,7 +28,7 @@ OPENINGS = [(place,) for place in range(500)]
 
 
 class SimulatedLadder(SimulatedEvent):
-    """A ladder of bots with known strengths; views are asked for between batches only."""
+    """A ladder of bots with known strengths; views are only requested between batches."""
 
     def __init__(
         self, strengths: Sequence[float], seed: int, *, until: float | None = None, shows_errors: bool = False
@@ -65,7 +65,7 @@ class SimulatedLadder(SimulatedEvent):
         return self._rated[1]
 
     def play(self, num_pairs: int) -> None:
-        """Play so many further pairs at least, in whole batches."""
+        """Play at least so many further pairs, in whole batches."""
         play_all(self, 2**30, self._result, limit=len(self.plan) + 2 * num_pairs)
 
     def _result(self, match: PlannedMatch) -> float:
@@ -88,20 +88,20 @@ class SimulatedLadder(SimulatedEvent):
 
 
 class MeasuredLadder(NamedTuple):
-    """What the ratings of one ladder are worth."""
+    """Accuracy of the ratings of one ladder."""
 
     ratings: float
-    """Share of ratings whose interval holds the truth."""
+    """Share of ratings whose interval contains the truth."""
     adjacent: float
-    """The same of gaps between neighbours in the true ranking."""
+    """Share of gaps between neighbours in the true ranking whose interval contains the truth."""
     ends: float
-    """Whether the interval of the gap between best and worst holds the truth, 1 or 0."""
+    """Whether the interval of the gap between best and worst contains the truth, 1 or 0."""
     bias: float
-    """This gap less the true one, Elo."""
+    """This gap minus the true one, Elo."""
     square: float
     """Mean squared error of ratings, Elo squared."""
     tau: float
-    """Kendall's, between true and found ranking."""
+    """Kendall's tau between true and found ranking."""
     best: float
     """Whether the best bot is first, 1 or 0."""
 
@@ -136,11 +136,11 @@ class MeasuredNewcomer(NamedTuple):
     """How a bot found its place in a field that had played before."""
 
     pairs: float
-    """Pairs it needed until the interval of its rating was within 60 Elo."""
+    """Number of pairs until the interval of its rating was within 60 Elo."""
     held: float
-    """Whether that interval held its strength above the mean of the field, 1 or 0."""
+    """Whether that interval contained its strength above the mean of the field, 1 or 0."""
     away: float
-    """Its rating less its strength, Elo."""
+    """Its rating minus its strength, Elo."""
 
 
 def measure_newcomer(elo: float, seed: int, *, num_bots: int = 12, pairs_each: int = 300) -> MeasuredNewcomer:
@@ -151,7 +151,7 @@ def measure_newcomer(elo: float, seed: int, *, num_bots: int = 12, pairs_each: i
     ladder.play(num_bots * pairs_each // 2)
     seat = ladder.join(elo)
     ladder.shows_errors = True
-    while (error := ladder.ratings().error[seat]) > 60:  # what a newcomer is to reach
+    while (error := ladder.ratings().error[seat]) > 60:  # the goal of a newcomer
         ladder.play(1)
     true = np.array(ladder.strengths)
     away = float(ladder.ratings().strength[seat] - (true[seat] - true.mean()))

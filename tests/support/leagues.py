@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FAULTS = ("time_move", "crash", "illegal_move")
 _TRIES = 12
-"""Matches that are drawn at most, until one ends as it should."""
+"""Maximum number of matches drawn until one ends as required."""
 
 
 def add_league(  # noqa: PLR0913 - what a league consists of
@@ -40,15 +40,15 @@ def add_league(  # noqa: PLR0913 - what a league consists of
     """Store a round robin of pairs, the first bot the strongest; every 31st match is a forfeit.
 
     Args:
-        store: where it goes.
-        names: labels of the bots; their specs are made of them.
-        rounds: pairs of matches of each two.
+        store: destination.
+        names: labels of the bots; their specs are made from them.
+        rounds: pairs of matches of every two bots.
         name: of the tournament.
         game: its spec.
-        points: ratings over time that are kept.
+        points: number of stored ratings over time.
         start: when it began, UTC seconds.
         limit: name of the pool.
-        reason: what is said of a forfeit; a sentence of ours where it is empty.
+        reason: of a forfeit; a default sentence if empty.
     """
     rules = make(game)
     entrants = [
@@ -107,7 +107,7 @@ def _plan(rules: Game, num_bots: int, rounds: int) -> list[PlannedMatch]:
 
 
 def _walk(rules: Game, rng: Random, most: int, start: Sequence[int] = ()) -> tuple[int, ...]:
-    """Return a random line of play from a line that was played, of up to `most` actions more."""
+    """Return a random line of play that follows a played line for up to `most` further actions."""
     state = rules.initial_state()
     line = list(start)
     for action in line:
@@ -130,7 +130,7 @@ def _ending(rules: Game, line: Sequence[int]) -> str:
 def _said(
     rng: Random, line: tuple[int, ...], given: int, outcome: str
 ) -> tuple[tuple[float | None, ...], list[Remark | None]]:
-    """Return what the movers claimed to expect, nearer to the outcome by and by, and what else they said."""
+    """Return the movers' claimed evaluations, which approach the outcome, and their other remarks."""
     sign = {"first": 1.0, "second": -1.0, "draw": 0.0}[outcome]
     values = tuple(
         None

@@ -1,4 +1,4 @@
-"""Events of tournaments that never were: matches of several games at once, with all that may happen."""
+"""Synthetic events of tournaments: matches of several games at once, with everything that may happen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GAMES = ("connect-four", "tic-tac-toe", "gomoku:k=4,size=6", "connect-four:cols=5,k=3,rows=4")
 VISITS = ((0, 2), (1, 14), (2, 611), (3, 12), (4, 398), (5, 11), (6, 3))
 POLICY = ((0, 0.04), (1, 0.09), (2, 0.32), (3, 0.13), (4, 0.31), (5, 0.08), (6, 0.03))
-"""Of a first player's thoughts in Connect Four."""
+"""Evaluations of a first player in Connect Four."""
 EVIL = (
     "[/]",
     "[link=http://e]x",
@@ -35,13 +35,13 @@ EVIL = (
     "日本語の名前です",
     "zero\u200bwidth",
 )
-"""Names that a hostile bot would like to have."""
+"""Names that a hostile bot might choose."""
 
 
 def played(
     game: str, moves: str, over: str = "", bots: tuple[str, str] = ("az", "mcts"), number: int = 313
 ) -> MatchView:
-    """Give a match after `moves`, with evals, clocks and, in Connect Four, visits and a policy."""
+    """Return a match after `moves`, with evals, clocks and, in Connect Four, visits and a policy."""
     view = reduce_all(LiveView(), match_events(game, moves.split(), over, bots, number))
     return view.matches[number]
 
@@ -49,7 +49,7 @@ def played(
 def match_events(
     game: str, moves: Sequence[str], over: str = "", bots: tuple[str, str] = ("az", "mcts"), number: int = 313
 ) -> Iterator[Event]:
-    """Give the events of a match in which the first player sees itself at 71 %, the second that at 35 %."""
+    """Return the events of a match in which the first player expects 71 %, the second 35 % for the first."""
     yield make_event(
         1, Started(bots=bots, game=game, tc="10+0.1", clock_ms=(12_000, 9_000)), t=1.0, match=number
     )
@@ -74,7 +74,7 @@ def match_events(
 
 
 def chance_events(seed: int, num_matches: int = 5) -> list[Event]:
-    """Give the events of a tournament drawn by `seed`, with repeats, gaps and damage among them."""
+    """Return the events of a tournament drawn by `seed`, with repeats, gaps and damage among them."""
     rng = seeded(seed)
     bodies = _interleaved(rng, [list(_chance_match(rng, number)) for number in range(1, num_matches + 1)])
     return [

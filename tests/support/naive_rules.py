@@ -1,4 +1,4 @@
-"""k in a row written the plain way, on a list of lists: the twin the fast rules are compared with."""
+"""k in a row in its simplest form, on a list of lists: the twin with which the fast rules are compared."""
 
 from __future__ import annotations
 

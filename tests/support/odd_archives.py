@@ -1,18 +1,18 @@
-"""Archives that zipfile can list and not read."""
+"""Archives that zipfile can list but not read."""
 
 from __future__ import annotations
 
 LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
-"""What the headers of a member begin with: before its content, and at the end of the archive."""
+"""Signatures of a member's headers: before its content, and at the end of the archive."""
 
 
 def with_unknown_compression(archive: bytes) -> bytes:
-    """Say of the first member that it is packed in a way that nobody has."""
+    """Mark the first member as packed with an unknown method."""
     return _with(archive, local=8, central=10, value=b"\x63\x00")
 
 
 def encrypted(archive: bytes) -> bytes:
-    """Say of the first member that it takes a password."""
+    """Mark the first member as encrypted with a password."""
     return _with(archive, local=6, central=8, value=b"\x01\x00")
 
 

@@ -1,4 +1,4 @@
-"""Cells of tables of pages, written from what the commands print: not with the code of the pages."""
+"""Cells of the tables on pages, made from the commands' output, independently of the code of the pages."""
 
 from __future__ import annotations
 

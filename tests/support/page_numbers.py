@@ -1,4 +1,4 @@
-"""Compares the figures of every page of a store, and of its twin, with what the commands print."""
+"""Compares the figures of every page of a store, and of its JSON twin, with what the commands print."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SAME: Final = [
     "los",
     "tested",
 ]
-"""Fields of a row of ratings that a twin and a command call the same."""
+"""Fields of a row of ratings that have the same name in JSON and in the command's output."""
 _TIE_BREAKS: Final = [
     "place",
     "name",
@@ -48,7 +48,7 @@ _TIE_BREAKS: Final = [
     "wins",
 ]
 _CLOSE: Final = 1e-6
-"""Fits over other rows end in other last digits."""
+"""Tolerance: fits of the same results over different rows differ in the last digits."""
 
 
 class PageNumbers:
@@ -73,23 +73,23 @@ class PageNumbers:
             r"/t/([^/]+)/live": self._live,
             r"/openings": self._openings,
         }
-        """What compares the pages whose path fits a pattern."""
+        """The comparisons, by the pattern of a page's path."""
 
     def _told(self, *arguments: str) -> Rows:
         return self._arena.objects(*arguments)
 
     def check(self, pages: Mapping[str, Shown]) -> Counter[str]:
-        """Compare all pages; return how many there are of each kind.
+        """Compare all pages; return the number of pages of each kind.
 
         Raises:
-            AssertionError: a figure differs, or nothing is known of a kind of page; names the page.
+            AssertionError: a figure differs, or a kind of page has no comparison; names the page.
         """
         num: Counter[str] = Counter()
         for address, shown in pages.items():
             path = urlsplit(address).path
             kinds = ((re.fullmatch(kind, path), kind, check) for kind, check in self.kinds.items())
             found, kind, check = next((each for each in kinds if each[0]), (None, "", self._home))
-            assert found is not None, f"{address}: a kind of page whose figures nobody compares"
+            assert found is not None, f"{address}: no comparison for this kind of page"
             try:
                 is_asked = check == self._openings
                 check(
@@ -192,12 +192,12 @@ class PageNumbers:
         return [row for row in self._matches if row["tournament"] == name]
 
     def _live(self, shown: Shown, name: str) -> None:
-        """Compare the count of matches, which is all that the page of an event that ended has for itself."""
+        """Compare the count of matches, the only figure on the live page of a finished event."""
         (event,) = (each for each in self._events if each["name"] == name)
         assert f"{event['num_done']}" in shown.html
 
     def _openings(self, shown: Shown, asked: Mapping[str, list[str]]) -> None:
-        """Compare a position, but for what perfect play says: no page loads the solver."""
+        """Compare a position, except the values of perfect play: no page loads the solver."""
         games, moves = asked.get("game", []), asked.get("moves", [""])[0].split()
         told = self._told("openings", *moves, *(f"--game={game}" for game in games))
         found = shown.twin["position"]
@@ -288,7 +288,7 @@ def _same_board(rows: Rows, told: Rows) -> None:
 
 
 def _same_cells(table: list[list[str]], rows: Rows, told: Rows) -> None:
-    # Of several tables places are numbered `1.1`; a stroke is a picture.
+    # With several tables places are numbered `1.1`; the stroke is a picture.
     shown = [[cells[0].rpartition(".")[2], cells[1], *cells[2:4], *cells[5:]] for cells in table]
     for cells, row in zip(shown, rows, strict=True):
         if row.get("standing") == "out":

@@ -1,4 +1,4 @@
-"""Reads all pages of a store as a browser without pictures does: tables, links, and the twins in JSON."""
+"""Reads all pages of a store as a text browser does: tables, links, and the JSON twins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Shown:
-    """A page and its twin."""
+    """A page and its JSON twin."""
 
     def __init__(self, html: str, twin: Any) -> None:  # noqa: ANN401 - JSON
         self.html = html
@@ -30,7 +30,7 @@ class Shown:
         reader = _Reader()
         reader.feed(html)
         self.tables = {table.caption: table.rows for table in reader.tables}
-        """Cells of the rows of all tables, by caption; heads left out, words of a cell joined by blanks."""
+        """Cells of the rows of all tables, by caption; no heads, words of a cell joined by blanks."""
         self.links = reader.links
 
 
@@ -88,7 +88,7 @@ def pages_of(db: Path) -> dict[str, Shown]:
 
 
 async def _pages_of(db: Path) -> dict[str, Shown]:
-    # The limits of a caller are not what is looked at: their clock runs fast.
+    # Rate limits are not under test, so their clock runs fast.
     app = make_app(ServeSettings(db=str(db), anonymous=True), clock=count(step=1).__next__)
     found: dict[str, Shown] = {}
     async with (
@@ -103,7 +103,7 @@ async def _pages_of(db: Path) -> dict[str, Shown]:
             if not answer.headers["content-type"].startswith("text/html"):
                 continue
             found[address] = shown = Shown(answer.text, await _twin(client, address, answer.text))
-            # Only the page of an event that is played leads to its boards.
+            # Only the page of a running event links to its boards.
             boards = [f"{address}live"] if re.fullmatch(r"/t/[^/]+/", address) else []
             for link in [*shown.links, *boards]:
                 target = urljoin(address, urldefrag(link)[0])

@@ -21,14 +21,14 @@ LESSONS = tuple(
     ROOT / "docs" / "tutorials" / f"{name}.md"
     for name in ("train-your-first-net", "a-net-that-teaches-itself")
 )
-"""Those that train; what they lead to is looked at in tests of their own."""
+"""Pages that train; their results are checked in tests of their own."""
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>[a-z]+)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).){10,}) -->\s*\Z", re.DOTALL)
 EXACT = re.compile(r"<!-- exact -->\s*\Z")
 SMALLER = re.compile(r"<!-- smaller where tested: (?P<changes>(?:(?!-->).)+) -->\s*\Z", re.DOTALL)
-"""Numbers of a training and those it is followed with: `steps=200 -> steps=2; --rounds 50 -> --rounds 4`."""
+"""Replacements for tests, figures of a training: `steps=200 -> steps=2; --rounds 50 -> --rounds 4`."""
 FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
 _DEADLINE = 300.0
 _NO_NETWORK = {
@@ -92,7 +92,7 @@ def _smaller(body: str, found: re.Match[str] | None) -> str:
 
 
 def commands(body: str) -> list[tuple[str, str]]:
-    """Return each command after `$ `, lines ended by a backslash joined, with the output below it."""
+    """Return each command after `$ `, continued lines joined, with the output below it."""
     found: list[tuple[str, str]] = []
     for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
         command, _, output = re.sub(r"\\\n", " ", part).partition("\n")
@@ -101,10 +101,10 @@ def commands(body: str) -> list[tuple[str, str]]:
 
 
 class Reader:
-    """Follows a page word for word in one shell: variables and the current folder stay."""
+    """Follows a page word for word in one shell: variables and the current folder persist."""
 
     def __init__(self, folder: Path, python: Path, env: Mapping[str, str]) -> None:
-        """Begin in `folder`, with `python` and its neighbours first on PATH."""
+        """Start in `folder`, with `python` and its neighbours first on PATH."""
         self.folder = folder
         self._python = python
         self._env = dict(env)
@@ -132,7 +132,8 @@ class Reader:
 
     def _run(self, command: str) -> subprocess.CompletedProcess[str]:
         state = Path(self._env["ARENA_HOME"]).with_name("shell-state.json")
-        # With the interpreter of the tests, so that it finds nothing of the reader's.
+        # Run by the interpreter of the tests, in isolated mode, so that it imports none of the reader's
+        # files.
         script = f"{command}\n'{sys.executable}' -I -c \"$0\" '{state}'"
         done = run_child(["sh", "-ec", script, _STATE], cwd=self.folder, env=self._env, deadline=_DEADLINE)
         folder, env = cast("tuple[str, dict[str, str]]", json.loads(state.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""Pictures of a screen as SVG, with less in them than Textual puts there."""
+"""Pictures of a screen as SVG, without the parts of Textual's output that are not needed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _NO_ID: Final = re.compile(r"terminal-\d+-")
 _CLIPS: Final = re.compile(
     r'<clipPath id="a-line-\d+">.*?</clipPath>| clip-path="url\(#a-line-\d+\)"', re.DOTALL
 )
-"""Every line is cut to its own height, which makes a third of the picture and shows nothing."""
+"""Clip paths that cut every line to its own height: a third of the picture, without visible effect."""
 _CRISP: Final = ' shape-rendering="crispEdges"'
-"""Of every rectangle; said once for all of them."""
+"""Attribute of every rectangle, written only once instead."""
 _BLANKS: Final = re.compile(r"<text[^>]*>(?:&#160;)*</text>")
 
 
 def picture_of(app: App[Any], title: str) -> str:
-    """Give what an app shows."""
-    # The fonts would be loaded from elsewhere; every reader has a monospaced one.
+    """Return the picture of an app."""
+    # The fonts would be downloaded; every reader has a monospaced one.
     picture = _FONT.sub("", app.export_screenshot(title=title))
     for pattern, new in ((_NO_ID, "a-"), (_CLIPS, ""), (_BLANKS, "")):
         picture = pattern.sub(new, picture)

@@ -1,4 +1,4 @@
-"""A game unlike the bundled ones: nothing on its board is a line, and a player may move twice running."""
+"""A game unlike the bundled ones: it has no lines, and a player may move twice in a row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PileState(State):
         self.left = _TOKENS - sum(history) - len(history)
         self.legal_actions = tuple(range(min(3, self.left)))
         self.is_terminal = not self.left
-        # Who takes the last token wins, half a point only when it was taken alone.
+        # The player who takes the last token wins; half a point only when it was taken alone.
         won = (0.5 if history[-1] == 0 else 1.0) if self.is_terminal else 0.0
         self.returns = (-won, won) if player else (won, -won)
         self.current_player = player if history and history[-1] == 1 else 1 - player
@@ -43,7 +43,7 @@ class PileState(State):
 
 
 class Pile(Game):
-    """Take one to three tokens; who takes two moves again."""
+    """Take one to three tokens; taking two gives another move."""
 
     name = "pile"
     num_actions = 3

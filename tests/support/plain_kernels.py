@@ -1,4 +1,4 @@
-"""The kernels of playouts, trees, training and export as plain Python, line by line as they are written."""
+"""The kernels of playouts, trees, training and export as plain Python, so that coverage sees their lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MODULES = (
     "arena_bots.td_lambda.train.tuple_kernels",
     "arena_bots.td_lambda.train.linear_kernels",
 )
-"""In the order of their imports. Those of single bits are instructions, and stay compiled."""
+"""In the order of their imports. Kernels of single bits are instructions, and stay compiled."""
 
 
 def _as_written(function: object) -> object:
@@ -41,7 +41,7 @@ def _as_written(function: object) -> object:
 
 @contextmanager
 def plain_kernels() -> Generator[dict[str, Any]]:
-    """Import the modules anew with kernels that are not compiled; give them by the last part of their names.
+    """Import the modules again with uncompiled kernels; return them by the last part of their names.
 
     Words wrap around as they do in compiled code.
     """

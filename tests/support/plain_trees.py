@@ -1,4 +1,4 @@
-"""The search that a net guides, written down plainly: what the compiled one must find."""
+"""A plain implementation of the search that a net guides, to compare the compiled one with."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class WaveNet:
-    """A net without reason: what it says depends on the stones alone, and is the same in any batch."""
+    """A meaningless net: its output depends only on the stones, and is the same in any batch."""
 
     def __init__(self, logits: int, planes: int = 3) -> None:
         self.planes = planes
         self._logits = logits
 
     def __call__(self, planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Judge boards."""
+        """Evaluate boards."""
         flat = planes.reshape(len(planes), -1).astype(np.int64)
         keys = (flat * (7 * np.arange(flat.shape[1]) ** 2 + 3)).sum(axis=1) % 10007
         steps = np.arange(1, self._logits + 1)
@@ -31,22 +31,22 @@ class WaveNet:
 
 
 class Judged(NamedTuple):
-    """What is seen at once of a position."""
+    """What is known of a position without search."""
 
     proof: int | None
-    """1, 0 or -1 for the side to move, where it is certain."""
+    """1, 0 or -1 for the side to move, if it is certain."""
     actions: list[int]
-    """Those to search."""
+    """Actions to search."""
 
 
 def winning(state: KInARowState) -> list[int]:
-    """Give the actions that win at once."""
+    """Return the actions that win at once."""
     player = state.current_player
     return [action for action in state.legal_actions if state.child(action).returns[player] > 0]
 
 
 def judge(state: KInARowState) -> Judged:
-    """See ends, wins at hand, and losses to the next stone."""
+    """Find ends, immediate wins, and losses to the next stone."""
     if state.is_terminal:
         return Judged(round(state.returns[state.current_player]), [])
     if wins := winning(state):
@@ -83,12 +83,12 @@ class PlainNode:
             self.priors = {action: weight / sum(weights.values()) for action, weight in weights.items()}
 
     def mean(self, action: int) -> float:
-        """Give what an action is worth."""
+        """Return the mean value of an action."""
         child = self.children[action]
         return -child.proof if child.proof is not None else self.total[action] / self.visits[action]
 
     def value(self) -> float:
-        """Give v_mix."""
+        """Return v_mix."""
         seen = [action for action in self.priors if self.visits[action]]
         if not seen:
             return self.worth
@@ -98,7 +98,7 @@ class PlainNode:
         return (self.worth + visits * weighted) / (1 + visits)
 
     def scores(self, rule: Rule) -> dict[int, float]:
-        """Give logit and completed value of each action together."""
+        """Return the sum of logit and completed value of each action."""
         value, scale = self.value(), rule.c_visit + max(self.visits.values())
         return {
             action: log(prior) + scale * ((self.mean(action) if self.visits[action] else value) + 1) / 2
@@ -106,14 +106,14 @@ class PlainNode:
         }
 
     def improved(self, rule: Rule) -> dict[int, float]:
-        """Give the improved policy."""
+        """Return the improved policy."""
         scores = self.scores(rule)
         top = max(scores.values())
         shares = {action: exp(score - top) for action, score in scores.items()}
         return {action: share / sum(shares.values()) for action, share in shares.items()}
 
     def select(self, rule: Rule) -> int:
-        """Give the action to go on with."""
+        """Return the action to follow."""
         visits = sum(self.visits.values())
         open_actions = [
             action
@@ -142,7 +142,7 @@ class PlainTree:
         self._rule = rule
 
     def step(self, first: int | None = None) -> None:
-        """Make one simulation."""
+        """Run one simulation."""
         node, path = self.root, list[tuple[PlainNode, int]]()
         while True:
             action = first if first is not None and not path else node.select(self._rule)
@@ -176,7 +176,7 @@ def _prove(path: list[tuple[PlainNode, int]]) -> None:
 
 
 def _parries(state: KInARowState, action: int) -> bool:
-    """Tell whether a stone takes a cell where the opponent would win now."""
+    """Return whether a stone takes a cell where the opponent would win now."""
     cell = state.child(action).last
     return any(
         state.child(other).child(reply).last == cell
@@ -187,7 +187,7 @@ def _parries(state: KInARowState, action: int) -> bool:
 
 
 def random_states(game: KInARow, number: int, seed: int) -> list[KInARowState]:
-    """Give positions that are not over, of matches played by chance."""
+    """Return positions of random matches that are not over."""
     rng = np.random.default_rng(seed)
     states: list[KInARowState] = []
     while len(states) < number:

@@ -1,4 +1,4 @@
-"""Plays on their screen, in a terminal that is not there."""
+"""Plays matches of a person on their screen, in a simulated terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOUR = config(game="connect-four")
 
 
 class Board:
-    """A play on its screen, driven by a pilot."""
+    """A match on its screen, driven by a pilot."""
 
     def __init__(self, pilot: Pilot[None], app: Dashboard, link: LocalLink) -> None:
         self.pilot = pilot
@@ -41,15 +41,15 @@ class Board:
 
     @property
     def widget(self) -> PlayBoard:
-        """The board on it."""
+        """The board on the screen."""
         return self.screen.query_one(PlayBoard)
 
     def text(self) -> str:
-        """What is shown."""
+        """The text on the screen."""
         return "\n".join(screen_lines(self.app))
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Let the app work until something is so."""
+        """Let the app work until a condition holds."""
         end = asyncio.get_running_loop().time() + DEADLINE_S
         while not condition():
             assert asyncio.get_running_loop().time() < end, self.text()
@@ -61,12 +61,12 @@ class Board:
         await self.until(lambda: self.at(number, ply) and self.screen.seen.can_move)
 
     def at(self, number: int, ply: int) -> bool:
-        """Say whether this position is shown."""
+        """Return whether this position is shown."""
         match = self.screen.seen.match
         return match is not None and (match.number, match.ply) == (number, ply)
 
     def place(self, column: int, row: int = 0) -> tuple[int, int]:
-        """Give where on the board, counted from its corner, a cell is drawn with its grid."""
+        """Return where on the board, counted from its corner, a cell is drawn with its grid."""
         return 6 + 4 * column, 4 + row
 
     async def press(self, *keys: str) -> None:
@@ -84,7 +84,7 @@ def played(  # noqa: PLR0913 # what a play can be
     *,
     among_others: bool = False,
 ) -> _Result:
-    """Begin a play on a screen, alone or above those of the dashboard, act on it, and leave."""
+    """Start a match on a screen, alone or above those of the dashboard, act on it, and leave."""
     link = LocalLink(path / "a.db", settings, gate)
     app = Dashboard(
         None,

@@ -1,4 +1,4 @@
-"""Plays of a person in this process: the real coordinator in a thread, against a bot easy to foresee."""
+"""Matches of a person in this process: the real coordinator in a thread, against a predictable bot."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ DEADLINE_S = 60.0
 
 
 class FirstLegal:
-    """Plays the first legal action, and says that it likes it; waits for `gate` before each answer."""
+    """Plays the first legal action, and claims to like it; waits for `gate` before each answer."""
 
     def __init__(self, gate: threading.Event | None = None) -> None:
         self._gate = gate
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Give the first legal action."""
+        """Return the first legal action."""
         del limit
         if self._gate is not None:
             assert self._gate.wait(DEADLINE_S)
@@ -47,11 +47,11 @@ class FirstLegal:
         return PlayResult(action=action, value=0.5, visits={action: 7}, policy={action: 1.0})
 
     def new_match(self, seed: int) -> None:
-        """Begin anew."""
+        """Start a new match."""
 
 
 def config(**changes: Any) -> PlayConfig:  # noqa: ANN401 - values of any option
-    """Give a play of tic-tac-toe; its bot is `FirstLegal`, whatever it is called."""
+    """Return the configuration of a tic-tac-toe match; its bot is `FirstLegal`, whatever its name."""
     usual: dict[str, Any] = {
         "bot": "random",
         "game": "tic-tac-toe",
@@ -63,12 +63,12 @@ def config(**changes: Any) -> PlayConfig:  # noqa: ANN401 - values of any option
 
 
 class Played:
-    """A play in a store of its own, and its coordinator in a thread."""
+    """A person's matches in a store of its own, with their coordinator in a thread."""
 
     def __init__(self, path: Path, settings: PlayConfig, gate: threading.Event | None = None) -> None:
         self.path = path
         self.signals = StopSignals()
-        """What it was sent; an `abort` ends the coordinator."""
+        """Commands it has received; an `abort` ends the coordinator."""
         self.error: BaseException | None = None
         self._store = Store.open(path)
         self._plan = make_play(settings)
@@ -83,23 +83,23 @@ class Played:
         self._bot = InProcessSeat(make, name="random", version="")
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        # What is asked before the run begins is refused.
+        # A command sent before the run begins is refused.
         wait_for(lambda: not self.is_alive or self.events("started"))
 
     @property
     def is_alive(self) -> bool:
-        """Whether it plays."""
+        """Whether the coordinator is running."""
         return self._thread.is_alive()
 
     def ask(self, kind: str, number: int = 1, ply: int = 0, action: int | None = None) -> str:
-        """Leave a command and give its answer."""
+        """Send a command and return its answer."""
         payload = json.dumps({"number": number, "ply": ply, "action": action})
         with Store.open(self.path, read_only=True) as store:
             command = store.ask(self.record.id, kind, payload)
             return wait_for(lambda: (found := store.command(command)) and found.answered_at and found.answer)
 
     def move(self, action: int, number: int = 1) -> str:
-        """Play an action as soon as it is the person's turn, and wait until it was told."""
+        """Play an action as soon as it is the person's turn, and wait until it was published."""
         ply = wait_for(lambda: self._turn(number)) - 1
         answer = self.ask("move", number, ply, action)
         if answer == "played":
@@ -107,13 +107,13 @@ class Played:
         return answer
 
     def events(self, kind: str, number: int | None = None) -> list[LiveEvent]:
-        """Give what was told of one kind."""
+        """Return the published events of one kind."""
         with Store.open(self.path, read_only=True) as store:
             page = store.events_after(0, 10_000, tournament=self.record.id)
         return [e for e in page.events if e.kind == kind and number in (None, e.number)]
 
     def matches(self) -> list[StoredMatch]:
-        """Give the matches that are stored, by number."""
+        """Return the stored matches, by number."""
         with Store.open(self.path, read_only=True) as store:
             return list(store.tournament_matches(self.record.id))
 
@@ -122,7 +122,7 @@ class Played:
         return wait_for(lambda: found if len(found := self.matches()) >= num else None)
 
     def close(self) -> None:
-        """End it; what went wrong in the thread goes wrong here."""
+        """End the coordinator; an exception of its thread is raised here."""
         self.signals.request = "abort"
         self._thread.join(DEADLINE_S)
         assert not self._thread.is_alive()
@@ -130,7 +130,7 @@ class Played:
             raise self.error
 
     def _turn(self, number: int) -> int | None:
-        """Give the ply after which it is the person's turn, plus one."""
+        """Return the ply after which it is the person's turn, plus one."""
         started = self.events("started", number)
         if not started:
             return None
@@ -159,7 +159,7 @@ class LocalLink(Link):
         self.settings = settings
         self.gate = gate
         self.hold = threading.Event()
-        """Unless it is set, nothing that is asked gets through."""
+        """Unless this is set, no command gets through."""
         self.hold.set()
         self.played: list[Played] = []
 
@@ -181,7 +181,7 @@ class LocalLink(Link):
         return super().ask(command, is_wanted)
 
     def close(self) -> None:
-        """End all of it."""
+        """Close everything."""
         if self.gate is not None:
             self.gate.set()
         for played in self.played:
@@ -189,7 +189,7 @@ class LocalLink(Link):
 
 
 def wait_for(look: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is waited for
-    """Look until there is something; give it."""
+    """Poll until there is a value; return it."""
     end, never = time.monotonic() + DEADLINE_S, threading.Event()
     while not (found := look()):
         assert time.monotonic() < end
@@ -198,7 +198,7 @@ def wait_for(look: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is wait
 
 
 def moves_to(game: Game, outcome: Sequence[float], person: int) -> list[int]:
-    """Give the actions with which a person gets `outcome` (both returns) against `FirstLegal`."""
+    """Return the actions with which a person reaches `outcome` (both returns) against `FirstLegal`."""
     found = _search(game.initial_state(), tuple(outcome), person)
     assert found is not None
     return found

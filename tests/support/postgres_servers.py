@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for tests, run as an ordinary user."""
+"""Runs a PostgreSQL server for tests, as an ordinary user."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import psycopg
 
 GIVEN: Final = os.environ.get("ARENA_TEST_POSTGRES", "")
-"""URL of a database of another server, whose user may make databases."""
+"""URL of a database of another server, from the environment; its user may create databases."""
 _USER: Final = "arena"
 _SETTINGS: Final = ("fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB")
-"""A power cut is nothing that these tests try."""
+"""Settings without durability: these tests do not simulate a power cut."""
 _WAIT_S: Final = "60"
 
 
@@ -33,16 +33,16 @@ def installed() -> Path:
 
 
 class PostgresServer:
-    """A server that listens on a socket in its folder, and on a port of the loopback where one is given."""
+    """A server that listens on a socket in its folder, and on a loopback port if one is given."""
 
     def __init__(self, *, durable: bool = False, port: int | None = None) -> None:
-        """Make the folder and start the server.
+        """Create the folder and start the server.
 
         Args:
-            durable: commits survive the end of the machine, and so a `kill -9` of all of the server.
+            durable: commits survive the end of the machine, and so a `kill -9` of the whole server.
             port: on 127.0.0.1; None for the socket alone.
         """
-        # Short: the name of a socket has at most 107 characters.
+        # Short, because the path of a socket has at most 107 characters.
         self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
         self._durable = durable
         self._port = port
@@ -51,7 +51,7 @@ class PostgresServer:
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         listen = f"-k {self.folder} -c listen_addresses={'127.0.0.1' if self._port else ''}"
         port = f" -p {self._port}" if self._port else ""
         fast = "" if self._durable else "".join(f" -c {setting}" for setting in _SETTINGS[:2])
@@ -73,14 +73,14 @@ class PostgresServer:
         )
 
     def kill(self) -> None:
-        """End it at once, without a word to its clients."""
+        """Kill the server at once, without notice to its clients."""
         main = int((Path(self._data) / "postmaster.pid").read_text().splitlines()[0])
         self._run("pg_ctl", "-D", self._data, "-m", "immediate", "-t", _WAIT_S, "-w", "stop")
         with suppress(ProcessLookupError):
             os.kill(main, signal.SIGKILL)
 
     def close(self) -> None:
-        """End it and remove its folder."""
+        """Stop the server and remove its folder."""
         with suppress(subprocess.CalledProcessError):
             self._run("pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -96,14 +96,14 @@ class PostgresServer:
         return str(self.folder / "data")
 
     def _reachable(self, folder: Path) -> Path:
-        """Return a folder of programs, or a copy of it where root alone may enter what it is in."""
+        """Return a folder of programs, or a copy of it if only root may enter its parent folder."""
         user = _ordinary_user()
         if user is None:
             return folder
         look = ["test", "-x", str(folder / "bin" / "postgres")]
         if subprocess.run(look, user=user, group=user, extra_groups=[], check=False).returncode == 0:  # noqa: S603 - a program of every system
             return folder
-        # Programs look for their libraries from where they are themselves.
+        # The programs look for their libraries relative to themselves.
         package, there = folder.parent, self.folder / "programs"
         for part in (package, package.with_name(f"{package.name}.libs")):
             if part.exists():
@@ -129,12 +129,12 @@ class PostgresServer:
 
 
 def _ordinary_user() -> int | None:
-    """Return whom to be in place of root, whom the server refuses."""
+    """Return the user to run as instead of root, whom the server refuses."""
     return pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
 
 
 class Databases:
-    """Makes and removes databases of a server, each a copy of a template."""
+    """Creates and drops databases of a server, each a copy of a template."""
 
     def __init__(self, url: str) -> None:
         """Connect to an existing database by its URL."""
@@ -143,7 +143,7 @@ class Databases:
         self._num = 0
 
     def make(self, template: str = "template0") -> str:
-        """Return the name of a new database."""
+        """Create a database; return its name."""
         self._num += 1
         name = f"arena_{os.getpid()}_{self._num}"
         self._raw.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY wal_log")
@@ -154,7 +154,7 @@ class Databases:
         return urlsplit(self._url)._replace(path=f"/{name}").geturl()
 
     def drop(self, name: str) -> None:
-        """Remove a database with all connections to it."""
+        """Drop a database together with all connections to it."""
         self._raw.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def close(self) -> None:

@@ -38,26 +38,26 @@ The public names; everything else may change without notice.
 """
 
 MAX_VALUE = 40
-"""A longer value of a constant is not shown."""
+"""Maximum length of a constant's value that is shown."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """Where a name gets its meaning."""
+    """The place where a name is defined."""
 
     node: ast.stmt
     siblings: Sequence[ast.stmt]
-    """The statements around it: the docstring of a constant is the one that follows."""
+    """The statements around it: the docstring of a constant is the statement after it."""
 
 
 def render() -> str:
-    """Give the text of the page."""
+    """Return the text of the page."""
     sources = room_sources()
     return INTRODUCTION + "".join(_module(sources, module) for module in public_modules(sources))
 
 
 def public_modules(sources: Mapping[str, Source]) -> list[str]:
-    """Give the public modules that exist, in the order of `PUBLIC`."""
+    """Return the public modules that exist, in the order of `PUBLIC`."""
     modules: list[str] = []
     for public in PUBLIC:
         closed = public in sources and exports(sources[public]) is not None
@@ -68,7 +68,7 @@ def public_modules(sources: Mapping[str, Source]) -> list[str]:
 
 
 def public_names(sources: Mapping[str, Source], module: str) -> dict[str, Definition]:
-    """Give what `module` exports, with its definition: `__all__`, else classes and functions without `_`."""
+    """Return what `module` exports, with definitions: `__all__`, else classes and functions without `_`."""
     source = sources[module]
     named = exports(source)
     if named is not None:
@@ -78,7 +78,7 @@ def public_names(sources: Mapping[str, Source], module: str) -> dict[str, Defini
 
 
 def exports(source: Source) -> list[str] | None:
-    """Give the literal `__all__` of a module, or None where it has none."""
+    """Return the literal `__all__` of a module, or None if it has none."""
     for node in source.tree.body:
         if isinstance(node, ast.Assign) and _defined(node) == ["__all__"]:
             return [str(name) for name in ast.literal_eval(node.value)]

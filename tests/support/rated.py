@@ -22,7 +22,7 @@ def pairs(
         i: a bot.
         j: another.
         results: of each pair.
-        openings: how many there are, in turn; None: each pair has its own.
+        openings: how many there are, used in turn; None: each pair has its own.
         event: tournament.
     """
     found: list[RatedMatch] = []

@@ -1,4 +1,4 @@
-"""The designs in which intervals of ratings are measured; docs/explanation/ratings.md has what came of it."""
+"""The designs in which intervals of ratings are measured; docs/explanation/ratings.md has the results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _apart(elo: float) -> Callable[[Rng], FloatArray]:
 
 
 def _groups(half: int, elo: float) -> Callable[[Rng], FloatArray]:
-    """Return two groups, the second so much stronger."""
+    """Return two groups, the second stronger by a fixed amount."""
     return lambda rng: rng.normal(0, 150, 2 * half) + np.repeat([0.0, elo], half)
 
 
@@ -46,12 +46,12 @@ def _sweeper(rng: Rng) -> FloatArray:
 
 
 def _over_next(strength: FloatArray) -> tuple[int, int]:
-    """Name bot 0 above the best of the others."""
+    """Return bot 0 and the best of the others."""
     return 0, int(np.argmax(strength[1:])) + 1
 
 
 def _across(strength: FloatArray) -> tuple[int, int]:
-    """Name two bots of two groups, neither of which met the other group."""
+    """Return two bots of different groups, neither of which met the other group."""
     return len(strength) - 1, 1
 
 

@@ -1,4 +1,4 @@
-"""Simulated fields with known strengths, to measure how often intervals of ratings hold the truth."""
+"""Simulated fields with known strengths, to measure how often intervals of ratings contain the truth."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ if TYPE_CHECKING:
 
 POINTS = (0.0, 0.5, 1.0)
 _ROOM = 0.98
-"""How close to a certain result an opening can bring a match."""
+"""Bound of the expected score of a match from any opening."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """How matches come about."""
+    """How the results of matches are drawn."""
 
     draws: float = 0.3
     """Share of draws between equal bots."""
     advantage: float = 40.0
-    """What moving first is worth, Elo."""
+    """Advantage of moving first, Elo."""
     opening_sd: float = 0.0
-    """Standard deviation of what an opening adds to that, Elo."""
+    """Standard deviation of an opening's further advantage, Elo."""
     openings: int | None = None
-    """Different openings of an encounter; None: each pair has its own."""
+    """Number of different openings of an encounter; None: each pair has its own."""
     replays: int = 1
-    """Tournaments of the same plan."""
+    """Number of tournaments of the same plan."""
     deterministic: float = 0.0
-    """Share of bots that answer a position in one way only, those with the lowest index."""
+    """Share of deterministic bots, those with the lowest index."""
     kinds_of_match: int | None = None
-    """Few different courses for each result, as in tiny games; None: no two matches are equal."""
+    """Number of different courses of a match per result, few as in tiny games; None: no two matches are
+    equal."""
     singles: float = 0.0
     """Share of pairs of which only one match was played."""
     is_davidson: bool = False
@@ -54,7 +55,7 @@ class World:
 
 @dataclass(frozen=True)
 class Design:
-    """A kind of field: who meets whom, and which gap is looked at."""
+    """A kind of field: which bots meet, and which gap is examined."""
 
     name: str
     strengths: Callable[[Rng], FloatArray]
@@ -74,8 +75,8 @@ def chances(gap: FloatArray, shift: FloatArray, world: World) -> tuple[FloatArra
 
     Args:
         gap: natural log-odds above the opponent, `[openings]`.
-        shift: what moving first is worth there, natural log-odds, `[openings]`.
-        world: the rest.
+        shift: advantage of moving first there, natural log-odds, `[openings]`.
+        world: the other parameters.
     """
     if world.is_davidson:
         log_draw = np.log(2 * world.draws / (1 - world.draws))
@@ -100,7 +101,7 @@ def _law(mean: FloatArray, draws: float) -> FloatArray:
 def play(
     strength: FloatArray, meetings: Meetings, num_pairs: int, world: World, rng: Rng
 ) -> list[RatedMatch]:
-    """Play `num_pairs` pairs of each two bots that meet, in each of the tournaments."""
+    """Play `num_pairs` pairs of every two bots that meet, in each of the tournaments."""
     num_fixed = round(world.deterministic * len(strength))
     found: list[RatedMatch] = []
     for i, j, times in meetings:
@@ -128,7 +129,7 @@ def _pairs(  # noqa: PLR0913, PLR0917 - all that a match is made of
     course: Rng | None,
     rng: Rng,
 ) -> Iterator[RatedMatch]:
-    """Return the matches of an encounter; without `course` the opening decides how each goes."""
+    """Return the matches of an encounter; without `course` the opening determines how each goes."""
     i, j, _ = key
     alone = np.where(rng.random(len(openings)) < world.singles, rng.integers(0, 2, len(openings)), -1)
     for number, opening in enumerate(openings):
@@ -151,15 +152,15 @@ def _draw(laws: FloatArray, rng: Rng) -> FloatArray:
 
 @dataclass
 class Coverage:
-    """How often intervals held the truth."""
+    """How often intervals contained the truth."""
 
     printed: list[bool] = field(default_factory=list[bool])
-    """The ends of the named gap."""
+    """Whether the printed ends of the named gap contain the truth, for each field."""
     plain: list[bool] = field(default_factory=list[bool])
-    """The named gap with its `+/-`."""
+    """Whether the named gap with its `+/-` contains the truth, for each field."""
     ratings: list[bool] = field(default_factory=list[bool])
     bias: list[float] = field(default_factory=list[float])
-    """Elo, of the named gap."""
+    """Estimated minus true named gap of each field, Elo."""
     errors: list[float] = field(default_factory=list[float])
 
     def row(self) -> dict[str, float]:
@@ -175,7 +176,7 @@ class Coverage:
 
 
 def measure(design: Design, num_fields: int, seed: int) -> Coverage:
-    """Simulate fields of a design and look whether the intervals hold the truth."""
+    """Simulate fields of a design and count how often the intervals contain the truth."""
     found = Coverage()
     for strength, ratings in fields(design, num_fields, seed):
         i, j = design.named(strength)
@@ -202,7 +203,7 @@ def true_gap(gap: float, world: World) -> float:
 
 
 def _met(strength: FloatArray, ratings: Ratings, world: World) -> list[bool]:
-    """Look at the gap of each two bots that met: no single rating is true where scores do not add up."""
+    """Examine the gap of every two bots that met: no single rating is true where scores do not add up."""
     met = list(zip(ratings.encounters.low.tolist(), ratings.encounters.high.tolist(), strict=True))
     return [
         gap.low <= true_gap(float(strength[i] - strength[j]), world) <= gap.high
@@ -211,7 +212,7 @@ def _met(strength: FloatArray, ratings: Ratings, world: World) -> list[bool]:
 
 
 def fields(design: Design, num_fields: int, seed: int) -> Iterator[tuple[FloatArray, Ratings]]:
-    """Return true strengths and the ratings of simulated fields."""
+    """Yield true strengths and the ratings of simulated fields."""
     for number in range(num_fields):
         rng = np.random.default_rng([seed, number])
         strength = design.strengths(rng)
@@ -236,19 +237,19 @@ def one_meets_all(strength: FloatArray, _rng: Rng) -> Meetings:
 
 
 def two_groups_meet(strength: FloatArray, rng: Rng) -> Meetings:
-    """Return two round robins of half the bots, and one long encounter between them."""
+    """Return two round robins of half the bots, and one long encounter between the groups."""
     half = len(strength) // 2
     one = all_meet(strength[:half], rng)
     return [*one, *((i + half, j + half, 1) for i, j, _ in one), (0, half, 5)]
 
 
 def drawn_meet(rounds: int) -> Callable[[FloatArray, Rng], Meetings]:
-    """Return so many rounds in each of which every bot meets one drawn bot; the field hangs together."""
+    """Return rounds in each of which every bot meets one drawn bot, so that the field is connected."""
     return lambda strength, rng: _rounds(rounds, lambda: rng.permutation(len(strength)), len(strength))
 
 
 def near_meet(rounds: int) -> Callable[[FloatArray, Rng], Meetings]:
-    """Return so many rounds in each of which every bot meets one of similar strength, as in a Swiss event."""
+    """Return rounds in which every bot meets one of similar strength, as in a Swiss tournament."""
 
     def meet(strength: FloatArray, rng: Rng) -> Meetings:
         num = len(strength)
@@ -273,27 +274,27 @@ def normal(num: int, deviation: float) -> Callable[[Rng], FloatArray]:
 
 
 def steps(num: int, elo: float) -> Callable[[Rng], FloatArray]:
-    """Return versions, each so much stronger than the one before."""
+    """Return versions, each stronger than the one before by the same amount."""
     return lambda _rng: np.arange(num, dtype=np.float64) * elo
 
 
 def best_and_worst(strength: FloatArray) -> tuple[int, int]:
-    """Name the widest gap."""
+    """Return the two bots with the widest gap."""
     return int(np.argmax(strength)), int(np.argmin(strength))
 
 
 def ends(strength: FloatArray) -> tuple[int, int]:
-    """Name the last bot above the first."""
+    """Return the last bot and the first."""
     return len(strength) - 1, 0
 
 
 def neighbours(strength: FloatArray) -> tuple[int, int]:
-    """Name the two in the middle by strength."""
+    """Return the two in the middle by strength."""
     order = np.argsort(-strength)
     middle = len(order) // 2
     return int(order[middle - 1]), int(order[middle])
 
 
 def first_two(_strength: FloatArray) -> tuple[int, int]:
-    """Name the first bot above the second."""
+    """Return the first bot and the second."""
     return 0, 1

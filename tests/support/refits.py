@@ -1,4 +1,4 @@
-"""Ratings of a tournament after its first so many matches, by one full fit of matches read one by one."""
+"""Ratings of a tournament after its first matches, by one full fit of matches read one by one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def refit(store: Store, tournament: TournamentRecord, num_matches: int) -> dict[
 
 
 def assert_true(store: Store, tournament: TournamentRecord, points: Sequence[RatingPoint]) -> None:
-    """See that points are what a full fit of their matches gives."""
+    """Assert that points equal a full fit of their matches."""
     ids = [match.id for match in store.played(MatchFilter(tournament=tournament.name))]
     for point in points:
         found = {rating.seat: (rating.elo, rating.error) for rating in point.ratings}

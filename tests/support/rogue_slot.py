@@ -1,4 +1,4 @@
-"""A slot of its own that sends what no honest slot would; run as a program with a setup."""
+"""A slot that sends what no honest slot would; run as a program with a setup."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 VICES = ("opening", "seed", "action", "tournament", "garbage", "twice", "flood")
-"""What is wrong in the answers to one batch after the other."""
+"""The faults in the answers to successive batches."""
 
 
 def lie(vice: str, record: MatchRecord) -> MatchRecord:
-    """Return what is sent in place of an honest record."""
+    """Return what is sent instead of an honest record."""
     changes: dict[str, dict[str, Any]] = {
         "opening": {"num_opening": record.num_opening + 1},
         "seed": {"seed_first": record.seed_first + 1},
@@ -36,7 +36,7 @@ def lie(vice: str, record: MatchRecord) -> MatchRecord:
 
 
 def main() -> None:
-    """Join, and answer one batch after the other with another lie."""
+    """Join, and answer each batch with another fault."""
     setup = msgspec.json.decode(sys.argv[1], type=SlotSetup)
     place = find_place(setup.address, Path(setup.keys))
     link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedEvent:
-    """An event without bots: it plans, and is told the results."""
+    """An event without bots: it plans matches, and receives their results."""
 
     def __init__(self, schedule: Schedule, num_seats: int) -> None:
         self.schedule = schedule
@@ -31,7 +31,7 @@ class SimulatedEvent:
         return View(seats=self.seats, plan=self.plan, results=self.results, decision=self.decided)
 
     def ask(self, wanted: int) -> Sequence[PlannedMatch]:
-        """Plan a batch as a coordinator does, which checks it; nothing when the schedule waits or is done."""
+        """Plan a batch as a coordinator does, which checks it; nothing if the schedule waits or is done."""
         found = self.schedule.next(self.view(), wanted)
         if isinstance(found, HasDecided):
             self.decided = found.decision
@@ -61,7 +61,7 @@ def check(plan: Sequence[PlannedMatch], batch: PlannedBatch, wanted: int) -> Non
 def play_all(
     event: SimulatedEvent, wanted: int, result: Callable[[PlannedMatch], float | None], *, limit: int = 10**6
 ) -> None:
-    """Ask and play until the plan is closed, each batch to its end."""
+    """Plan and play until the plan is closed, each batch to its end."""
     while event.decision is None and len(event.plan) < limit:
         batch = event.ask(wanted)
         assert batch or event.decision is not None, "it waits, and nothing is being played"
@@ -81,7 +81,7 @@ def play_in_flight(
         event: a new event.
         pairs: in flight at once, 1 or more.
         points: of the lower seat in every match that may be planned.
-        seconds: how long each of them takes.
+        seconds: duration of each of them.
     """
     running: list[tuple[float, MatchKey]] = []
     now, num_begun = 0.0, 0

@@ -52,10 +52,10 @@ def hold_events(url: str, num_coordinators: int, num_matches: int) -> float:
     """Start coordinators together, each with an event of the same bots, and save each batch twice.
 
     Returns:
-        Seconds that it took.
+        Elapsed seconds.
 
     Raises:
-        AssertionError: one failed; a match is missing, or there twice; a count is wrong.
+        AssertionError: one failed; a match is missing or stored twice; a count is wrong.
     """
     with Store.open(url):
         pass
@@ -90,7 +90,7 @@ def _hold_event(url: str, index: int, num_matches: int) -> None:
 
 
 class Followed(NamedTuple):
-    """What came of telling and following events."""
+    """Figures of publishing and following events."""
 
     num_events: int
     num_kills: int
@@ -180,10 +180,10 @@ def _follow(url: str, tournament: int, opened: Any, end: Any, seen: Any) -> None
 
 
 def take_over(url: str, index: int, num_matches: int) -> None:
-    """Stop a process that plays an event, take the event over, play on, and wake the first one up.
+    """Stop a process that plays an event, take the event over, continue it, and resume the first process.
 
     Raises:
-        AssertionError: a match is missing or there twice; the first process did not end with status 3.
+        AssertionError: a match is missing or stored twice; the first process did not end with status 3.
     """
     with Store.open(url) as store:
         cup = add_cup(store, num=num_matches, name=f"held-{index}")
@@ -224,7 +224,7 @@ def _play_on(url: str, cup: Cup, who: str) -> None:
 
 
 def _make_silent(url: str, cup: Cup) -> None:
-    """Age the lease as if its holder had been silent for a minute; a stopped one may hold its row."""
+    """Age the lease as if its holder had been silent for a minute; a stopped holder may lock its row."""
     with Store.open(url) as store, store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         connection.exec_driver_sql(
             f"UPDATE leases SET beat_at = beat_at - 60 WHERE tournament_id = {cup.record.id}"  # noqa: S608
@@ -232,7 +232,7 @@ def _make_silent(url: str, cup: Cup) -> None:
 
 
 def compare_copy(url: str, num_rows: int, rounds: int = 3) -> float:
-    """Return how many times faster matches are inserted by COPY than row by row, in turns, best of each."""
+    """Return how many times faster COPY inserts matches than row by row, alternating, best of each."""
     best = {"copy": float("inf"), "rows": float("inf")}
     least = server_rows.LEAST
     with Store.open(url, fast=True) as store:
@@ -250,7 +250,7 @@ def compare_copy(url: str, num_rows: int, rounds: int = 3) -> float:
 
 
 class _InsertClock:
-    """Measures how long rows of matches take to be inserted within a save."""
+    """Measures how long inserting rows of matches takes within a save."""
 
     seconds = 0.0
 
@@ -269,7 +269,7 @@ class _InsertClock:
 
 
 def move_there_and_back(url: str, folder: Path, num_matches: int) -> None:
-    """Merge a store in a file into one on a server, and that into another file.
+    """Merge a store in a file into one on a server, and that one into another file.
 
     Raises:
         AssertionError: a sum or a match of the copies differs, or a check finds a fault.

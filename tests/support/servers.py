@@ -1,4 +1,4 @@
-"""The server on a socket of its own, in a thread of the test."""
+"""Runs the server on a socket of its own, in a thread of the test."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Running(NamedTuple):
-    """A server that answers."""
+    """A running server."""
 
     app: Starlette
     port: int
@@ -40,7 +40,7 @@ class Running(NamedTuple):
             return b"".join(iter(lambda: connection.recv(65_536), b""))
 
     def head(self, path: str, *headers: str, method: str = "GET") -> bytes:
-        """Return the head of a request of the host, after whose answer the connection ends."""
+        """Return the head of a request of the host, after whose answer the connection closes."""
         lines = [
             f"{method} {path} HTTP/1.1",
             f"Host: 127.0.0.1:{self.port}",
@@ -53,7 +53,7 @@ class Running(NamedTuple):
 
 @contextmanager
 def running(settings: ServeSettings, routes: Sequence[Route]) -> Generator[Running]:
-    """Serve a table for a `with` block; at its end the server must end by itself."""
+    """Run a server for a `with` block; it must end by itself at the end of the block."""
     app = make_app(settings, routes)
     config = configured(app)
     server = uvicorn.Server(config)

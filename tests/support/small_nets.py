@@ -1,4 +1,4 @@
-"""Nets of chance for tests, as files the bot `alphazero` reads."""
+"""Random nets for tests, as files that the bot `alphazero` reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def small_model(spec: str, *, trunk: str = "1x4", planes: int = 3, by_cell: bool = False) -> bytes:
-    """Give a net that has learnt nothing."""
+    """Return an untrained net."""
     game = make(spec)
     logits = game.shape[0] * game.shape[1] if by_cell else game.num_actions
     net = new_net(Design(trunk, wdl=True), Shape(planes, *game.shape, logits), 1)
@@ -22,7 +22,7 @@ def small_model(spec: str, *, trunk: str = "1x4", planes: int = 3, by_cell: bool
 
 
 def small_weights(spec: str, folder: Path) -> str:
-    """Write such a net; give the spec of the bot that plays it, without options."""
+    """Write an untrained net; return the spec of the bot that plays with it, without options."""
     path = folder / f"{spec.partition(':')[0]}.onnx"
     path.write_bytes(small_model(spec))
     return f"alphazero:weights={path}"

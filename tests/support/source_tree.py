@@ -1,4 +1,4 @@
-"""The repository's Python files and what each of them imports, read without importing any."""
+"""The repository's Python files and the imports of each, read without importing any."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOMS = {
 
 @dataclass(frozen=True)
 class Import:
-    """One name that a module asks for, wherever in the file and under whatever condition."""
+    """One name that a module imports, wherever in the file and under whatever condition."""
 
     module: str
     """The module or package named: `a.b` in `import a.b` and in `from a.b import c`."""
@@ -42,7 +42,7 @@ class Source:
     tree: ast.Module
 
     def imports(self) -> Iterator[Import]:
-        """Give all imports: at the top, in functions, under `TYPE_CHECKING`, relative ones made absolute."""
+        """Return all imports, also in functions and under `TYPE_CHECKING`; relative ones made absolute."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from (Import(alias.name, None, node.lineno) for alias in node.names)
@@ -62,12 +62,12 @@ class Source:
 
 @cache
 def read(path: Path, module: str) -> Source:
-    """Return one file, parsed once; tests/house/conftest.py forgets all when a file of tests ends."""
+    """Read one file and parse it once; tests/house/conftest.py clears the cache after each file of tests."""
     return Source(path, module, ast.parse(path.read_text(encoding="utf-8"), str(path)))
 
 
 def room_sources(rooms: Mapping[str, Path] | None = None) -> dict[str, Source]:
-    """Give the modules of the rooms by dotted name."""
+    """Return the modules of the rooms by dotted name."""
     sources: dict[str, Source] = {}
     for package, folder in (rooms or ROOMS).items():
         for path in sorted(folder.rglob("*.py")):
@@ -78,7 +78,7 @@ def room_sources(rooms: Mapping[str, Path] | None = None) -> dict[str, Source]:
 
 
 def all_sources() -> list[Source]:
-    """Give every Python file of the project: rooms, migrations, template, tests, benchmarks."""
+    """Return every Python file of the project: rooms, migrations, template, tests, benchmarks."""
     sources = list(room_sources().values())
     for folder in ("alembic", "plugins/template", "tests", "benchmarks"):
         paths = sorted((ROOT / folder).rglob("*.py"))
@@ -87,10 +87,10 @@ def all_sources() -> list[Source]:
 
 
 def import_graph(sources: Mapping[str, Source]) -> dict[str, set[str]]:
-    """Give for each module the modules of ours that it imports.
+    """Return for each module the project's own modules that it imports.
 
-    `from p import m` points to `p.m`, and to `p` too, because it asks `p` for a name; `import p.m` and
-    `from p.m import x` point to `p.m` alone.
+    `from p import m` points to `p.m`, and also to `p`, because it asks `p` for a name; `import p.m` and `from
+    p.m import x` point only to `p.m`.
     """
     graph: dict[str, set[str]] = {module: set() for module in sources}
     for module, source in sources.items():
@@ -101,12 +101,12 @@ def import_graph(sources: Mapping[str, Source]) -> dict[str, set[str]]:
 
 
 def called_name(call: ast.Call) -> str:
-    """Return the last part of what is called: `c` of `a.b.c()`; empty where it has no name."""
+    """Return the last part of a called name: `c` of `a.b.c()`; empty if the callee has no name."""
     return getattr(call.func, "attr", "") or getattr(call.func, "id", "")
 
 
 def cycles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Give every strongly connected component of more than one module, and modules that import themselves."""
+    """Return every strongly connected component of several modules, and modules that import themselves."""
     reach = {start: _reachable(graph, start) for start in graph}
     found: dict[str, list[str]] = {}
     for start in sorted(graph):

@@ -30,16 +30,16 @@ WORLDS = {
 NUM_OPENINGS = 972
 """Drawn positions of Connect Four after six plies."""
 _QUANTILES = 801
-"""Openings that stand for all when a mean over them is taken."""
+"""Number of openings that represent all in a mean over them."""
 
 
 def pair_laws(elo: float, z: FloatArray, world: World) -> FloatArray:
-    """Return the chances of 0 to 4 half points of a pair from each opening, `[openings, 5]`.
+    """Return the probabilities of 0 to 4 half points of a pair from each opening, `[openings, 5]`.
 
     Args:
         elo: strength of the tested bot above the other, before openings.
-        z: bias of each opening in deviations, `[openings]`.
-        world: the rest.
+        z: bias of each opening in standard deviations, `[openings]`.
+        world: the other parameters.
     """
     shift = (world.advantage + world.opening_sd * z) * LOGITS_PER_ELO
     first, second = chances(np.full(len(z), elo) * LOGITS_PER_ELO, shift, world)
@@ -51,7 +51,7 @@ def pair_laws(elo: float, z: FloatArray, world: World) -> FloatArray:
 
 
 def mean_law(elo: float, world: World) -> FloatArray:
-    """Return the chances of 0 to 4 half points of a pair from any opening, `[5]`."""
+    """Return the probabilities of 0 to 4 half points of a pair from a random opening, `[5]`."""
     normal = NormalDist()
     z = np.array([normal.inv_cdf((place + 0.5) / _QUANTILES) for place in range(_QUANTILES)])
     return pair_laws(elo, z, world).mean(axis=0)
@@ -63,7 +63,7 @@ def true_elo(elo: float, world: World) -> float:
 
 
 def elo_of(nelo: float, world: World) -> float:
-    """Return the strength at which the normalized Elo is so much."""
+    """Return the strength in Elo that corresponds to a normalized Elo."""
     low, high = -1000.0, 1000.0
     while high - low > 1e-6:
         middle = (low + high) / 2
@@ -84,18 +84,18 @@ def play_pairs(elo: float, world: World, num_runs: int, num_pairs: int, rng: Rng
 
 @dataclass(frozen=True)
 class SimulatedTests:
-    """How many tests ended."""
+    """The ends of many tests."""
 
     decision: IntArray
     """1: H1 accepted, 0: undecided, -1: H0 accepted, `[runs]`."""
     num_pairs: IntArray
-    """At the end, `[runs]`."""
+    """Number of pairs at the end, `[runs]`."""
     cells: IntArray
-    """At the end, `[runs, 5]`."""
+    """Counts of the pairs' half points at the end, `[runs, 5]`."""
 
 
 def run_tests(half_points: IntArray, test: SprtTest) -> SimulatedTests:
-    """Test each run of pairs until it is decided or they end; it is what `SprtTest.judge` does one by one."""
+    """Test each run of pairs until it is decided or ends, as `SprtTest.judge` does one by one."""
     num_runs, num_openings = half_points.shape
     low, high = bounds(test.alpha, test.beta)
     decision = np.zeros(num_runs, dtype=np.int64)
@@ -124,19 +124,19 @@ class MeasuredEstimates:
     truth: float
     """Elo of the expected score."""
     covered: float
-    """Share of intervals that hold the truth."""
+    """Share of intervals that contain the truth."""
     below: float
     """Share of intervals that lie below the truth."""
     bias: float
-    """Median of the middles less the truth, Elo."""
+    """Median of the intervals' midpoints minus the truth, Elo."""
     width: float
-    """Mean of the intervals, Elo."""
+    """Mean width of the intervals, Elo."""
 
 
 def measure_estimates(
     cases: Sequence[tuple[float, World]], test: SprtTest, num_runs: int, seed: int
 ) -> list[MeasuredEstimates]:
-    """Run tests of two bots and compare what is said of them with the truth, for each strength and world.
+    """Run tests of two bots and compare their estimates with the truth, for each strength and world.
 
     All run side by side: the time is that of the longest tests.
     """

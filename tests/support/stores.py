@@ -1,4 +1,4 @@
-"""Small stores to test with: bots, a tournament with a plan, records of its matches."""
+"""Small stores for tests: bots, a tournament with a plan, records of its matches."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ START = 1_750_000_000.0
 
 
 def digest(text: str) -> str:
-    """Give the SHA-256 of a text in hex."""
+    """Return the SHA-256 of a text in hex."""
     return sha256(text.encode()).hexdigest()
 
 
 def bot(name: str, **changes: str) -> BotRecord:
-    """Give a bot, told from others by its spec."""
+    """Return a bot, identified by its spec."""
     spec = changes.get("spec", f"{name}:playouts=100")
     return replace(
         BotRecord(
@@ -37,7 +37,7 @@ def bot(name: str, **changes: str) -> BotRecord:
 
 
 def entrants(*names: str) -> list[Entrant]:
-    """Give entrants by seat, labelled as they are named; `a/b` is bot a under the label b."""
+    """Return entrants by seat, labelled as they are named; `a/b` is bot a under the label b."""
     parts = [name.partition("/") for name in names]
     return [
         Entrant(seat=seat, label=label or name, bot=bot(name), limit="")
@@ -46,7 +46,7 @@ def entrants(*names: str) -> list[Entrant]:
 
 
 def pool(name: str) -> PoolRecord:
-    """Return the pool of this name: of `5/move hosted` so much per move, any other text is a label."""
+    """Return the pool of a name: `5/move hosted` is 5 s a move, hosted; any other text is a label."""
     limit, _, process = name.rpartition("/move ")
     if process not in {"hosted", "in-process"}:
         return PoolRecord(label=name)
@@ -54,7 +54,7 @@ def pool(name: str) -> PoolRecord:
 
 
 def new_tournament(**changes: object) -> NewTournament:
-    """Give a tournament of Connect Four, not stored yet."""
+    """Return a tournament of Connect Four, not stored yet."""
     plain = NewTournament(
         name="",
         type="round-robin",
@@ -70,7 +70,7 @@ def new_tournament(**changes: object) -> NewTournament:
 
 
 def plan(num_seats: int, num: int, start: int = 0) -> list[PlannedMatch]:
-    """Give `num` planned matches between neighbouring seats, sides swapped in turn."""
+    """Return `num` planned matches between neighbouring seats, sides swapped in turn."""
     found: list[PlannedMatch] = []
     for index in range(start, start + num):
         match_no, encounter = divmod(index, num_seats if num_seats > 2 else 1)
@@ -91,14 +91,14 @@ def plan(num_seats: int, num: int, start: int = 0) -> list[PlannedMatch]:
 
 @dataclass(frozen=True)
 class Cup:
-    """A stored tournament and what it was made of."""
+    """A stored tournament and the parts it was made of."""
 
     record: TournamentRecord
     entrants: list[Entrant]
     plan: list[PlannedMatch]
 
     def match(self, number: int, **changes: object) -> MatchRecord:
-        """Give the record of a planned match, won by the first bot unless changed."""
+        """Return the record of a planned match, won by the first bot unless changed."""
         planned = self.plan[number - 1]
         plain = MatchRecord(
             tournament=self.record.id,
@@ -127,21 +127,21 @@ class Cup:
         return replace(plain, **cast("dict[str, Any]", changes))
 
     def void(self, number: int, attempt: int = 0) -> MatchRecord:
-        """Give a void attempt at a planned match, to be played again."""
+        """Return a void attempt at a planned match, to be played again."""
         return self.match(
             number, attempt=attempt, outcome="void", termination="aborted", rated=False, is_final=False
         )
 
 
 def add_cup(store: Store, *names: str, num: int = 12, **changes: object) -> Cup:
-    """Store a tournament of these bots (`a`, `b`, `c` where none are named) with `num` planned matches."""
+    """Store a tournament of these bots (`a`, `b`, `c` by default) with `num` planned matches."""
     seats = entrants(*(names or ("a", "b", "c")))
     matches = plan(len(seats), num)
     return Cup(store.add_tournament(new_tournament(**changes), seats, matches), seats, matches)
 
 
 def tamper(place: Place, *statements: str) -> None:
-    """Change a store behind its back: in a file without its rules, on a server without its references."""
+    """Change a store without its safeguards: in a file without triggers, on a server without references."""
     raw: Any
     if isinstance(place, Path):
         from arena_db.backend.sqlite.engine import FileSettings, open_raw
@@ -160,13 +160,13 @@ def tamper(place: Place, *statements: str) -> None:
 
 
 def seal_anew(store: Store, tournament: int = 1) -> None:
-    """Seal a tournament as it is now, so that what was changed behind its back was always so."""
+    """Seal a tournament as it is now, so that a change made by `tamper` seems original."""
     with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - nothing else does this
         seals.seal_anew(connection, tournament)
 
 
 def break_index(path: Path) -> None:
-    """Make an index of a store with matches wrong: it has another order than the schema says."""
+    """Corrupt an index of a store with matches: its order differs from the schema's."""
     right, wrong = "tournament_id, number", "number, tournament_id"
     change = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name = 'uq_matches_final'"
     # The index is rebuilt under another definition, by a connection that has read no other, and then given

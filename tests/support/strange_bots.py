@@ -1,4 +1,4 @@
-"""Bots that die, wait or fail when a test wants them to; `install` makes them known to the arena."""
+"""Bots that die, wait or fail when a test wants them to; `install` makes them discoverable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _DEADLINE_S = 300.0
 _PREFLIGHT_SEED = 0
-"""What a bot is started with before a plan; a match has this seed once in 2^53 times."""
+"""The seed with which a bot is started before a plan; a match has this seed once in 2^53 times."""
 
 
 class StrangeBot:
@@ -42,7 +42,7 @@ class StrangeBot:
         reader.done()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Sign with the process id, die (for one seed, or where no bot did yet), wait for the gate in a match, play."""
+        """Write the process id, die (for one seed, or as the first bot asked), wait for the gate, play."""
         del limit
         if self._signs:
             (self._folder / f"pid-{os.getpid()}").touch()
@@ -54,7 +54,7 @@ class StrangeBot:
         return PlayResult(-1 if self._cheats else state.legal_actions[0])
 
     def _is_first(self) -> bool:
-        """Return whether no other bot asked before, in whichever process."""
+        """Return whether no other bot was asked before, in any process."""
         try:
             (self._folder / "died").touch(exist_ok=False)
         except FileExistsError:
@@ -70,7 +70,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> StrangeBot:
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path, version: str = "1.0") -> None:
-    """Put a distribution that offers the bot `strange` first on `sys.path`, for the time of a test."""
+    """Put a distribution with the bot `strange` first on `sys.path`, for the duration of a test."""
     metadata = folder / f"strange-{version}.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: strange\nVersion: {version}\n")

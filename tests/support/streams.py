@@ -19,7 +19,7 @@ class Heard(NamedTuple):
 
 
 def events_of(stream: bytes) -> list[Heard]:
-    """Return the events of a stream by the rules of its format; what is not whole is left out."""
+    """Return the complete events of a stream, parsed by the rules of its format."""
     found: list[Heard] = []
     newest = ""
     data: list[str] = []
@@ -38,7 +38,7 @@ def events_of(stream: bytes) -> list[Heard]:
 
 
 class Reader:
-    """A page: its elements by id, and the frame that it has."""
+    """A page: its elements by id, and the name of its last frame."""
 
     def __init__(self, elements: Mapping[str, str] | None = None, frame: str = "") -> None:
         self.elements = dict(elements or {})
@@ -46,7 +46,7 @@ class Reader:
         self.times: list[int] = []
 
     def hear(self, stream: bytes) -> int:
-        """Keep what came; return how many events that were."""
+        """Apply the received bytes; return how many events they contained."""
         events = events_of(stream)
         for event in events:
             self.frame = event.id or self.frame

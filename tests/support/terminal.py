@@ -1,4 +1,4 @@
-"""Programs in a real terminal that nobody sees."""
+"""Runs programs in a real pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ON = {b"\x1b[?1049h": b"\x1b[?1049l", b"\x1b[?1000h": b"\x1b[?1000l", b"\x1b[?2
 
 
 class Terminal:
-    """A program in a pseudo-terminal of 80x24; a context manager that ends it."""
+    """A program in a pseudo-terminal of 80x24; a context manager that terminates it."""
 
     def __init__(self, db: Path, *words: str) -> None:
         self._own, other = pty.openpty()
@@ -46,7 +46,7 @@ class Terminal:
         self.close()
 
     def wait_for(self, text: bytes) -> None:
-        """Read until a text has come."""
+        """Read until a text has appeared."""
         end = time.monotonic() + DEADLINE_S
         while text not in self.output:
             assert time.monotonic() < end, f"{text!r} did not come: {self.output[-2000:]!r}"
@@ -57,7 +57,7 @@ class Terminal:
         os.write(self._own, keys)
 
     def ended(self) -> int:
-        """Read to the end; give the exit status."""
+        """Read to the end; return the exit status."""
         end = time.monotonic() + DEADLINE_S
         while self.process.poll() is None:
             assert time.monotonic() < end
@@ -67,17 +67,17 @@ class Terminal:
         return self.process.returncode
 
     def is_restored(self) -> bool:
-        """Say whether the terminal is as it was before."""
+        """Return whether the terminal's settings are as they were before."""
         modes = all(self.output.rfind(on) < self.output.rfind(off) for on, off in _ON.items())
         return modes and termios.tcgetattr(self._other) == self.before
 
     def vanish(self) -> int:
-        """Be gone without a signal; give the exit status of the program that notices."""
+        """Close the terminal without a signal; return the exit status of the program when it notices."""
         self._close()
         return self.process.wait(DEADLINE_S)
 
     def close(self) -> None:
-        """End what still runs."""
+        """Terminate the program if it is still running."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()

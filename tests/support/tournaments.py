@@ -1,4 +1,4 @@
-"""Small tournaments to test with, played in a store of their own."""
+"""Small tournaments for tests, played in a store of their own."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from arena_db.records import LiveEvent, PlannedMatch, StoredMatch, TournamentRecord
 
 TRIO = ("random", "minimax:depth=1", "mcts:playouts=20")
-"""Bots whose moves depend on their seeds alone."""
+"""Bots whose moves depend only on their seeds."""
 
 
 def config(*bots: str, **changes: Any) -> TournamentConfig:  # noqa: ANN401 - values of any option
-    """Give a small tournament: tic-tac-toe, in this process, one pair of each encounter."""
+    """Return a small tournament: tic-tac-toe, in this process, one pair per encounter."""
     quick: dict[str, Any] = {
         "game": "tic-tac-toe",
         "rounds": 1,
@@ -48,7 +48,7 @@ def config(*bots: str, **changes: Any) -> TournamentConfig:  # noqa: ANN401 - va
 
 
 class Sitting:
-    """A tournament in a store, with all that was told about it."""
+    """A tournament in a store, with everything that was published about it."""
 
     def __init__(self, path: Path, settings: TournamentConfig) -> None:
         self.store = Store.open(path, busy_ms=500)
@@ -59,7 +59,7 @@ class Sitting:
 
     @classmethod
     def reopen(cls, path: Path) -> Self:
-        """Go on with the first tournament of a store."""
+        """Reopen the first tournament of a store."""
         sitting = cls.__new__(cls)
         sitting.store = Store.open(path, busy_ms=500)
         tournament = sitting.store.tournament(1)
@@ -69,7 +69,7 @@ class Sitting:
         return sitting
 
     def jobs(self) -> list[Job]:
-        """Give what is left to play."""
+        """Return the matches left to play."""
         return make_jobs(self.tournament, self.plan, self.store.unplayed(self.tournament.id))
 
     def matches_planned(self) -> list[PlannedMatch]:
@@ -81,21 +81,21 @@ class Sitting:
         return [range(batch.first, batch.last + 1) for batch in self.store.batches(self.tournament.id)]
 
     def planner(self, num_workers: int, store: Store | None = None) -> Planner:
-        """Return what plans the matches that are left; `store` is as the holder of the lease writes it."""
+        """Return the planner of the matches that are left; `store` is as the lease's holder writes it."""
         store = store or self.store
         tournament = store.tournament(self.tournament.id) or self.tournament
         plan = restore_plan(store, tournament)
         return Planner(store, tournament, plan, num_workers=num_workers)
 
     def publisher(self, lease: Lease, **changes: Any) -> EventPublisher:  # noqa: ANN401 - values of any argument
-        """Give what tells viewers of it."""
+        """Return the herald, which publishes events to viewers."""
         usual: dict[str, Any] = {"num_workers": 1, "warn": self.said.append}
         publisher = EventPublisher(lease.store, self.tournament, **(usual | changes))
         publisher.expect(self.jobs(), self.tournament.num_total)
         return publisher
 
     def told(self) -> list[LiveEvent]:
-        """Give what viewers were told."""
+        """Return what was published."""
         return list(self.store.events_after(0, tournament=self.tournament.id).events)
 
     def play(
@@ -136,7 +136,7 @@ class Sitting:
         *,
         planner: Planner | None = None,
     ) -> Ended:
-        """Play what is left in a pool of the test, as it is planned or as a planner of the test does."""
+        """Play what is left in a pool of the test, as planned or by a planner of the test."""
 
         def tell(event: Event) -> None:
             self.events.append(event)
@@ -150,16 +150,16 @@ class Sitting:
             return Run(planner, pool, recorder, orders, StopRules(), publisher=self.publisher(lease)).run()
 
     def state(self) -> str:
-        """Give the state of the tournament in the store."""
+        """Return the state of the tournament in the store."""
         stored = self.store.tournament(self.tournament.id)
         return "" if stored is None else stored.state
 
     def matches(self) -> list[StoredMatch]:
-        """Give all stored matches, void ones too, by number and attempt."""
+        """Return all stored matches, including void ones, by number and attempt."""
         return list(self.store.tournament_matches(self.tournament.id))
 
     def results(self) -> dict[int, tuple[str, str, tuple[int, ...]]]:
-        """Give outcome, termination and actions of each match that is done."""
+        """Return outcome, termination and actions of each finished match."""
         return {
             match.number: (match.outcome, match.termination, match.actions)
             for match in self.matches()
@@ -167,7 +167,7 @@ class Sitting:
         }
 
     def assert_whole(self) -> None:
-        """See that every planned match is stored exactly once, and that store and events agree."""
+        """Assert that every planned match is stored exactly once, and that store and events agree."""
         numbers = [match.number for match in self.matches() if match.is_final]
         assert numbers == list(range(1, (self.tournament.num_total or 0) + 1))
         assert self.store.unplayed(self.tournament.id) == []
@@ -180,5 +180,5 @@ class Sitting:
         return [event.number for event in self.events if isinstance(event, MatchStarted)]
 
     def notices(self) -> list[str]:
-        """Give the warnings."""
+        """Return the warnings."""
         return [event.text for event in self.events if isinstance(event, Notice)]

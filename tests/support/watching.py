@@ -1,4 +1,4 @@
-"""The whole dashboard over a store that is there, followed until all of it has been told."""
+"""Runs the whole dashboard over an existing store until all stored events have been shown."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _Result = TypeVar("_Result")
 
 
 class Brief(StoreFeed):
-    """Follows a store until all of what is there now has been told."""
+    """Follows a store until everything stored now has been read."""
 
     def poll(self) -> Batch | None:
-        """Return the next batch; the first look at nothing new is the last one."""
+        """Return the next batch; the first empty one is the last."""
         batch = super().poll()
         return Batch(is_last=True) if batch is None else batch
 
 
 def watch(path: Path, *, is_read_only: bool = False, ascii_only: bool = True) -> Dashboard:
-    """Give the dashboard of `spring`, the first tournament of a store."""
+    """Return the dashboard of `spring`, the first tournament of a store."""
     return Dashboard(
         Brief(str(path), 1),
         ALL_SCREENS,
@@ -43,16 +43,16 @@ def watch(path: Path, *, is_read_only: bool = False, ascii_only: bool = True) ->
 
 
 def seen(app: Dashboard) -> str:
-    """Give all that is shown, as text."""
+    """Return everything that is shown, as text."""
     return "\n".join(screen_lines(app))
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
-    """Press keys one by one, and wait for what comes of each."""
+    """Press keys one by one, and wait for the effect of each."""
     for key in keys:
         await pilot.press(key)
         await settle(pilot)
-    # What came may have led to a second look.
+    # The effect may have caused another read.
     await settle(pilot)
 
 

@@ -1,4 +1,4 @@
-"""A plugin with a bot that weighs actions and a trainer that finds the weights; `install` makes it known."""
+"""A plugin with a bot that weighs actions and a trainer that finds the weights; see `install`."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Weigher:
         self._weights = weights["weights"]
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Play it."""
+        """Return that action."""
         del limit
         return PlayResult(max(state.legal_actions, key=lambda action: float(self._weights[action])))
 
 
 class WeigherTrainer:
-    """Counts what actions are worth: first ones of random matches it plays itself, or those of an export."""
+    """Estimates the values of actions: first ones of its own random matches, or those of an export."""
 
     bot = "weigher"
 
@@ -57,7 +57,7 @@ class WeigherTrainer:
         self._orders = {at["order-at"]: (), at["abort-at"]: ("--now",)}
 
     def train(self, context: TrainingContext) -> Trained:
-        """Train, from the checkpoint on where there is one."""
+        """Train, from the checkpoint if there is one."""
         if context.data is not None:
             return _learn_from(context.data, context.game)
         resumed = context.resumed
@@ -104,7 +104,7 @@ def _order(run: str, *options: str) -> None:
     try:
         shell.wait()
     finally:
-        # It says so after this process was interrupted.
+        # The command prints its line only after this process was interrupted.
         print(shell.communicate()[0], end="")  # noqa: T201 - for the test
 
 
@@ -125,8 +125,8 @@ def make_bot(game: Game, options: Mapping[str, str]) -> Weigher:
 def make_trainer(options: Mapping[str, str]) -> WeigherTrainer:
     """Make the trainer.
 
-    Options: `steps`, and the steps at which it fails, is stopped or, in a new run, killed or told to end by
-    another process.
+    Options: `steps`, and the steps at which it fails, is stopped or, in a new run, is killed or told to stop
+    by another process.
     """
     reader = OptionReader("the trainer weigher", options)
     defaults = {"steps": 5, "fail-at": 0, "stop-at": 0, "kill-at": 0, "order-at": 0, "abort-at": 0}
@@ -136,7 +136,7 @@ def make_trainer(options: Mapping[str, str]) -> WeigherTrainer:
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make bot and trainer `weigher` known, as a distribution in `folder`, for the time of a test."""
+    """Make bot and trainer `weigher` discoverable, as a distribution in `folder`, for one test."""
     info = folder / "weigher-3.1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(_METADATA, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Wheels made by hand: a zip with metadata, as no build tool would refuse to make it."""
+"""Wheels made by hand: a zip with metadata, also such as no build tool would make."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def make_wheel(  # noqa: PLR0913 - all that a wheel can be wrong in
     title: str | None = None,
     more_points: str = "",
 ) -> Path:
-    """Write a wheel and give its path.
+    """Write a wheel and return its path.
 
     Args:
-        folder: where to; it is made.
-        name: of the distribution, as file names have it.
+        folder: destination; it is created.
+        name: of the distribution, as in file names.
         bots: entry points of bots.
         files: texts by their paths in the wheel.
         version: of the distribution.
-        requires: what it needs.
+        requires: its dependencies.
         title: the name in its metadata, if another.
         more_points: more lines of its entry points.
     """
@@ -70,7 +70,7 @@ def make_wheel(  # noqa: PLR0913 - all that a wheel can be wrong in
 
 
 def make_index(folder: Path, *wheels: Path) -> str:
-    """Lay wheels out as a package index and give its address."""
+    """Lay wheels out as a package index and return its address."""
     for wheel in wheels:
         page = folder / wheel.name.partition("-")[0].replace("_", "-")
         page.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A bot in a few lines that speaks arena-bot/1 itself and takes its time as it is told."""
+"""A bot in a few lines that speaks arena-bot/1 itself and thinks as told."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def wire_bot(think: str) -> list[str]:
     """Return the command of a bot.
 
     Args:
-        think: a line of Python that is run before each answer; `limit_s` is the time for it, `began` when the
-            question was read, and `send(**message)` says something.
+        think: a line of Python that runs before each answer; `limit_s` is its time, `began` the moment at
+            which the
+            question was read, and `send(**message)` sends a message.
     """
     return [sys.executable, "-I", "-S", "-c", _SOURCE.replace("{think}", think)]

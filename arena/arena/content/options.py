@@ -28,9 +28,9 @@ class NamedFiles(NamedTuple):
     """The files and folders that options name, by option; those in a command as `cmd 0`, `cmd 1`."""
 
     sources: dict[str, Path]
-    """Absolute paths on this machine."""
+    """By option, the absolute path on this machine."""
     copies: dict[str, str]
-    """Paths in the content."""
+    """By option, the path in the content."""
     runtime: str = ""
     """Path of this machine's program that runs the command; empty if the bot brings its own."""
 

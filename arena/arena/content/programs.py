@@ -21,10 +21,10 @@ FOLDER = "folder"
 
 
 class Placed(NamedTuple):
-    """Where the words of a command are found after its files were copied."""
+    """Where the program and the arguments of a command are found after its files were copied."""
 
     copies: dict[int, str]
-    """From the index of a word to its path in the content."""
+    """For each argument of the command that was copied, by its index: its path in the content."""
     runtime: str = ""
     """Path of the program if it belongs to this machine; empty if the first word is the bot's own."""
 
@@ -143,7 +143,7 @@ def _is_runtime(program: Path, *, has_more: bool) -> bool:
 
 
 def _place(collection: Collection, number: int, place: Path, folder: Path | None) -> str:
-    """Add what one word names; return its path in the content."""
+    """Add the file or folder that an argument names; return its path in the content."""
     if folder is not None and place.is_relative_to(folder):
         return str(PurePosixPath(FOLDER, place.relative_to(folder).as_posix()))
     path = f"{CMD}/{place.name}"

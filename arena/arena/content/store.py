@@ -33,7 +33,7 @@ _ENTERED = "entered"
 _STALE_S = 86_400.0
 """Seconds after which a work folder must have been left by a killed process."""
 _TOUCH_S = 3600.0
-"""Seconds; the minimum interval between two stamps of a content in use."""
+"""Minimum seconds between two updates of the last-use time of a content."""
 KEEP_S = 30 * 86_400.0
 """Seconds for which a content is kept after its last use: 30 days."""
 
@@ -120,7 +120,7 @@ def work_folder() -> Generator[Path]:
 
 
 def find_content(tree_hash: str) -> Content | None:
-    """Return a kept content if its files still have the hash, and stamp it as used; otherwise None."""
+    """Return a kept content if its files still have the hash, and record its use; otherwise None."""
     folder = content_folder() / tree_hash
     stamp = _stamp(tree_hash)
     with suppress(OSError):
@@ -235,14 +235,14 @@ def prune(needed: Container[str] = (), *, unused_s: float = KEEP_S) -> Pruned:
 def make_room(quota: int, *, unused_s: float = 2 * _TOUCH_S) -> None:
     """Remove contents, the least recently used ones first, until all others have at most `quota` bytes.
 
-    What was used lately stays in any case: a bot may be started from it.
+    Recently used contents are always kept, because a bot may be starting from one.
 
     Args:
         quota: bytes.
-        unused_s: seconds since the last use of what may go.
+        unused_s: minimum seconds since the last use of a content that may be removed.
 
     Raises:
-        StoreError: they have more.
+        StoreError: the recently used contents are larger than that.
     """
     base = content_folder()
     kept = [path for path in base.iterdir() if path.is_dir() and _is_content(path)] if base.is_dir() else []

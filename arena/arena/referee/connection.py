@@ -145,7 +145,7 @@ class Connection:
         return max(self.waited_s(), self._lagged_s)
 
     def given_back_s(self) -> float:
-        """Return the seconds after its deadline within which the answer is still in time."""
+        """Return the seconds by which the deadline is extended, at most `_most_s`."""
         return min(self.kept_s(), self._most_s)
 
     def receive(self, deadline: float, pulse: Callable[[], None] | None = None) -> BotMessage | None:

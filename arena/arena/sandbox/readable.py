@@ -123,7 +123,7 @@ def _modules_of_bots(path: Sequence[str]) -> list[Path]:
 
 
 def _without(path: Path, hidden: Sequence[Path]) -> Readable:
-    """Return `path`, or, if it contains hidden paths, its names and the rest of its content."""
+    """Grant `path`; if it contains hidden paths, grant its names and each other part of its content."""
     real = Path(os.path.realpath(path))
     if any(real.is_relative_to(secret) for secret in hidden):
         return Readable(())

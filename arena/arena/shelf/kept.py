@@ -29,7 +29,7 @@ class KeptBot(msgspec.Struct, frozen=True, kw_only=True):
     """A bot that stays playable even if its original files change."""
 
     record: BotRecord
-    """Its record, as in stores."""
+    """Its record, in the form that is stored with matches."""
     kept_at: float
     """When it was last kept, in seconds since the epoch (UTC)."""
 

@@ -1,7 +1,8 @@
-"""What ends a run early: signals of its own process, and orders that another process leaves in its folder.
+"""Early ends of a run: signals to its own process, and stop orders from another process.
 
-An order is a file, since a run has no row in a store. The process that trains takes the file away, which is
-its answer: who left it needs neither a process id nor a lock, and an order that nobody takes is withdrawn.
+An order is a file in the run's folder, because a run has no row in a store. The training process deletes the
+file as its answer, so the sender needs neither a process id nor a lock. An order that no process takes is
+withdrawn by its sender.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ ORDER: Final = "order"
 """The name of the file."""
 _STOP, _ABORT = b"stop", b"abort"
 _ANSWER_S: Final = 15.0
-"""Seconds that an order waits for a process that takes it: a kernel may keep all threads waiting for some."""
+"""Seconds that an order waits to be taken: a kernel may block all threads of the process for some time."""
 _LOOK_S: Final = 0.05
-"""Seconds between two looks of the process that trains, and of the one that waits."""
+"""Seconds between two looks of the training process, and of the waiting one."""
 
 
 def ask_to_stop(folder: Path, *, at_once: bool, patience_s: float = _ANSWER_S) -> bool:
-    """Leave an order for the process that trains a run; return whether it was taken.
+    """Leave a stop order for the process that trains a run; return whether it was taken.
 
     Args:
         folder: of the run.
-        at_once: True loses what was learned since the last checkpoint; else a checkpoint is kept at the next
+        at_once: True loses what was learned since the last checkpoint; otherwise a checkpoint is written at
+            the next
             step.
         patience_s: seconds to wait; then the order is withdrawn.
 
@@ -55,11 +57,11 @@ def ask_to_stop(folder: Path, *, at_once: bool, patience_s: float = _ANSWER_S) -
 
 @contextmanager
 def stop_orders(folder: Path) -> Generator[Callable[[], bool]]:
-    """Yield what says whether the run is to stop at its next step.
+    """Yield an object that says whether the run must stop at its next step.
 
-    The first Ctrl-C, SIGTERM or order to stop asks for that; a second Ctrl-C, or an order to stop at once,
-    raises `KeyboardInterrupt` in the main thread, as ever. Call it from the main thread, and in the one
-    process that holds the run.
+    The first Ctrl-C, SIGTERM or stop order requests that; a second Ctrl-C, or an order to stop at once,
+    raises `KeyboardInterrupt` in the main thread, as usual. Call it from the main thread of the process that
+    holds the run.
     """
     asked = threading.Event()
     must_end = threading.Event()
@@ -81,7 +83,7 @@ def stop_orders(folder: Path) -> Generator[Callable[[], bool]]:
                 asked.set()
                 (folder / ORDER).unlink()
 
-    # One that came too late for the process before.
+    # A leftover order that came too late for the previous process.
     (folder / ORDER).unlink(missing_ok=True)
     before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
     looking = threading.Thread(target=look, name="orders", daemon=True)
@@ -97,7 +99,7 @@ def stop_orders(folder: Path) -> Generator[Callable[[], bool]]:
 
 def _interrupt_main_thread() -> None:
     if hasattr(signal, "pthread_kill"):
-        # Unlike `interrupt_main` it also ends a call of the system that waits.
+        # Unlike `interrupt_main`, a signal also interrupts a blocking system call.
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     else:
         import _thread

@@ -21,7 +21,7 @@ class HostileCase(NamedTuple):
     """One hostile program and the terminations expected of it."""
 
     number: int
-    """Its number in the acceptance matrix; 0 if it is not listed there."""
+    """A fixed number of the case, as used in the tests; 0 for cases without one."""
     name: str
     """A short name for the misbehaviour."""
     expected: Mapping[str, tuple[str, ...]]

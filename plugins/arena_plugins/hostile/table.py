@@ -9,7 +9,7 @@ class Misbehaviour(NamedTuple):
     """One row of the table."""
 
     number: int
-    """Its number in the acceptance matrix; 0 if it is not listed there."""
+    """A fixed number of the case, as used in the tests; 0 for cases without one."""
     name: str
     expected: tuple[str, ...]
     """The correct terminations; `rules` if the misbehaviour must have no effect."""

@@ -104,6 +104,16 @@ ATTACKS: tuple[Attack, ...] = (
         *(WORKS, BLOCKED, BLOCKED),
     ),
     Attack(
+        *(23, "mislead the removal of its scratch folder by links", "filling.attack_swap"),
+        *(BLOCKED, BLOCKED, BLOCKED),
+        is_quick=False,
+    ),
+    Attack(
+        *(24, "fill its scratch folder beyond the limits, and leave it full", "filling.attack_fill"),
+        *(REMOVED, KILLED, BOUNDED),
+        is_quick=False,
+    ),
+    Attack(
         *(
             25,
             "hold memory that is not counted: memory files, System V, shared",

@@ -53,7 +53,7 @@ class Targets(TypedDict):
     note_queue: str
     """Name of a POSIX message queue, and of a file in /dev/shm, with the same note."""
     note: str
-    """The note; empty except for the opponent."""
+    """The content of the note; empty in the targets of the attacker, which must find it out."""
     address_bytes: int
     scratch_bytes: int
     """Resource limits of the attacker, in bytes."""

@@ -27,7 +27,7 @@ class Shape(NamedTuple):
     rows: int
     columns: int
     logits: int
-    """Number of actions, or of cells."""
+    """Number of outputs of the policy head: one per action, or per cell with the option `cells`."""
 
 
 class Design(NamedTuple):

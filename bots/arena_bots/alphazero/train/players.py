@@ -83,7 +83,7 @@ class Players:
         return joined([self._take(number) for number in range(len(self._others))])
 
     def _play(self, net: Net, step: int) -> Harvest:
-        """Play in this process, with several players in threads; kernels and network release the lock."""
+        """Play in this process, with several players in threads; kernels and network release the GIL."""
         count = self._plan.threads
         self._own = self._own or [new_player(self._game, net, self._plan) for _ in range(count)]
 

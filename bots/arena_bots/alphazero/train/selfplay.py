@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _ALPHA = 0.3
 """Concentration of the Dirichlet noise."""
 _LEAST_MEMORY_BITS, _LANE_MEMORY_BITS = 15, 4
-"""Log2 of the number of cached evaluations per player, until the network changes: minimum, and per lane."""
+"""Binary logarithm of a player's cache size, emptied with each network: minimum, and per lane."""
 
 
 class PlayPlan(NamedTuple):

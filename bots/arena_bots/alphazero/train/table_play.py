@@ -1,4 +1,4 @@
-"""Self-play with the search of the fourth source: whole matches, full rollouts, the most visited move."""
+"""Self-play with the search of `tables`: whole matches, full rollouts, the most visited move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The self-play search of the fourth source: statistics per position, which guide rollouts to the end."""
+"""The self-play search of the recipe `article-selfplay`: statistics per position guide the rollouts."""
 
 from __future__ import annotations
 
