@@ -1,4 +1,4 @@
-"""The house is read once for each file of tests, not for each test, and not kept beyond it."""
+"""The house is read once for all of its tests in a process, and not kept beyond them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _sources_of_this_file() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction] # pytest calls it
+@pytest.fixture(autouse=True, scope="package")
+def _sources_of_the_house() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction] # pytest calls it
     yield
     # Hundreds of syntax trees would slow the garbage collector of every test that follows.
     read.cache_clear()
