@@ -42,7 +42,7 @@ class StrangeBot:
         reader.done()
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Sign with the process id, die (for one seed, or where no bot did yet), wait for the gate in a match, play."""
+        """Sign with the process id, die (for one seed, or where no bot did yet), wait for the gate, play."""
         del limit
         if self._signs:
             (self._folder / f"pid-{os.getpid()}").touch()
