@@ -41,7 +41,7 @@ async def wait_until_quiet(min_sleep: float = SLEEP_GRANULARITY, max_sleep: floa
         min_sleep: as Textual's, used only where a worker is at work.
         max_sleep: seconds after which an app that never rests is taken for quiet.
     """
-    app = cast("App[Any]", active_app.get())
+    app: App[Any] = active_app.get()
     end = time.monotonic() + max_sleep
     await _run_what_is_ready(app, end)
     # A feed may go on for as long as the app does; tests wait for what it tells.
@@ -51,11 +51,14 @@ async def wait_until_quiet(min_sleep: float = SLEEP_GRANULARITY, max_sleep: floa
 
 
 async def _run_what_is_ready(app: App[Any], end: float) -> None:
-    """Let the loop run until nothing is ready and the current screen has been painted."""
+    """Let the loop run until nothing is ready, resizes are told and the current screen is painted."""
     ready = cast("deque[object]", getattr(asyncio.get_running_loop(), "_ready"))  # noqa: B009 # no public way
     while time.monotonic() < end:
         await asyncio.sleep(0)
         if ready:
+            continue
+        if app._resize_event is not None:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # it waits for 1/120 s
+            app._check_resize()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # as its timer does
             continue
         screen = app.screen_stack[-1] if app.screen_stack else None
         if screen is None or not _is_due(app, screen):

@@ -104,13 +104,15 @@ def season(tmp_path_factory: pytest.TempPathFactory) -> Season:
 @pytest.fixture
 def filled(path: Path, season: Season) -> Path:
     """Return a filled store of today's revision."""
-    return shutil.copy(season.at(REVISIONS[-1]), path)
+    shutil.copy(season.at(REVISIONS[-1]), path)
+    return path
 
 
 @pytest.fixture
 def old(path: Path, season: Season) -> Path:
     """Return the same store as revision 0005 wrote it, before there were sums of clusters."""
-    return shutil.copy(season.at("0005"), path)
+    shutil.copy(season.at("0005"), path)
+    return path
 
 
 def downgrade(path: Path, revision: str) -> None:
