@@ -26,7 +26,9 @@ demo: $(VENV)/.installed-plain
 TESTS_SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
 # The checks run in parallel with the tests, which leave part of both cores idle; the tests' output waits in a pipe until
 # the checks have printed theirs. The tests' summary comes last, so a failed check does not hide it.
+# Compiled first: bots and their starters run without writing bytecode, and each would compile what it imports anew.
 test: $(VENV)/.installed-test
+	@$(BIN)/python -m compileall -q arena plugins bots db alembic tests/support benchmarks
 	@rm -f $(VENV)/.tests-status $(VENV)/.checks-status; \
 	{ $(BIN)/python -m pytest $(TESTS_SIDE_BY_SIDE) 2>&1; echo $$? > $(VENV)/.tests-status; } | \
 		{ { $(MAKE) -k format lint types contracts 2>&1 </dev/null; echo $$? > $(VENV)/.checks-status; }; cat; }; \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,16 @@ def cores_of_the_tests() -> Iterator[None]:
     yield
     if os.sched_getaffinity(0) != cores:
         os.sched_setaffinity(0, cores)
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected out of the garbage collector's sight.
+
+    Each full collection would look through the 600,000 objects of all tests and of what they import: half a
+    second, and a fifth of the time of some files. None of them is ever freed.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

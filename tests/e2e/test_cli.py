@@ -32,11 +32,16 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+LONG = pytest.mark.parametrize("running", [2000], indirect=True)
+"""For tests that start a command beside it, which a busy machine may let wait: most of a minute of play."""
+
+
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
     """Give a tournament that has finished its first match and has many to go."""
+    rounds = str(getattr(request, "param", 400))
     with subprocess.Popen(  # noqa: S603 - our own command
-        [*CUP, "--rounds", "400", "--name", "cup-7"],
+        [*CUP, "--rounds", rounds, "--name", "cup-7"],
         cwd=tmp_path,
         env=arena_environment(tmp_path),
         stdout=subprocess.PIPE,
@@ -75,6 +80,7 @@ def test_ctrl_c_stores_what_was_played_and_resume_plays_the_rest(
     assert _num_matches(tmp_path) == 800
 
 
+@LONG
 def test_stop_from_another_shell(running: subprocess.Popen[str], tmp_path: Path) -> None:
     stop = run_child([*ARENA, "stop", "cup-7", "--now"], cwd=tmp_path, env=arena_environment(tmp_path))
     assert stop.stdout.startswith("asked cup-7 to stop: ")
@@ -84,6 +90,7 @@ def test_stop_from_another_shell(running: subprocess.Popen[str], tmp_path: Path)
     assert out.splitlines()[-1] == INTERRUPTED
 
 
+@LONG
 def test_a_tournament_is_run_by_one_process_alone(running: subprocess.Popen[str], tmp_path: Path) -> None:
     done = run_child([*ARENA, "resume", "cup-7"], cwd=tmp_path, env=arena_environment(tmp_path), check=False)
     assert done.returncode == 2

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 ARENA = shutil.which("arena", path=sysconfig.get_path("scripts"))
@@ -44,10 +45,18 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Share compiled kernels among these tests alone: the first that needs them compiles among the traps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARENA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 def environment(tmp_path: Path) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "ARENA"))}
-    own = {f"ARENA_{key}": str(tmp_path / key.lower()) for key in ("HOME", "CACHE")}
-    return {**kept, **own, "ARENA_DB": str(tmp_path / "arena.db"), "NO_COLOR": "1", "TERM": "xterm"}
+    own = {f"ARENA_{key}": str(tmp_path / name) for key, name in (("HOME", "home"), ("DB", "arena.db"))}
+    return {**kept, **own, "ARENA_CACHE": os.environ["ARENA_CACHE"], "NO_COLOR": "1", "TERM": "xterm"}
 
 
 def caught(tmp_path: Path) -> str:

@@ -6,12 +6,13 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from arena.export.dataset import Dataset
-from children import arena_environment, run_child
+from children import arena_call, arena_environment, run_child
 from exports import fill
 
 if TYPE_CHECKING:
@@ -33,10 +34,19 @@ def _command(store: Path, *words: str) -> list[str]:
     return [*ARENA, "export", "out", "--db", str(store), *words]
 
 
+HELD = """
+import sys, time
+from arena.export import _job
+_job.canonical_of = lambda *_: time.sleep(600)
+"""
+"""An export that never ends: its first block is waited for."""
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_export_leaves_nothing(store: Path, tmp_path: Path, kind: signal.Signals) -> None:
+    call = arena_call("export", "out", "--db", str(store), "--format", "csv")
     with subprocess.Popen(  # noqa: S603 - our own command
-        _command(store, "--format", "csv"),
+        [sys.executable, "-c", HELD + call],
         cwd=tmp_path,
         env=arena_environment(tmp_path),
         stderr=subprocess.PIPE,
@@ -45,6 +55,7 @@ def test_a_stopped_export_leaves_nothing(store: Path, tmp_path: Path, kind: sign
         # What is being written is there before any of it is read.
         while not list(tmp_path.iterdir()):
             assert process.poll() is None
+            time.sleep(0.01)
         process.send_signal(kind)
         _, said = process.communicate(timeout=DEADLINE)
     assert process.returncode == 3

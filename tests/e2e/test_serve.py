@@ -61,7 +61,7 @@ def test_a_server_from_its_link_to_its_end(tmp_path: Path, *, has_store: bool) -
         began = time.monotonic()
         words = process.stdout.read()
         errors = process.stderr.read()
-        process.wait(30)
+        process.wait(120)
     assert process.returncode == 0, errors
     # Far above a second: a busy machine is no fault, a connection that is waited for would be.
     assert time.monotonic() - began < 20

@@ -1,4 +1,4 @@
-"""Parses the sources once for each file of tests, and frees them after it."""
+"""Parses the sources once for all tests of this folder in a process, and frees them after the last one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _sources_of_this_file() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction] # pytest calls it
+@pytest.fixture(autouse=True, scope="package")
+def _sources_of_the_house() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction] # pytest calls it
     yield
     # Hundreds of syntax trees would slow the garbage collector of every later test.
     read.cache_clear()

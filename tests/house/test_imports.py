@@ -55,13 +55,13 @@ def _forbidden_arrows(source: Source) -> list[str]:
         allowed += TRAINER_ARROWS
     return [
         f"{source.path}:{found.line} imports {_named(found)}"
-        for found in source.imports()
+        for found in source.imports
         if _inside(found.module, OURS) and not _inside(_named(found), allowed)
     ]
 
 
 def _third_party(source: Source) -> set[str]:
-    tops = {found.module.partition(".")[0] for found in source.imports()}
+    tops = {found.module.partition(".")[0] for found in source.imports}
     return {top for top in tops if top not in STDLIB and top not in OURS}
 
 
@@ -94,14 +94,14 @@ def test_migrations_know_the_models_only() -> None:
     assert paths, "there are no migrations"
     for path in paths:
         source = read(path, path.name)
-        ours = {found.module for found in source.imports() if _inside(found.module, OURS)}
+        ours = {found.module for found in source.imports if _inside(found.module, OURS)}
         assert ours <= ({"arena_db.models"} if path.name == "env.py" else set[str]()), path
         assert _third_party(source) <= {"alembic", "sqlalchemy"}, path
 
 
 def test_the_template_knows_the_contract_only() -> None:
     for path in sorted((ROOT / "plugins" / "template").rglob("*.py")):
-        ours = {found.module for found in read(path, path.name).imports() if _inside(found.module, OURS)}
+        ours = {found.module for found in read(path, path.name).imports if _inside(found.module, OURS)}
         assert all(_inside(module, ("arena_plugins", "arena.games")) for module in ours), path
 
 
@@ -114,7 +114,7 @@ def _literal_start(node: ast.expr) -> str:
 def test_no_import_is_hidden_in_a_string() -> None:
     hidden: list[str] = []
     for source in all_sources():
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if not isinstance(node, ast.Call) or not node.args:
                 continue
             if called_name(node) in {"import_module", "__import__"} and _inside(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def _calls(name: str) -> Iterator[tuple[str, ast.Call]]:
     for source in room_sources().values():
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Call) and called_name(node) == name:
                 yield f"{source.path}:{node.lineno}", node
 

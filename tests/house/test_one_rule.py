@@ -48,20 +48,20 @@ def rates(source: Source) -> bool:
     """Return whether a module imports what fits ratings."""
     return any(
         parts[:2] == ["arena", "rating"] and bool(_FIT & {*parts[2:], found.name or ""})
-        for found in source.imports()
+        for found in source.imports
         for parts in [found.module.split(".")]
     )
 
 
 def has_wild_cards(source: Source) -> bool:
     """Return whether a module matches patterns by itself."""
-    return any(found.module == "fnmatch" for found in source.imports())
+    return any(found.module == "fnmatch" for found in source.imports)
 
 
 def cuts_pools(source: Source) -> bool:
     """Return whether a module splits the name of a pool, or builds it."""
     cut = {"partition", "rpartition", "split", "rsplit", "removesuffix"}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in cut:
             named = node.func.value
             name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")

@@ -45,7 +45,7 @@ def test_hook_has_a_test(hook: str) -> None:
         node.name
         for source in all_sources()
         if source.path.is_relative_to(ROOT / "tests")
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.FunctionDef)
     }
     assert f"test_hook_{hook}" in names

@@ -90,7 +90,7 @@ def _resolve(sources: Mapping[str, Source], module: str, name: str) -> Definitio
     for node in source.tree.body:
         if name in _defined(node):
             return Definition(node, source.tree.body)
-    for found in source.imports():
+    for found in source.imports:
         if found.name == name and found.module in sources:
             return _resolve(sources, found.module, name)
     raise LookupError(f"{module} exports {name} but neither defines nor imports it")

@@ -29,7 +29,7 @@ class Running(NamedTuple):
     host_token: str
     config: uvicorn.Config
 
-    def connect(self, timeout: float = 20.0) -> socket.socket:
+    def connect(self, timeout: float = 120.0) -> socket.socket:
         """Return a connection to it."""
         return socket.create_connection(("127.0.0.1", self.port), timeout)
 

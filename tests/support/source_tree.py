@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,14 +41,22 @@ class Source:
     """Its dotted name; for a file outside the rooms its path."""
     tree: ast.Module
 
-    def imports(self) -> Iterator[Import]:
-        """Return all imports, also in functions and under `TYPE_CHECKING`; relative ones made absolute."""
-        for node in ast.walk(self.tree):
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree: a walk takes as long as parsing, and most questions need one."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """All imports, also in functions and under `TYPE_CHECKING`; relative ones made absolute."""
+        found: list[Import] = []
+        for node in self.nodes:
             if isinstance(node, ast.Import):
-                yield from (Import(alias.name, None, node.lineno) for alias in node.names)
+                found += (Import(alias.name, None, node.lineno) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 base = self._absolute(node)
-                yield from (Import(base, alias.name, node.lineno) for alias in node.names)
+                found += (Import(base, alias.name, node.lineno) for alias in node.names)
+        return tuple(found)
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -62,7 +70,7 @@ class Source:
 
 @cache
 def read(path: Path, module: str) -> Source:
-    """Read one file and parse it once; tests/house/conftest.py clears the cache after each file of tests."""
+    """Read one file and parse it once; tests/house/conftest.py clears the cache after its last test."""
     return Source(path, module, ast.parse(path.read_text(encoding="utf-8"), str(path)))
 
 
@@ -79,11 +87,17 @@ def room_sources(rooms: Mapping[str, Path] | None = None) -> dict[str, Source]:
 
 def all_sources() -> list[Source]:
     """Return every Python file of the project: rooms, migrations, template, tests, benchmarks."""
-    sources = list(room_sources().values())
+    return [*room_sources().values(), *(read(path, path.relative_to(ROOT).as_posix()) for path in _others())]
+
+
+def all_paths() -> list[Path]:
+    """Give the paths of the same files, none of them parsed."""
+    return [*(path for folder in ROOMS.values() for path in sorted(folder.rglob("*.py"))), *_others()]
+
+
+def _others() -> Iterator[Path]:
     for folder in ("alembic", "plugins/template", "tests", "benchmarks"):
-        paths = sorted((ROOT / folder).rglob("*.py"))
-        sources += [read(path, path.relative_to(ROOT).as_posix()) for path in paths]
-    return sources
+        yield from sorted((ROOT / folder).rglob("*.py"))
 
 
 def import_graph(sources: Mapping[str, Source]) -> dict[str, set[str]]:
@@ -94,7 +108,7 @@ def import_graph(sources: Mapping[str, Source]) -> dict[str, set[str]]:
     """
     graph: dict[str, set[str]] = {module: set() for module in sources}
     for module, source in sources.items():
-        for found in source.imports():
+        for found in source.imports:
             targets = {found.module, f"{found.module}.{found.name}"}
             graph[module] |= {target for target in targets if target in sources}
     return graph

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,10 +74,44 @@ def told(path: Path) -> tuple[Sequence[object], ...]:
         return store.matches(ALL), store.tallies(ALL), kept, tournaments
 
 
-@pytest.fixture
-def filled(path: Path) -> Path:
+@dataclass(frozen=True)
+class Season:
+    """A filled store of every revision, each made from the next by its migration; what the newest tells."""
+
+    folder: Path
+    told: tuple[Sequence[object], ...]
+
+    def at(self, revision: str) -> Path:
+        """Return the store of a revision, which nobody may change."""
+        path = self.folder / f"{revision}.db"
+        if not path.exists():
+            made = path.with_suffix(".making")
+            shutil.copy(self.at(REVISIONS[REVISIONS.index(revision) + 1]), made)
+            downgrade(made, revision)
+            made.rename(path)
+        return path
+
+
+@pytest.fixture(scope="module")
+def season(tmp_path_factory: pytest.TempPathFactory) -> Season:
+    """Fill a store once for all tests of this file: they take copies of it."""
+    path = tmp_path_factory.mktemp("season") / f"{REVISIONS[-1]}.db"
     with Store.open(path, fast=True) as store:
         fill(store)
+    return Season(path.parent, told(path))
+
+
+@pytest.fixture
+def filled(path: Path, season: Season) -> Path:
+    """Return a filled store of today's revision."""
+    shutil.copy(season.at(REVISIONS[-1]), path)
+    return path
+
+
+@pytest.fixture
+def old(path: Path, season: Season) -> Path:
+    """Return the same store as revision 0005 wrote it, before there were sums of clusters."""
+    shutil.copy(season.at("0005"), path)
     return path
 
 
@@ -90,15 +125,13 @@ def downgrade(path: Path, revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS[:-1])
-def test_every_earlier_revision_comes_to_the_same(filled: Path, revision: str) -> None:
-    before = told(filled)
-    downgrade(filled, revision)
-    assert told(filled) == before
+def test_every_earlier_revision_comes_to_the_same(season: Season, path: Path, revision: str) -> None:
+    shutil.copy(season.at(revision), path)
+    assert told(path) == season.told
 
 
-def test_a_downgraded_store_is_as_the_older_version_wrote_it(filled: Path) -> None:
-    downgrade(filled, "0005")
-    with closing(open_raw(FileSettings(place=filled))) as raw:
+def test_a_downgraded_store_is_as_the_older_version_wrote_it(old: Path) -> None:
+    with closing(open_raw(FileSettings(place=old))) as raw:
         assert find_differences(raw, "0005") == []
         pools = [row[0] for row in raw.execute("SELECT pool FROM tournaments ORDER BY id")]
         (keys,) = raw.execute("SELECT count(*) FROM fingerprints").fetchone()
@@ -111,9 +144,9 @@ def test_a_downgraded_store_is_as_the_older_version_wrote_it(filled: Path) -> No
 
 
 @pytest.mark.parametrize("point", range(20))
-def test_an_interrupted_upgrade_goes_on(filled: Path, point: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = told(filled)
-    downgrade(filled, "0005")
+def test_an_interrupted_upgrade_goes_on(
+    old: Path, season: Season, point: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     left = point
     with monkeypatch.context() as patched:
         patched.setattr(resumming, "BATCH", 4)
@@ -129,30 +162,26 @@ def test_an_interrupted_upgrade_goes_on(filled: Path, point: int, monkeypatch: p
 
             patched.setattr(resumming, name, after)
         with pytest.raises(KeyboardInterrupt):
-            Store.open(filled)
+            Store.open(old)
     with pytest.raises(OlderError, match="was interrupted; `arena db upgrade` finishes it"):
-        Store.open(filled, read_only=True)
-    with closing(open_raw(FileSettings(place=filled))) as raw:
+        Store.open(old, read_only=True)
+    with closing(open_raw(FileSettings(place=old))) as raw:
         (next_match,) = raw.execute("SELECT next_match FROM summing").fetchone()
     assert next_match == 1 + 4 * (point // 2), "what was done is kept"
-    assert told(filled) == before
-    assert len(list(filled.parent.glob("*.bak"))) == 1
+    assert told(old) == season.told
+    assert len(list(old.parent.glob("*.bak"))) == 1
 
 
 @pytest.mark.parametrize("point", [0, 1, 7, 20])
-def test_a_killed_upgrade_goes_on(filled: Path, point: int) -> None:
-    before = told(filled)
-    downgrade(filled, "0005")
+def test_a_killed_upgrade_goes_on(old: Path, season: Season, point: int) -> None:
     killed = subprocess.run(  # noqa: S603 - Python
-        [sys.executable, "-c", KILLED, filled, str(point)], check=False, timeout=60
+        [sys.executable, "-c", KILLED, old, str(point)], check=False, timeout=60
     )
     assert killed.returncode == -9
-    assert told(filled) == before
+    assert told(old) == season.told
 
 
-def test_two_processes_take_turns(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = told(filled)
-    downgrade(filled, "0005")
+def test_two_processes_take_turns(old: Path, season: Season, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resumming, "BATCH", 7)
     step = resumming.step
 
@@ -161,22 +190,21 @@ def test_two_processes_take_turns(filled: Path, monkeypatch: pytest.MonkeyPatch)
         return step(connection) or step(connection)  # type: ignore[arg-type]
 
     monkeypatch.setattr(resumming, "step", turns)
-    assert told(filled) == before
+    assert told(old) == season.told
 
 
 def nothing(*_: object) -> None:
     """Count no match."""
 
 
-def test_an_upgrade_that_would_lose_a_match(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    downgrade(filled, "0005")
+def test_an_upgrade_that_would_lose_a_match(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(resumming, "count", nothing)
         with pytest.raises(DamagedError, match="do not hold as many matches as are stored"):
-            Store.open(filled)
+            Store.open(old)
     # The mark is still there, and nobody takes these sums for those of the matches.
     with pytest.raises(DamagedError, match="puts the backup made before the upgrade"):
-        Store.open(filled)
+        Store.open(old)
 
 
 @pytest.mark.parametrize(

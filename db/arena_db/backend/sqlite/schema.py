@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import NullPool, create_engine
@@ -121,7 +121,7 @@ def _difference(found: _Shape, wanted: _Shape) -> str:
     return "its columns have another order"
 
 
-@lru_cache(maxsize=8)
+@cache
 def _fresh(revision: str) -> dict[tuple[str, str], _Shape]:
     """Return the schema of a new store of a revision, created in memory."""
     engine = create_engine("sqlite+pysqlite://", module=find_driver().module, poolclass=NullPool)

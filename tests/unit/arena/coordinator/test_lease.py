@@ -136,11 +136,11 @@ def test_it_is_renewed_until_another_takes_it(sitting: Sitting, *, fails: bool) 
         store.beats, store.misses, store.fails = threading.Semaphore(0), threading.Semaphore(0), fails
         with Lease(store, sitting.tournament, current_owner(), beat_s=0.001) as lease:
             for _ in range(3):
-                assert store.beats.acquire(timeout=20)
+                assert store.beats.acquire(timeout=120)
             lease.check()
             lease.store.release()
             assert store.claim(sitting.tournament.id, OTHER)
-            assert store.misses.acquire(timeout=20)
+            assert store.misses.acquire(timeout=120)
             assert not store.misses.acquire(timeout=0.2), "who has lost it beats no more"
         assert lease.is_lost
         with pytest.raises(LeaseLostError):
@@ -155,7 +155,7 @@ def test_a_beat_hears_that_the_store_is_gone(sitting: Sitting) -> None:
         store.beats, store.misses = threading.Semaphore(0), threading.Semaphore(0)
         with Lease(store, sitting.tournament, current_owner(), beat_s=0.001) as lease:
             store.path.rename(store.path.with_name("elsewhere.db"))
-            assert store.misses.acquire(timeout=20)
+            assert store.misses.acquire(timeout=120)
             with pytest.raises(MovedError, match=r"0\.db was moved to .*elsewhere\.db"):
                 lease.check()
         assert lease.is_lost

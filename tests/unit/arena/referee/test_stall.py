@@ -91,4 +91,5 @@ def test_elsewhere_no_suspend_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_suspend_while_this_runs() -> None:
-    assert abs(suspended_s() - suspended_s()) < 0.01
+    # This process may have to wait for a core between two clocks, but not at every try.
+    assert min(abs(suspended_s() - suspended_s()) for _ in range(100)) < 0.01

@@ -62,13 +62,13 @@ class _Counting:
         def counted(reading: Reading, context: RequestContext) -> Any:  # noqa: ANN401
             self.calls[path] += 1
             if path in self.gates:
-                assert self.gates[path].wait(20)
+                assert self.gates[path].wait(120)
             if path in self.errors:
                 raise self.errors[path]
             found = handle(reading, context)
             self.handled[path] += 1
             if path in self.late:
-                assert self.late[path].wait(20)
+                assert self.late[path].wait(120)
             return found
 
         return counted
@@ -278,7 +278,7 @@ def test_the_sign_of_life_waits_for_nothing(store: Store, monkeypatch: pytest.Mo
         del hubs
         nonlocal num_waiting
         num_waiting += 1
-        assert gate.wait(20)
+        assert gate.wait(120)
 
     # Streams read in threads of their own, and wait there for the first look at their tournament.
     monkeypatch.setattr(Hubs, "hub", waiting)

@@ -84,7 +84,7 @@ def test_the_first_page_of_a_tournament_follows_it(tmp_path: Path) -> None:
         claimed = store.claim(record.id, current_owner())
         page = (await client.get("/t/spring", headers=html)).text
         # What is kept of who plays is a few seconds old.
-        with anyio.fail_after(20):
+        with anyio.fail_after(120):
             while "data-stream" not in page:
                 await anyio.sleep(0.2)
                 page = (await client.get("/t/spring", headers=html)).text
@@ -96,7 +96,7 @@ def test_the_first_page_of_a_tournament_follows_it(tmp_path: Path) -> None:
         reader = Reader(frame=frame[1])
         store.save([cup.match(2), cup.match(3)])
         stream = f"/t/spring/stream?of=tables&after={reader.frame}"
-        with anyio.fail_after(30):
+        with anyio.fail_after(120):
             async with StreamReader(app, stream) as following:
                 while (
                     "3/6 matches" not in reader.elements.get("progress", "")

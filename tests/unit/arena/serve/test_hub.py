@@ -339,7 +339,7 @@ def test_a_fault_of_the_program_is_trouble_and_the_hub_goes_on() -> None:
     stage.feed.next.append(ValueError("a defect"))
     ended: list[Hub] = []
     stage.hub.start("hub", lambda hub: bool(ended.append(hub)))
-    stage.hub.wait(30)
+    stage.hub.wait(120)
     stage.hub.stop()
     shown = stage.hub.snapshot(WALL)
     assert shown is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import quiescence
 from command_line import FAST, CommandLine
 
 if TYPE_CHECKING:
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 
 RECORDED = Path(__file__).parents[1] / "live" / "recorded_runs"
 BOTS = ("random", "minimax:depth=1", "minimax:depth=2", "mcts:playouts=20")
+
+
+@pytest.fixture(scope="package", autouse=True)
+def quiet_pilots() -> Iterator[None]:
+    """Have pilots wait for what an app does, not for a guess from the processor's time."""
+    with pytest.MonkeyPatch.context() as patch:
+        quiescence.install(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # After X in the middle O's edge loses; X lets the win go at ply 5, O does so at ply 6, X wins.
 ACTIONS = (4, 1, 0, 8, 5, 2, 3)
-DEADLINE_S = 120.0
+DEADLINE_S = 300.0
 
 
 @pytest.fixture

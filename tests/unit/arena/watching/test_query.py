@@ -49,7 +49,7 @@ class Held:
         del content, num_opening
         self.num_calls += 1
         self.begun.set()
-        self.go_on.wait(30)
+        self.go_on.wait(120)
         return 0
 
 
@@ -91,7 +91,7 @@ def test_a_query_that_sqlite_is_held_in_ends_at_once_and_says_nothing(
     heard: list[object] = []
     query = queries.new()
     thread = in_thread(lambda: queries.ask(query, count, heard.append))
-    assert held.begun.wait(30)
+    assert held.begun.wait(120)
     if is_one:
         query.cancel()
     else:
