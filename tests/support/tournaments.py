@@ -88,7 +88,7 @@ class Sitting:
         return Planner(store, tournament, plan, num_workers=num_workers)
 
     def publisher(self, lease: Lease, **changes: Any) -> EventPublisher:  # noqa: ANN401 - values of any argument
-        """Return the herald, which publishes events to viewers."""
+        """Return the publisher of events to viewers."""
         usual: dict[str, Any] = {"num_workers": 1, "warn": self.said.append}
         publisher = EventPublisher(lease.store, self.tournament, **(usual | changes))
         publisher.expect(self.jobs(), self.tournament.num_total)

@@ -77,7 +77,7 @@ class ArenaGroup(RichGroup):
     1 to 3 MB that a dashboard or a server would hold as long as it runs.
     """
 
-    def __init__(self, *, loaders: Mapping[str, Loader], **named: Any) -> None:  # noqa: ANN401 - click's
+    def __init__(self, *, loaders: Mapping[str, Loader] | None = None, **named: Any) -> None:  # noqa: ANN401 - click's
         """Make the group.
 
         Args:
@@ -85,17 +85,17 @@ class ArenaGroup(RichGroup):
             named: what click's group takes.
         """
         super().__init__(**named)
-        self._loaders = loaders
+        self._loaders = loaders or {}
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(self._loaders)
+        return sorted({*self._loaders, *super().list_commands(ctx)})
 
     @override
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         load = self._loaders.get(cmd_name)
         if load is None:
-            return None
+            return super().get_command(ctx, cmd_name)
         return next(command for command in load() if command.name == cmd_name)
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> NoReturn:  # noqa: ANN401 - click's

@@ -264,7 +264,9 @@ def test_replay_grows_with_the_terminal(shown_store: Path) -> None:
         async def act(pilot: Pilot[None], app: Dashboard) -> None:
             await press(pilot, "3", "enter")
             shown = screen_lines(app)
-            rows = sum(line.count("+---+---+---+") + line.count("+-------+-------+-------+") for line in shown)
+            rows = sum(
+                line.count("+---+---+---+") + line.count("+-------+-------+-------+") for line in shown
+            )
             tall.append(any("|[  X  ]|" in line or "|[( O )]|" in line for line in shown))
             chart = app.screen.query_one("EvalChart").size
             heights.append((rows, chart.width, chart.height))
