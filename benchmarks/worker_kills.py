@@ -94,7 +94,8 @@ class WorkerTrials(Trials):
             before, num_done = num_done, _count_done(store)
             kind = left[0]
             victims = list(_players(process.pid, kind))
-            if num_done == before or not victims:
+            may_kill = kind != "host" or may_kill_bot(num_done, killed["host"])
+            if num_done == before or not victims or not may_kill:
                 # Killed before they have begun anything, workers are given up after some attempts.
                 num_done = before
                 continue
@@ -120,6 +121,18 @@ class WorkerTrials(Trials):
             self._figures["wrong_results"] += 1
             strange = [match for match in found if [match.outcome, match.actions] != expected[match.number]]
             print(f"{store.name}: {strange}", file=sys.stderr)
+
+
+def may_kill_bot(num_done: int, num_killed: int) -> bool:
+    """Return whether one more killed bot is no reason to quarantine one that is killed again and again.
+
+    A bot that forfeits a tenth of twenty or more matches is quarantined, as it must be.
+
+    Args:
+        num_done: matches with a result.
+        num_killed: bots that were killed before.
+    """
+    return not num_killed or num_done > 10 * (num_killed + 1)
 
 
 def _players(coordinator: int, kind: Kind) -> Iterator[int]:
