@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from alembic import command
-from alembic.config import Config
 
 from arena_db import migrate, resumming
-from arena_db.backend.lite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.lite.engine import FileSettings, find_driver, open_raw
 from arena_db.backend.lite.schema import find_differences
 from arena_db.errors import DamagedError, OlderError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
-from stores import add_cup, digest, pool
+from stores import add_cup, digest, downgrade, pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,15 +76,6 @@ def filled(path: Path) -> Path:
     with Store.open(path, fast=True) as store:
         fill(store)
     return path
-
-
-def downgrade(path: Path, revision: str) -> None:
-    settings = FileSettings(place=path)
-    config = Config()
-    config.set_main_option("script_location", str(migrate.script_location()))
-    with writing(make_migration_engine(settings), settings) as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, revision)
 
 
 @pytest.mark.parametrize("revision", REVISIONS[:-1])
