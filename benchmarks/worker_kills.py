@@ -61,8 +61,7 @@ class WorkerTrials(Trials):
         """Hold tournaments until `num_kills` processes were killed in them."""
         reference = self._folder / "reference.db"
         self._expect(self._start(self._plan, reference), {0})
-        if self._figures["wrong_exits"]:
-            sys.exit("the tournament that nobody kills failed")
+        self.refuse_faults(reference)
         expected = {number: rest for number, *rest in results(reference)}
         while sum(self._figures[f"{kind}s"] for kind in get_args(Kind)) < num_kills:
             self._figures["tournaments"] += 1
