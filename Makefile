@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
+.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -73,15 +73,20 @@ lease-trials: $(VENV)/.installed-test
 cluster-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/cluster_trials.py
 
-# Takes an hour: a ladder that bots join and leave while its coordinator is killed five times.
+# Takes an hour: a ladder that bots join and leave while its coordinator is killed five times; then 50 bots join at once.
 ladder-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/ladder_hour.py --minutes 60
+	$(BIN)/python benchmarks/ladder_joins.py
 
 store-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/store_faults.py
 	$(BIN)/python benchmarks/store_kills.py
 	$(BIN)/python benchmarks/power_loss.py
 	$(BIN)/python benchmarks/damaged_stores.py
+
+# Stores that earlier programs left in the middle of an event, one for each revision of the schema in the history.
+older-trials: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/older_stores.py
 
 # Starts a PostgreSQL server of its own: many coordinators, kills of the server, COPY, merges.
 postgres-trials: $(VENV)/.installed-test

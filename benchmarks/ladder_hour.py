@@ -41,7 +41,6 @@ FAILURES: Final = (
     "left_files",
 )
 """The figures that must be 0."""
-_NAME: Final = "hour"
 _FIRST: Final = 6
 """Number of bots at the start."""
 _FEWEST, _MOST = 5, 16
@@ -52,7 +51,8 @@ _EDITS: Final = 12
 _CRASHING, _EDITED = 1, 2
 """The bots that crash now and then, and those whose file is edited."""
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_DEADLINE_S: Final = 300
+_DEADLINE_S: Final = 1800
+"""It shows a hang, and must not show how busy the machine is."""
 _TOLD: Final = re.compile(r"^Finished game (\d+)")
 _AGENT: Final = """
 import os
@@ -121,12 +121,14 @@ def main() -> None:
 class LadderHour:
     """One ladder, with everything that happens to it."""
 
+    name = "hour"
+
     def __init__(self, folder: Path, seed: int) -> None:
         # Orphans of a killed coordinator become children of this process, which can then count them.
         if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1):
             raise OSError("this system has no subreapers; the trials need Linux")
         self._folder = folder
-        self._store = folder / "arena.db"
+        self.store = folder / "arena.db"
         self._temporary = folder / "temporary"
         self._bots = folder / "bots"
         for made in (self._temporary, self._bots):
@@ -137,7 +139,7 @@ class LadderHour:
         """First move of each bot, by label."""
         self._playing: list[str] = []
         self._left: list[str] = []
-        self._specs: dict[str, str] = {}
+        self.specs: dict[str, str] = {}
         self._join_s: list[float] = []
         self._deaths: list[tuple[float, float]] = []
         """Times at which the coordinator was killed, and at which the next one had stored a match."""
@@ -147,13 +149,7 @@ class LadderHour:
 
     def hold(self, seconds: float, num_kills: int) -> dict[str, object]:
         """Run the ladder for so long; return its figures."""
-        for number in range(_FIRST):
-            self._playing.append(self._write(number))
-        specs = [self._specs[label] for label in self._playing]
-        options = ("--game", "connect-four", "--srand", "7", "--rating-interval", "0", "--st", "30")
-        self._run(*specs, *options)
-        began = time.monotonic()
-        self._await_match(0)
+        began = self.begin()
         acts = {"kill": self._kill, "edit": self._edit, "step": self._come_or_go}
         for at, act in self._acts(seconds, num_kills):
             time.sleep(max(0.0, began + at - time.monotonic()))
@@ -163,11 +159,26 @@ class LadderHour:
                 self._run()
             acts[act]()
         time.sleep(max(0.0, began + seconds - time.monotonic()))
-        self._arena("stop", _NAME)
+        self.stop()
+        return self.judge()
+
+    def begin(self) -> float:
+        """Start the ladder and wait for its first match; return when it was started."""
+        for number in range(_FIRST):
+            self._playing.append(self.write(number))
+        specs = [self.specs[label] for label in self._playing]
+        options = ("--game", "connect-four", "--srand", "7", "--rating-interval", "0", "--st", "30")
+        self._run(*specs, *options)
+        began = time.monotonic()
+        self._await_match(0)
+        return began
+
+    def stop(self) -> None:
+        """Stop the ladder as its users do; count what it leaves behind."""
+        self._arena("stop", self.name)
         self._expect(self._runs[-1].wait(timeout=_DEADLINE_S), 3, "the coordinator")
         self._figures["orphans"] += count_orphans()
         self._figures["left_files"] = len(list(self._temporary.iterdir()))
-        return self._judge()
 
     def end(self) -> None:
         """Kill the coordinator, if it is still running."""
@@ -184,7 +195,7 @@ class LadderHour:
         acts = {"kill": kills, "edit": edits, "step": steps}
         return sorted((at, act) for act, moments in acts.items() for at in moments)
 
-    def _write(self, number: int, name: str = "") -> str:
+    def write(self, number: int, name: str = "") -> str:
         """Write the file of a new agent; return its label."""
         label = name or f"bot-{number}"
         self._columns[label] = number % 7
@@ -193,14 +204,14 @@ class LadderHour:
         file = f"bot-{_EDITED if name else number}.py"
         text = f"# number {number}\n" + _AGENT.format(skill=skill, crash=crash, column=self._columns[label])
         (self._bots / file).write_text(text, encoding="utf-8")
-        self._specs[label] = f"kaggle:file={self._bots / file},name={label}"
+        self.specs[label] = f"kaggle:file={self._bots / file},name={label}"
         return label
 
     def _come_or_go(self) -> None:
         """Let a new bot join, or one that left, or let one leave."""
         if len(self._playing) > _FEWEST and self._chance.random() < len(self._playing) / _MOST:
             label = self._chance.choice([each for each in self._playing if each != f"bot-{_CRASHING}"])
-            self._arena("ladder", "leave", _NAME, label)
+            self._arena("ladder", "leave", self.name, label)
             self._playing.remove(label)
             # An agent whose file was edited is another bot now.
             if not label.startswith(("edit", f"bot-{_EDITED}")):
@@ -211,22 +222,22 @@ class LadderHour:
             self._join(label)
             self._figures["returns"] += 1
         else:
-            self._join(self._write(100 + self._figures["newcomers"]))
+            self._join(self.write(100 + self._figures["newcomers"]))
             self._figures["newcomers"] += 1
 
     def _edit(self) -> None:
         """Edit the file of a bot that may be playing: it becomes another bot, and needs a name of its own."""
         self._num_edits += 1
         earlier = (f"edit-{self._num_edits - 1}", f"bot-{_EDITED}")
-        before = next(label for label in earlier if label in self._specs)
-        label = self._write(200 + self._num_edits, f"edit-{self._num_edits}")
-        self._arena("ladder", "join", _NAME, self._specs[before], status=2)
+        before = next(label for label in earlier if label in self.specs)
+        label = self.write(200 + self._num_edits, f"edit-{self._num_edits}")
+        self._arena("ladder", "join", self.name, self.specs[before], status=2)
         self._join(label)
         self._figures["edits"] += 1
 
     def _join(self, label: str) -> None:
         began = time.monotonic()
-        self._arena("ladder", "join", _NAME, self._specs[label])
+        self._arena("ladder", "join", self.name, self.specs[label])
         self._join_s.append(time.monotonic() - began)
         self._playing.append(label)
 
@@ -246,11 +257,11 @@ class LadderHour:
     def _run(self, *more: str) -> None:
         """Start a coordinator."""
         told = self._folder / f"told-{len(self._runs)}.txt"
-        command = ("ladder", "run", _NAME, *more, "--concurrency", "2", "--force-concurrency")
+        command = ("ladder", "run", self.name, *more, "--concurrency", "2", "--force-concurrency")
         with told.open("wb") as out, told.with_suffix(".err").open("wb") as errors:
             run = subprocess.Popen(  # noqa: S603 - our own code
-                [sys.executable, "-P", "-m", "arena", *command, "--db", str(self._store)],
-                env=self._environment(),
+                [sys.executable, "-P", "-m", "arena", *command, "--db", str(self.store)],
+                env=self.environment(),
                 start_new_session=True,
                 stdout=out,
                 stderr=errors,
@@ -259,8 +270,8 @@ class LadderHour:
 
     def _arena(self, *command: str, status: int = 0) -> None:
         result = subprocess.run(  # noqa: S603 - our own code
-            [sys.executable, "-P", "-m", "arena", *command, "--db", str(self._store)],
-            env=self._environment(),
+            [sys.executable, "-P", "-m", "arena", *command, "--db", str(self.store)],
+            env=self.environment(),
             capture_output=True,
             text=True,
             check=False,
@@ -268,7 +279,8 @@ class LadderHour:
         )
         self._expect(result.returncode, status, f"{' '.join(command)}: {result.stderr}")
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """Return the environment of all commands: nothing is kept outside the folder."""
         own = {
             "TMPDIR": self._temporary,
             "ARENA_HOME": self._folder / "home",
@@ -283,8 +295,8 @@ class LadderHour:
 
     def _last_match(self) -> int:
         try:
-            with Store.open(self._store, read_only=True) as store:
-                record = store.tournament(_NAME)
+            with Store.open(self.store, read_only=True) as store:
+                record = store.tournament(self.name)
                 return 0 if record is None else store.last_match(record.id)
         except DatabaseError:
             return 0
@@ -297,11 +309,11 @@ class LadderHour:
                 raise RuntimeError("the ladder does not play")
             time.sleep(0.1)
 
-    def _judge(self) -> dict[str, object]:
+    def judge(self) -> dict[str, object]:
         """Return the figures of the ladder after it has ended."""
-        with Store.open(self._store, read_only=True) as store:
+        with Store.open(self.store, read_only=True) as store:
             faults = store.check()
-            facts = LadderFacts.of(store, _NAME)
+            facts = LadderFacts.of(store, self.name)
         for fault in faults[:10]:
             print(f"the store: {fault}", file=sys.stderr)
         self._figures["faults_of_the_store"] = len(faults)

@@ -63,8 +63,7 @@ class WorkerTrials(Trials):
         """Run tournaments until `num_kills` processes were killed in them."""
         reference = self._folder / "reference.db"
         self._expect(self._start(self._plan, reference), {0})
-        if self._figures["wrong_exits"]:
-            sys.exit("the tournament that nobody kills failed")
+        self.refuse_faults(reference)
         expected = {number: rest for number, *rest in results(reference)}
         while sum(self._figures[f"{kind}s"] for kind in get_args(Kind)) < num_kills:
             self._figures["tournaments"] += 1
@@ -96,7 +95,8 @@ class WorkerTrials(Trials):
             before, num_done = num_done, _count_done(store)
             kind = left[0]
             victims = list(_players(process.pid, kind))
-            if num_done == before or not victims:
+            may_kill = kind != "host" or may_kill_bot(num_done, killed["host"])
+            if num_done == before or not victims or not may_kill:
                 # Workers killed before they have begun anything are given up after some attempts.
                 num_done = before
                 continue
@@ -122,6 +122,18 @@ class WorkerTrials(Trials):
             self._figures["wrong_results"] += 1
             strange = [match for match in found if [match.outcome, match.actions] != expected[match.number]]
             print(f"{store.name}: {strange}", file=sys.stderr)
+
+
+def may_kill_bot(num_done: int, num_killed: int) -> bool:
+    """Return whether one more killed bot is no reason to quarantine one that is killed again and again.
+
+    A bot that forfeits a tenth of twenty or more matches is quarantined, as it must be.
+
+    Args:
+        num_done: matches with a result.
+        num_killed: bots that were killed before.
+    """
+    return not num_killed or num_done > 10 * (num_killed + 1)
 
 
 def _players(coordinator: int, kind: Kind) -> Iterator[int]:

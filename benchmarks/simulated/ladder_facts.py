@@ -43,6 +43,8 @@ class LadderFacts(NamedTuple):
     """All facts of one ladder."""
 
     num_planned: int
+    num_dropped: int
+    """Of them, those that are not played because a bot left."""
     num_unplayed: int
     entrants: Sequence[Entrant]
     changes: Sequence[ChangeRecord]
@@ -81,6 +83,7 @@ class LadderFacts(NamedTuple):
             )
         return cls(
             record.num_planned,
+            record.num_dropped,
             len(store.unplayed(record.id)),
             store.entrants(record.id),
             store.changes(record.id),
@@ -106,9 +109,9 @@ class LadderFacts(NamedTuple):
 
     @property
     def num_not_once(self) -> int:
-        """Number of planned matches that are stored twice, or neither stored nor open."""
+        """Number of planned matches that are stored twice, or neither stored, open nor dropped."""
         doubled = len(self.played) - len(self.done)
-        return doubled + abs(self.num_planned - self.num_unplayed - len(self.done))
+        return doubled + abs(self.num_planned - self.num_dropped - self.num_unplayed - len(self.done))
 
     @property
     def num_unpaired(self) -> int:

@@ -14,16 +14,18 @@ import msgspec
 from typing_extensions import override
 
 from arena.coordinator.hold import hold
-from arena.coordinator.kinds import PlanSource
+from arena.coordinator.kinds import PlanSource, schedule_of
+from arena.coordinator.plan_view import seats_of
 from arena.coordinator.planner import Planner
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot
 from arena.pairing.openings import OpeningPlan, make_openings
+from arena.schedules.protocol import PlannedBatch, View
 from arena.schedules.sprt_schedule import SprtSchedule, SprtTest
 from arena_db.store import Store
 from arena_plugins import load_game
 from stores import seal_anew
-from tournaments import Sitting, config
+from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +38,7 @@ BOTS = ("minimax:depth=1", "random")
 GAME = "connect-four"
 NUM_OPENINGS = 60
 TEST = SprtTest(elo0=0.0, elo1=150.0)
+KINDS = ("fixed", "sprt", "ladder")
 
 
 class ShuffledPool(InlinePool):
@@ -75,6 +78,9 @@ def sprt() -> SprtSchedule:
 
 def begin(path: Path, kind: str) -> None:
     """Store an event; for a sequential test without any plan."""
+    if kind == "ladder":
+        Sitting(path, config(*TRIO, type="ladder", stop_when="error=90")).store.close()
+        return
     sitting = Sitting(path, config(*BOTS, type="match", game=GAME, rounds=40))
     if kind == "sprt":
         with sitting.store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
@@ -140,6 +146,39 @@ def are_same(one: Path, other: Path) -> bool:
             and all(record is not None and record.is_complete for record in records)
             and len({record.decision for record in records if record is not None}) == 1
             and first.check() == second.check() == []
+        )
+
+
+def is_ladder_whole(path: Path) -> bool:
+    """Return whether each batch of a ladder is the one that its own basis gives, each match stored once.
+
+    Two ladders differ: a batch depends on the results that were stored when it was planned.
+    """
+    sitting = Sitting.reopen(path)
+    with sitting.store as store:
+        record, plan = store.tournament(1), store.planned(1)
+        assert record is not None
+        seats = seats_of(store, 1, store.entrants(1))
+        source = schedule_of(sitting.plan.config, sitting.plan.game, len(seats), record.plan_version)
+        num_planned = 0
+        for batch in store.batches(1):
+            known = store.results(1, after=0, last=batch.basis_match)
+            results = {(each.encounter, each.match_no): each.points for each in known}
+            view = View(seats=seats, plan=plan[: batch.first - 1], results=results)
+            found = source.schedule.next(view, batch.last - batch.first + 1)
+            if (
+                not isinstance(found, PlannedBatch)
+                or list(found.matches) != plan[batch.first - 1 : batch.last]
+            ):
+                return False
+            num_planned += len(found.matches)
+        numbers = [match.number for match in store.tournament_matches(1) if match.is_final]
+        return (
+            num_planned == len(plan) == record.num_planned
+            and sorted(numbers) == sorted(set(numbers))
+            and len(numbers) + record.num_dropped == record.num_planned
+            and (record.is_complete, record.decision) == (True, "every rating is within 90 Elo")
+            and store.check() == []
         )
 
 

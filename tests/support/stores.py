@@ -174,3 +174,19 @@ def break_index(path: Path) -> None:
     tamper(path, "PRAGMA writable_schema=1", change.format(right, wrong))
     tamper(path, "REINDEX uq_matches_final")
     tamper(path, "PRAGMA writable_schema=1", change.format(wrong, right))
+
+
+def downgrade(path: Path, revision: str) -> None:
+    """Take the schema of a closed store back to an earlier revision."""
+    from alembic import command
+    from alembic.config import Config
+
+    from arena_db import migrate
+    from arena_db.backend.lite.engine import FileSettings, make_migration_engine, writing
+
+    settings = FileSettings(place=path)
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    with writing(make_migration_engine(settings), settings) as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)

@@ -214,6 +214,8 @@ class Planner:
             self._look_for_results(is_idle=not num_queued and not running)
             return []
         view = self._view.look(basis, self.decision, adds_up=source.is_open)
+        # Each bot that has just joined gets its first pair in this batch, which goes before all that waits.
+        wanted = max(wanted, 2 * (len(self._view.entrants) - len(self._plan.competitors)))
         self._seat()
         # Changes after this view are found by the next look.
         self._has_news = False

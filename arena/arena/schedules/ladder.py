@@ -61,7 +61,8 @@ class LadderSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return a batch of max(8, playing bots / 8) pairs, or fewer if fewer are wanted.
 
-        It has two pairs while a newcomer has fewer than eight.
+        While a newcomer has fewer than eight pairs, a batch has two pairs, or as many as it takes until each
+        newcomer has one.
 
         It depends on the results in the view, so a ladder is planned again only from the same basis.
         """
@@ -79,11 +80,20 @@ class LadderSchedule:
                 return Closed(f"every rating is within {self.until:g} Elo")
             newcomers = [seat for seat in newcomers if not is_settled(counts.num_pairs[seat], errors[seat])]
         num_pairs = max(_FEWEST_PAIRS, len(playing) // _BOTS_PER_PAIR)
-        if any(counts.num_pairs[seat] < _FEWEST_PAIRS for seat in newcomers):
-            # Each pair of an unknown bot says where to look next, so plan one pair per fold.
-            num_pairs = 2
+        new: set[int] = set()
+        is_short = any(counts.num_pairs[seat] < _FEWEST_PAIRS for seat in newcomers)
+        if is_short:
+            # Each result of an unknown bot says whom it should meet next, so few pairs are planned, one in
+            # each fold. The first pairs of all newcomers are planned at once: no result could improve them.
+            new = {seat for seat in newcomers if not counts.num_pairs[seat]}
+            num_pairs = max(2, len(new))
         num_pairs = min(max(1, wanted // 2), num_pairs)
-        pairs = list(_Draft(self.seed, counts, playing, newcomers).pairs(num_pairs))
+        pairs: list[tuple[int, int]] = []
+        for pair in _Draft(self.seed, counts, playing, newcomers).pairs(num_pairs):
+            pairs.append(pair)
+            new -= set(pair)
+            if is_short and not new and len(pairs) > 1:
+                break
         return PlannedBatch(self._matches(counts, pairs), None)
 
     def _matches(self, counts: SeatCounts, pairs: Sequence[tuple[int, int]]) -> list[PlannedMatch]:

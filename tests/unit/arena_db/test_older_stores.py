@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from alembic import command
-from alembic.config import Config
 
-from arena_db import live, migrate
+from arena_db import live
 from arena_db.backend.sqlite import opening
-from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, writing
+from arena_db.backend.sqlite.engine import find_driver
 from arena_db.errors import OlderError, TakenError
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import LiveEvent, MatchFilter
 from arena_db.store import Store
-from stores import Cup, add_cup, tamper
+from stores import Cup, add_cup, downgrade, tamper
 
 if TYPE_CHECKING:
     from arena_db.records import StoredMatch, Tally
@@ -45,15 +43,6 @@ def everything(path: Path) -> tuple[list[StoredMatch], list[Tally]]:
     with Store.open(path) as store:
         assert store.check() == []
         return store.matches(ALL), store.tallies(ALL)
-
-
-def downgrade(path: Path, revision: str) -> None:
-    settings = FileSettings(place=path)
-    config = Config()
-    config.set_main_option("script_location", str(migrate.script_location()))
-    with writing(make_migration_engine(settings), settings) as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, revision)
 
 
 def test_all_is_kept(old: Path) -> None:

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from alembic import command
-from alembic.config import Config
 
 from arena_db import migrate, resumming
-from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, open_raw
 from arena_db.backend.sqlite.schema import find_differences
 from arena_db.errors import DamagedError, OlderError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
-from stores import add_cup, digest, pool
+from stores import add_cup, digest, downgrade, pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,15 +111,6 @@ def old(path: Path, season: Season) -> Path:
     """Return the same store as revision 0005 wrote it, before there were sums of clusters."""
     shutil.copy(season.at("0005"), path)
     return path
-
-
-def downgrade(path: Path, revision: str) -> None:
-    settings = FileSettings(place=path)
-    config = Config()
-    config.set_main_option("script_location", str(migrate.script_location()))
-    with writing(make_migration_engine(settings), settings) as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, revision)
 
 
 @pytest.mark.parametrize("revision", REVISIONS[:-1])

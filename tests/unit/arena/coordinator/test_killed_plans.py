@@ -56,3 +56,12 @@ def test_kills_change_no_plan(tmp_path: Path, kind: str, num_workers: int) -> No
     assert record.decision.startswith(f"H1 after {state.num_pairs} pairs: ")
     assert 2 * state.num_pairs <= record.num_done <= 2 * state.num_pairs + 2 * 16
     assert record.num_planned == record.num_done + record.num_dropped
+
+
+@pytest.mark.parametrize("num_workers", [1, 4])
+def test_kills_change_no_batch_of_a_ladder(tmp_path: Path, num_workers: int) -> None:
+    path = tmp_path / "arena.db"
+    assert run(path, "ladder", num_workers, 1) > 2
+    assert killed_plans.is_ladder_whole(path)
+    with Store.open(path) as store:
+        assert len(store.batches(1)) > 3

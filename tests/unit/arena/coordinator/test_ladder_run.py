@@ -94,6 +94,29 @@ def test_bots_join_and_leave_while_it_is_played(begin: Begin, monkeypatch: pytes
     assert {match.number for match in sitting.matches()} == set(order)
 
 
+def test_fifty_bots_that_join_at_once_play_next(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.coordinator.orders._COMMAND_S", 0.0)
+    sitting = begin(ladder("random", "minimax:depth=1"))
+    joined: list[int] = []
+
+    def crowd() -> None:
+        joined.extend(enter(sitting, f"mcts:playouts={num}").seat for num in range(1, 51))
+
+    sitting.play(on_event=at(m20=crowd, m130=lambda: stop(sitting)))
+    plan = {match.number: {match.first, match.second} for match in sitting.matches_planned()}
+    waiting = set(joined)
+    assert len(waiting) == 50
+    # What was planned before waits until each of them has begun to play.
+    order = sitting.started()
+    for number in order[order.index(20) + 1 :: 2]:
+        if not waiting:
+            break
+        assert plan[number] & waiting
+        waiting -= plan[number]
+    assert not waiting
+    assert sitting.store.check() == []
+
+
 def test_each_batch_follows_from_its_basis(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.coordinator.orders._COMMAND_S", 0.0)
     sitting = begin(ladder(*TRIO, "minimax:depth=2"))

@@ -171,6 +171,20 @@ def test_newcomers_play_first_the_one_with_the_fewest_pairs_before_the_others() 
     assert first.total() >= 12
 
 
+@pytest.mark.parametrize("num", [3, 20])
+def test_bots_that_join_at_once_get_their_first_pairs_in_one_batch(num: int) -> None:
+    event = _event(12, 120)
+    view = _joined(event, num)
+    batch = _next(view, 1000, seed=3)
+    pairs = [{match.first, match.second} for match in batch[::2]]
+    new = set(range(12, 12 + num))
+    assert set().union(*pairs) >= new
+    # It ends with the pair of the last one of them.
+    assert not set().union(*pairs[:-1]) >= new
+    # A smaller batch is the beginning of it, so a batch that was stored before is planned again as it was.
+    assert list(_next(view, 4, seed=3)) == list(batch[:4])
+
+
 @pytest.mark.parametrize(
     ("joined", "error", "num_pairs", "is_newcomer"),
     [(1, 60.1, 99, True), (1, 60.0, 99, False), (1, 60.1, 100, False), (0, 60.1, 99, False)],
