@@ -65,6 +65,7 @@ for command in (
     tournament.test,
     ladder.ladder,
     resume.resume,
+    resume.pause,
     resume.stop,
     watch.watch,
     places.open_,
