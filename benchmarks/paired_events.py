@@ -34,6 +34,7 @@ def main() -> None:
         "--seeds", type=int, default=200, help="simulated events of each kind for the table of winners"
     )
     parser.add_argument("--bots", type=int, default=24, help="number of bots of a Swiss tournament")
+    parser.add_argument("--deviation", type=float, default=250.0, help="of their strengths, Elo")
     options = parser.parse_args()
     start = time.process_time()
     print("| best of 16 bots wins | share |\n| --- | --- |", flush=True)
@@ -41,17 +42,25 @@ def main() -> None:
         share = float(np.mean([best_wins(seed) for seed in range(options.seeds)]))
         print(f"| {name} | {share:.2f} |", flush=True)
     print(
-        "\n| Swiss | ratings | adjacent gaps | ends | bias of ends | rmse |\n"
-        "| --- | --- | --- | --- | --- | --- |",
+        "\n| Swiss | ratings | adjacent gaps | ends | bias of ends | rmse | "
+        "widths: adjacent gaps, ends (medians) |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |",
         flush=True,
     )
     for pairs in (1, 3):
-        found = [measure_event(swiss(7, pairs, seed), options.bots, seed) for seed in range(options.events)]
+        found = [
+            measure_event(swiss(7, pairs, seed), options.bots, seed, options.deviation)
+            for seed in range(options.events)
+        ]
         for kind, rows in zip(("plain", "replayed"), zip(*found, strict=True), strict=True):
-            ratings, adjacent, ends, bias, square = np.array(rows).mean(axis=0).tolist()
+            ratings, adjacent, ends, bias, square, *_ = np.array(rows).mean(axis=0).tolist()
+            wide, near = np.median(np.array(rows)[:, -2:], axis=0).tolist()
             covered = " | ".join(f"{100 * share:.1f}" for share in (ratings, adjacent, ends))
             name = f"7 rounds, {pairs} pair{'s' * (pairs > 1)}, {kind}"
-            print(f"| {name} | {covered} | {bias:+.0f} | {square**0.5:.0f} |", flush=True)
+            print(
+                f"| {name} | {covered} | {bias:+.0f} | {square**0.5:.0f} | {near:.0f}, {wide:.0f} |",
+                flush=True,
+            )
     print(f"\n{time.process_time() - start:.0f} s of CPU.", flush=True)
 
 

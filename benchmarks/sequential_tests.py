@@ -11,10 +11,21 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from arena.schedules.sprt_schedule import SprtTest
-from sprt_worlds import NUM_OPENINGS, WORLDS, elo_of, measure_estimates, play_pairs, run_tests
+from arena.schedules.sprt_schedule import SprtSchedule, SprtState, SprtTest
+from schedules import SimulatedEvent, play_in_flight
+from sprt_worlds import (
+    NUM_OPENINGS,
+    WORLDS,
+    elo_of,
+    measure_estimates,
+    play_matches,
+    play_pairs,
+    run_tests,
+)
 
 ELOS = (0.0, 15.0, 30.0, 60.0, 110.0, 180.0)
+IN_FLIGHT = (1, 8, 256)
+"""Pairs that are played at once."""
 SHARES = {"H0": 0.0, "middle": 0.5, "H1": 1.0, "2 H1": 2.0}
 
 
@@ -46,12 +57,48 @@ def print_estimates(test: SprtTest, num_runs: int, seed: int) -> None:
         print(f"| {name} | {row.truth:.0f} | {values} |", flush=True)
 
 
+def print_in_flight(test: SprtTest, num_openings: int, num_runs: int, seed: int) -> None:
+    """Print decisions and lengths of tests with so many pairs in flight, planned and told match by match."""
+    print(f"\nTests of {num_runs} runs a row with pairs in flight; won matches take a third of the time.\n")
+    print(
+        "| strength | in flight | pairs | H1 | H0 | undecided | other decision than with 1 |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        flush=True,
+    )
+    world = WORLDS["11 % draws"]
+    schedule = SprtSchedule(test=test, openings=[(place,) for place in range(num_openings)])
+    for where in ("H0", "H1"):
+        elo = elo_of(test.elo0 + SHARES[where] * (test.elo1 - test.elo0), world)
+        found: dict[int, list[SprtState]] = {num: [] for num in IN_FLIGHT}
+        rng = np.random.default_rng(seed)
+        for _ in range(num_runs):
+            points, seconds = play_matches(elo, world, num_openings, rng)
+            for num, states in found.items():
+                event = SimulatedEvent(schedule, 2)
+                play_in_flight(event, num, points, seconds)
+                states.append(schedule.state(event.results))
+        for num, states in found.items():
+            ends = [state.decision for state in states]
+            shares = " | ".join(
+                f"{100 * ends.count(end) / num_runs:.1f} %" for end in ("H1", "H0", "undecided")
+            )
+            length = np.mean([state.num_pairs for state in states])
+            others = sum(one != other for one, other in zip(states, found[1], strict=True))
+            print(f"| {where} | {num} | {length:.0f} | {shares} | {others} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000, help="simulated tests per row")
+    parser.add_argument(
+        "--in-flight", type=int, default=0, metavar="N", help="only so many tests a row with pairs in flight"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     start = time.process_time()
+    if options.in_flight:
+        print_in_flight(SprtTest(), NUM_OPENINGS, options.in_flight, options.seed)
+        return
     print_lengths(SprtTest(), NUM_OPENINGS, options.runs, options.seed)
     print_estimates(SprtTest(), options.runs, options.seed)
     print(f"\n{time.process_time() - start:.0f} s of CPU.", flush=True)

@@ -44,6 +44,10 @@ class MeasuredEvent(NamedTuple):
     """This gap minus the true one, Elo."""
     square: float
     """Mean squared error of ratings, Elo squared."""
+    width: float
+    """Width of the interval of the gap between best and worst, Elo."""
+    adjacent_width: float
+    """Mean width of the intervals of gaps between neighbours, Elo."""
 
 
 def drawn_results(truth: FloatArray, rng: np.random.Generator) -> Callable[[PlannedMatch], float]:
@@ -58,10 +62,12 @@ def drawn_results(truth: FloatArray, rng: np.random.Generator) -> Callable[[Plan
     return result
 
 
-def measure_event(schedule: Schedule, num_bots: int, seed: int) -> tuple[MeasuredEvent, MeasuredEvent]:
-    """Play an event of bots with a standard deviation of 250 Elo; measure plain and replayed ratings."""
+def measure_event(
+    schedule: Schedule, num_bots: int, seed: int, deviation: float = 250.0
+) -> tuple[MeasuredEvent, MeasuredEvent]:
+    """Play an event of bots with a standard deviation in Elo; measure plain and replayed ratings."""
     rng = np.random.default_rng(seed)
-    truth = rng.normal(0, 250, num_bots)
+    truth = deviation * rng.standard_normal(num_bots)
     truth -= truth.mean()
     event = SimulatedEvent(schedule, num_bots)
     play_all(event, 256, drawn_results(truth, rng))
@@ -88,6 +94,8 @@ def _compare(
         ends=float(held[-1]),
         bias=gaps[-1].elo - true[-1],
         square=float(np.mean(away**2)),
+        width=gaps[-1].high - gaps[-1].low,
+        adjacent_width=float(np.mean([gap.high - gap.low for gap in gaps[:-1]])),
     )
 
 

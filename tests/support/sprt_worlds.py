@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.rating.sums import FloatArray, IntArray
+    from arena.schedules.protocol import MatchKey
     from arena.schedules.sprt_schedule import SprtDecision, SprtTest
 
     Rng = np.random.Generator
@@ -80,6 +81,22 @@ def play_pairs(elo: float, world: World, num_runs: int, num_pairs: int, rng: Rng
     laws = pair_laws(elo, z, world).cumsum(axis=1)
     half = (rng.random(len(z))[:, None] > laws[:, :4]).sum(axis=1)
     return half.reshape(num_runs, num_pairs)
+
+
+def play_matches(
+    elo: float, world: World, num_pairs: int, rng: Rng
+) -> tuple[dict[MatchKey, float], dict[MatchKey, float]]:
+    """Return points of the tested bot and seconds of each match of a test, by encounter and match number.
+
+    The tested bot wins quickly and loses slowly: told in order of arrival, its wins would count first.
+    """
+    z = rng.standard_normal(num_pairs)
+    shift = (world.advantage + world.opening_sd * z) * LOGITS_PER_ELO
+    laws = np.stack(chances(np.full(num_pairs, elo) * LOGITS_PER_ELO, shift, world), axis=1).cumsum(axis=2)
+    half = (rng.random((num_pairs, 2))[..., None] > laws[..., :2]).sum(axis=2).reshape(-1)
+    lasts = np.where(half == 2, 1.0, 3.0) * rng.uniform(0.9, 1.1, len(half))  # half points of a win
+    keys = [(0, number) for number in range(len(half))]
+    return dict(zip(keys, (half / 2).tolist(), strict=True)), dict(zip(keys, lasts.tolist(), strict=True))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +55,8 @@ class WeigherTrainer:
         self._fail_at = at["fail-at"]
         self._stop_at = at["stop-at"]
         self._kill_at = at["kill-at"]
-        self._orders = {at["order-at"]: (), at["abort-at"]: ("--now",)}
+        self._orders = {at["order-at"]: ("stop",), at["abort-at"]: ("stop", "--now")}
+        self._pause_at = at["pause-at"]
 
     def train(self, context: TrainingContext) -> Trained:
         """Train, from the checkpoint if there is one."""
@@ -80,6 +82,8 @@ class WeigherTrainer:
                 os.kill(os.getpid(), signal.SIGINT)
             if step in self._orders and resumed is None:
                 _order(context.folder.name, *self._orders[step])
+            if step == self._pause_at and resumed is None:
+                _pause(context.folder)
             if step == self._kill_at and resumed is None:
                 os.kill(os.getpid(), signal.SIGKILL)
             checkpoint = Checkpoint(step, {"weights": weights.copy()}, {})
@@ -97,10 +101,22 @@ def _learn_from(folder: Path, game: Game) -> Trained:
     return Trained(_packed(worth), ".npz", facts)
 
 
-def _order(run: str, *options: str) -> None:
-    """Stop a run as another shell does."""
-    command = own_python("-m", "arena", "stop", run, *options)
-    shell = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+def _pause(folder: Path) -> None:
+    """Pause a run as another shell does, and let it go on once it waits."""
+    _order(folder.name, "pause")
+
+    def go_on() -> None:
+        while not (folder / "paused").exists():
+            threading.Event().wait(0.01)
+        _order(folder.name, "resume")
+
+    threading.Thread(target=go_on).start()
+
+
+def _order(run: str, command: str, *options: str) -> None:
+    """Give an order to a run as another shell does."""
+    command_line = own_python("-m", "arena", command, *options, run)
+    shell = subprocess.Popen(command_line, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
     try:
         shell.wait()
     finally:
@@ -125,11 +141,19 @@ def make_bot(game: Game, options: Mapping[str, str]) -> Weigher:
 def make_trainer(options: Mapping[str, str]) -> WeigherTrainer:
     """Make the trainer.
 
-    Options: `steps`, and the steps at which it fails, is stopped or, in a new run, is killed or told to stop
-    by another process.
+    Options: `steps`, and the steps at which it fails, is stopped or, in a new run, killed, or told to end or
+    to pause by another process.
     """
     reader = OptionReader("the trainer weigher", options)
-    defaults = {"steps": 5, "fail-at": 0, "stop-at": 0, "kill-at": 0, "order-at": 0, "abort-at": 0}
+    defaults = {
+        "steps": 5,
+        "fail-at": 0,
+        "stop-at": 0,
+        "kill-at": 0,
+        "order-at": 0,
+        "abort-at": 0,
+        "pause-at": 0,
+    }
     at = {key: reader.integer(key, default, low=0, high=10**6) for key, default in defaults.items()}
     reader.done()
     return WeigherTrainer(at)

@@ -32,9 +32,9 @@ def _ladder() -> tuple[click.Command, ...]:
 
 
 def _resume() -> tuple[click.Command, ...]:
-    from arena.cli.resume import resume, stop
+    from arena.cli.resume import pause, resume, stop
 
-    return (resume, stop)
+    return (resume, pause, stop)
 
 
 def _watch() -> tuple[click.Command, ...]:
@@ -160,7 +160,7 @@ def _cluster() -> tuple[click.Command, ...]:
 _LOADERS = {
     ("tournament", "match", "test"): _tournament,
     ("ladder",): _ladder,
-    ("resume", "stop"): _resume,
+    ("resume", "pause", "stop"): _resume,
     ("watch", "replay"): _watch,
     ("open",): _places,
     ("play",): _play,

@@ -19,6 +19,10 @@ MAX_RUNS: Final = 200
 LIVE_S: Final = 60.0
 """Seconds without new metrics after which a run is no longer called live."""
 LOSSES: Final = ("loss", "policy_loss", "value_loss")
+PAUSED: Final = "paused"
+"""The name of the file that a paused run keeps in its folder, and touches while it waits."""
+_PAUSED_S: Final = 10.0
+"""Seconds after which an untouched file no longer says that a run is paused: its process was killed."""
 SCORE: Final = "score/"
 """Prefix of metrics that are scores against a bot."""
 _LOG_SUFFIXES: Final = (".log", ".txt")
@@ -47,6 +51,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """Time of its newest metric, in seconds since 1970 (UTC)."""
     num_damaged: int
     num_unreal: int
+    paused_t: float = 0.0
+    """When it last showed that it is paused, UTC seconds; 0 if it is not."""
 
     @property
     def trouble(self) -> str:
@@ -58,6 +64,10 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     def is_live(self, now: float) -> bool:
         """Return whether it reported metrics recently."""
         return now - self.newest_t < LIVE_S
+
+    def is_paused(self, now: float) -> bool:
+        """Return whether it is paused; a run whose process was killed is not."""
+        return _is_fresh(self.paused_t, now)
 
 
 class Runs:
@@ -107,7 +117,7 @@ class Runs:
 
     def rows(self) -> tuple[RunRow, ...]:
         """Return all runs, those with the newest metrics first."""
-        rows = [_row(name, file) for name, file in self._files.items()]
+        rows = [_row(self.folder / name, file) for name, file in self._files.items()]
         return tuple(sorted(rows, key=lambda row: (-row.newest_t, row.name)))
 
     def charts(self, name: str) -> tuple[Chart, ...]:
@@ -163,6 +173,23 @@ class Runs:
             return []
 
 
+def is_paused(folder: Path, now: float) -> bool:
+    """Return whether a run is paused, at a time in UTC seconds; one whose process was killed is not."""
+    return _is_fresh(_paused_at(folder), now)
+
+
+def _is_fresh(paused_t: float, now: float) -> bool:
+    return now - paused_t < _PAUSED_S
+
+
+def _paused_at(folder: Path) -> float:
+    """Return when a run last showed that it is paused, UTC seconds; 0 if it is not."""
+    try:
+        return (folder / PAUSED).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def number_text(value: float | None) -> str:
     """Return a number with at most four significant digits: `0.8134`, `1.0e-04`, `12345`; `-` for None."""
     if value is None:
@@ -180,17 +207,18 @@ def _lines(file: MetricsFile, names: Sequence[str]) -> tuple[Series, ...]:
     return tuple(line for line in found if line is not None)
 
 
-def _row(name: str, file: MetricsFile) -> RunRow:
+def _row(folder: Path, file: MetricsFile) -> RunRow:
     losses = [file.metrics[metric] for metric in LOSSES if metric in file.metrics]
     scores = [metric for key, metric in file.metrics.items() if key.startswith(SCORE)]
     return RunRow(
-        name=name,
+        name=folder.name,
         step=max((metric.last_step for metric in file.metrics.values()), default=0.0),
         loss=_real(losses[0].last_value) if losses else None,
         score=_real(max(scores, key=lambda metric: metric.last_step).last_value) if scores else None,
         newest_t=file.newest_t,
         num_damaged=file.num_damaged + file.num_left_out,
         num_unreal=sum(metric.num_unreal for metric in file.metrics.values()),
+        paused_t=_paused_at(folder),
     )
 
 

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from arena.errors import ConfigError
+from arena.live.runs import PAUSED
 from arena.pairing.sampling import draw_number
 from arena.training import checkpoints
 from arena.training.files import write_whole
@@ -46,6 +47,24 @@ class Watcher(Protocol):
         ...
 
 
+class Commands(Protocol):
+    """What was asked of the run."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the run is to end at its next step."""
+        ...
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether the run is to wait at its next step."""
+        ...
+
+    def wait(self) -> None:
+        """Return when the run is to go on, or to end."""
+        ...
+
+
 class Context:
     """One run from its trainer's view; implements `arena_plugins.training.TrainingContext`."""
 
@@ -57,7 +76,7 @@ class Context:
         metrics: MetricsFile,
         watcher: Watcher,
         *,
-        is_stopping: Callable[[], bool],
+        orders: Commands,
         resumed: tuple[Checkpoint, float] | None,
         db: str | None,
         keeps_matches: bool,
@@ -76,7 +95,7 @@ class Context:
         self._settings = settings
         self._metrics = metrics
         self._watcher = watcher
-        self._is_stopping = is_stopping
+        self._orders = orders
         self._db = db
         self._keeps_matches = keeps_matches
         self._clock = clock
@@ -97,13 +116,16 @@ class Context:
         self._watcher.figure(self._metrics.add(step, name, value))
 
     def tick(self, step: int, total: int, snapshot: Callable[[], Checkpoint]) -> bool:
-        """Report progress; save a checkpoint if one is due, or if the run must stop."""
+        """Report progress; save a checkpoint if one is due, or if the run must pause or stop."""
         self.step, self.total = step, total
         self._watcher.progress(step, total, self.seconds)
         is_over = self._settings.budget is not None and self.seconds >= self._settings.budget
-        is_stopping = self._is_stopping()
-        if is_stopping or is_over or self._clock() - self._kept_at >= EVERY_S:
+        is_stopping, is_pausing = self._orders.is_stopping, self._orders.is_pausing
+        if is_stopping or is_pausing or is_over or self._clock() - self._kept_at >= EVERY_S:
             self._keep(snapshot())
+        if is_pausing and not is_over:
+            self._pause()
+            is_stopping = self._orders.is_stopping
         if is_stopping:
             raise Stopped
         return not is_over
@@ -123,6 +145,7 @@ class Context:
             "run.toml",
             "lock",
             ORDER,
+            PAUSED,
         }:
             raise ConfigError(f'"{name}" cannot be the name of a file of a run')
         return write_whole(self.folder / name, content)
@@ -146,6 +169,18 @@ class Context:
     def say(self, text: str) -> None:
         """Print a line for the user."""
         self._watcher.say(text)
+
+    def _pause(self) -> None:
+        """Wait until the run goes on; the wait is no time of training."""
+        began = self._clock()
+        name = self.folder.name
+        self.say(f"{name} is paused at step {self.step} of {self.total}; arena resume {name} goes on")
+        self._orders.wait()
+        waited = self._clock() - began
+        self._began += waited
+        self._kept_at += waited
+        if not self._orders.is_stopping:
+            self.say(f"{name} goes on")
 
     @property
     def _tournament(self) -> str:

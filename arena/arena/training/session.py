@@ -14,7 +14,7 @@ from arena.training.context import Context
 from arena.training.files import held, write_whole
 from arena.training.metrics import MetricsFile
 from arena.training.provenance import Measured, path_of, provenance
-from arena.training.stopping import stop_orders
+from arena.training.stopping import run_orders
 from arena_plugins.manager import TRAINERS, load_game, load_plugin
 from arena_plugins.spec import Spec
 
@@ -61,7 +61,7 @@ def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None
         Stopped: the user stopped it; a checkpoint was saved.
         ArenaError: the trainer, the game or an opponent cannot be made, or the run is finished or in use.
     """
-    with held(folder), stop_orders(folder) as is_stopping:
+    with held(folder), run_orders(folder) as orders:
         resumed = checkpoints.load(folder)
         _check_unfinished(folder, settings, 0.0 if resumed is None else resumed[1])
         game = load_game(settings.game)
@@ -73,7 +73,7 @@ def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None
                 game,
                 metrics,
                 watcher,
-                is_stopping=is_stopping,
+                orders=orders,
                 resumed=resumed,
                 db=db,
                 keeps_matches=settings.keeps_matches,

@@ -1,8 +1,7 @@
-"""Early ends of a run: signals to its own process, and stop orders from another process.
+"""Orders to a training run: signals of its own process, and files that another process leaves in its folder.
 
-An order is a file in the run's folder, because a run has no row in a store. The training process deletes the
-file as its answer, so the sender needs neither a process id nor a lock. An order that no process takes is
-withdrawn by its sender.
+An order is a file, since a run has no row in a store. The process that trains removes the file, which is its
+answer: the sender needs neither a process id nor a lock, and withdraws an order that nobody takes.
 """
 
 from __future__ import annotations
@@ -11,43 +10,45 @@ import signal
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from arena.live.runs import PAUSED
 from arena.training.files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
     from pathlib import Path
     from types import FrameType
 
 ORDER: Final = "order"
-"""The name of the file."""
-_STOP, _ABORT = b"stop", b"abort"
+"""The name of the file of an order."""
+RunOrder: TypeAlias = Literal["stop", "abort", "pause", "resume"]
+"""To stop with a checkpoint at the next step, end at once, pause with a checkpoint there, or train again."""
 _ANSWER_S: Final = 15.0
 """Seconds that an order waits to be taken: a kernel may block all threads of the process for some time."""
 _LOOK_S: Final = 0.05
 """Seconds between two looks of the training process, and of the waiting one."""
+_TOUCH_S: Final = 1.0
+"""Seconds after which a paused run shows again that it is alive."""
 
 
-def ask_to_stop(folder: Path, *, at_once: bool, patience_s: float = _ANSWER_S) -> bool:
+def leave_order(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -> bool:
     """Leave a stop order for the process that trains a run; return whether it was taken.
 
     Args:
         folder: of the run.
-        at_once: True loses what was learned since the last checkpoint; otherwise a checkpoint is written at
-            the next
-            step.
+        order: what to do.
         patience_s: seconds to wait; then the order is withdrawn.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    order = write_whole(folder / ORDER, _ABORT if at_once else _STOP)
+    left = write_whole(folder / ORDER, order.encode())
     end = time.monotonic() + patience_s
-    while order.exists():
+    while left.exists():
         if time.monotonic() >= end:
             try:
-                order.unlink()
+                left.unlink()
             except FileNotFoundError:
                 break
             return False
@@ -55,20 +56,117 @@ def ask_to_stop(folder: Path, *, at_once: bool, patience_s: float = _ANSWER_S) -
     return True
 
 
-@contextmanager
-def stop_orders(folder: Path) -> Generator[Callable[[], bool]]:
-    """Yield an object that says whether the run must stop at its next step.
+class OrderAnswer(NamedTuple):
+    """What became of an order."""
 
-    The first Ctrl-C, SIGTERM or stop order requests that; a second Ctrl-C, or an order to stop at once,
-    raises `KeyboardInterrupt` in the main thread, as usual. Call it from the main thread of the process that
-    holds the run.
+    is_taken: bool
+    text: str
+    """The same in words, with the next step."""
+
+
+def order_run(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -> OrderAnswer:
+    """Leave an order for the process that trains a run, and return what became of it.
+
+    Args:
+        folder: of the run.
+        order: what to do.
+        patience_s: seconds to wait for a process that takes it.
+
+    Raises:
+        OSError: the folder cannot be written.
     """
-    asked = threading.Event()
+    name = folder.name
+    later = f"to go on later: arena train --resume {name}"
+    if not leave_order(folder, order, patience_s=patience_s):
+        return OrderAnswer(
+            is_taken=False,
+            text=f"no process trains {name}, or it is suspended: the order was not taken; {later}",
+        )
+    told = {
+        "stop": f"{name} keeps a checkpoint at its next step and ends; {later}",
+        "abort": f"{name} ends at once, without another checkpoint; {later}",
+        "pause": f"{name} keeps a checkpoint at its next step and waits there; to go on: arena resume {name}",
+        "resume": f"{name} goes on",
+    }
+    return OrderAnswer(is_taken=True, text=told[order])
+
+
+class RunOrders:
+    """What was asked of the run that this process trains."""
+
+    def __init__(self, folder: Path) -> None:
+        """Forget orders and a pause that were meant for an earlier process."""
+        self._folder = folder
+        # Plain flags, no `threading.Event`: a signal handler that sets an event for which the main thread is
+        # about to wait would wait for the event's lock for ever.
+        self.is_stopping = False
+        """Whether the run is to end at its next step."""
+        self._is_paused = False
+        for name in (ORDER, PAUSED):
+            (folder / name).unlink(missing_ok=True)
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether the run is to wait at its next step."""
+        return self._is_paused and not self.is_stopping
+
+    def stop(self) -> None:
+        """End the run at its next step; a paused one ends at once."""
+        self.is_stopping = True
+
+    def wait(self) -> None:
+        """Wait until a paused run is to go on, or to end; its folder says so meanwhile."""
+        paused = self._folder / PAUSED
+        next_touch = 0.0
+        try:
+            while self.is_pausing:
+                if time.monotonic() >= next_touch:
+                    with suppress(OSError):
+                        paused.touch()
+                    next_touch = time.monotonic() + _TOUCH_S
+                time.sleep(_LOOK_S)
+        finally:
+            paused.unlink(missing_ok=True)
+
+    def take(self) -> bool:
+        """Obey the order that lies in the folder; return whether it is one to end at once.
+
+        Such an order is left there for `drop`: it is answered when the run has heard of it.
+
+        Raises:
+            OSError: there is none.
+        """
+        order = (self._folder / ORDER).read_bytes()
+        if order == b"abort":
+            return True
+        if order == b"pause":
+            self._is_paused = True
+        elif order == b"resume":
+            self._is_paused = False
+        else:
+            self.stop()
+        self.drop()
+        return False
+
+    def drop(self) -> None:
+        """Remove the order, which tells its sender that it was taken."""
+        (self._folder / ORDER).unlink(missing_ok=True)
+
+
+@contextmanager
+def run_orders(folder: Path) -> Generator[RunOrders]:
+    """Yield what is asked of a run.
+
+    The first Ctrl-C, SIGTERM or order to stop ends the run at its next step; a second Ctrl-C, or an order to
+    stop at once, raises `KeyboardInterrupt` in the main thread. Call it from the main thread, and in the one
+    process that holds the run.
+    """
+    orders = RunOrders(folder)
     must_end = threading.Event()
     is_over = threading.Event()
 
     def hear(_number: int, _frame: FrameType | None) -> None:
-        asked.set()
+        orders.stop()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if must_end.is_set():
             raise KeyboardInterrupt
@@ -76,20 +174,17 @@ def stop_orders(folder: Path) -> Generator[Callable[[], bool]]:
     def look() -> None:
         while not is_over.wait(_LOOK_S):
             with suppress(OSError):
-                order = (folder / ORDER).read_bytes()
-                if order == _ABORT:
+                if orders.take():
                     must_end.set()
                     _interrupt_main_thread()
-                asked.set()
-                (folder / ORDER).unlink()
+                    orders.stop()
+                    orders.drop()
 
-    # A leftover order that came too late for the previous process.
-    (folder / ORDER).unlink(missing_ok=True)
     before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
     looking = threading.Thread(target=look, name="orders", daemon=True)
     looking.start()
     try:
-        yield asked.is_set
+        yield orders
     finally:
         is_over.set()
         looking.join()

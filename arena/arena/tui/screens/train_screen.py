@@ -16,6 +16,7 @@ from arena.live.plain import duration_text, moment_text
 from arena.live.runs import Chart, RunRow, Runs, number_text
 from arena.results.names import shortened
 from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.screens.training_orders import TrainingControl
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import left, right
 from arena.tui.widgets.bare_lines import BareLines
@@ -71,13 +72,17 @@ class TrainScreen(ArenaScreen):
     HELP = (
         "Training runs, from metrics.jsonl in their folders: losses, scores against reference bots, accuracy,"
         " entropy and learning rate by step, and the last value of everything. c compares runs, enter marks"
-        " those to compare, l shows the log of a run, [ and ] turn to other charts. As text: the file itself"
+        " those to compare, l shows the log of a run, [ and ] turn to other charts. P pauses a run or resumes"
+        " it; X stops it with a checkpoint, K ends it at once. As text: the file itself"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "compare", "Compare", id="train.compare"),
         Binding("l", "log", "Log", id="train.log"),
         Binding("left_square_bracket", "page(-1)", "Charts before", show=False, id="train.page-back"),
         Binding("right_square_bracket", "page(1)", "Charts", key_display="[ ]", id="train.page"),
+        Binding("P", "pause", "Pause", id="train.pause"),
+        Binding("X", "stop", "Stop", id="train.stop"),
+        Binding("K", "abort", "Abort", show=False, id="train.abort"),
     ]
     CSS = """
     TrainScreen #side { width: 30; height: 1fr; }
@@ -111,9 +116,19 @@ class TrainScreen(ArenaScreen):
             self.log: Sequence[str] = ()
             self.has_more = False
 
+    class Answered(Message):
+        """An order to a run was taken, or not."""
+
+        def __init__(self, text: str, *, is_trouble: bool) -> None:
+            super().__init__()
+            self.text = text
+            self.is_trouble = is_trouble
+
     def __init__(self) -> None:
         super().__init__()
+        self._answer: tuple[str, str] = ("", "dim")
         self._runs = Runs(home() / "runs")
+        self._steering = TrainingControl(self, self._runs.folder, self._answered)
         self._is_reading = False
         self._is_due = False
         self._marked: set[str] = set()
@@ -270,6 +285,8 @@ class TrainScreen(ArenaScreen):
         parts = [(f" {row.name} {state}   {page}   {compare}", "dim")]
         if row.trouble:
             parts.append((f"   ! {row.trouble}", "alert"))
+        if self._answer[0]:
+            parts = [(f" {self._answer[0]}", self._answer[1])]
         self.query_one("#caption", BareLines).show([tuple(parts)])
 
     def on_resize(self) -> None:
@@ -282,6 +299,7 @@ class TrainScreen(ArenaScreen):
         message.stop()
         if message.sender is self.table:
             self._log = ()
+            self._answer = ("", "dim")
             self._look()
 
     def on_row_list_selected(self, message: RowList.Selected) -> None:
@@ -313,6 +331,27 @@ class TrainScreen(ArenaScreen):
             self.table.focus()
         self._look()
 
+    def action_pause(self) -> None:
+        """Pause the run, or let it go on."""
+        self._steering.pause(self.table.current)
+
+    def action_stop(self) -> None:
+        """Stop the run, if that is meant."""
+        self._steering.stop(self.table.current)
+
+    def action_abort(self) -> None:
+        """End the run at once, if that is meant."""
+        self._steering.abort(self.table.current)
+
+    def _answered(self, text: str, is_trouble: bool) -> None:  # noqa: FBT001 - a callback
+        self.post_message(self.Answered(text, is_trouble=is_trouble))
+
+    def on_train_screen_answered(self, message: Answered) -> None:
+        """Tell what became of an order."""
+        message.stop()
+        self._answer = (message.text, "alert" if message.is_trouble else "dim")
+        self._look()
+
     @override
     def go_back(self) -> bool:
         if self.has_class("-log"):
@@ -332,6 +371,8 @@ class TrainScreen(ArenaScreen):
 
 
 def _age(row: RunRow, now: float) -> str:
+    if row.is_paused(now):
+        return "paused"
     if not row.newest_t:
         return "silent"
     if row.is_live(now):

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,15 @@ from PIL import Image
 
 from arena.cli.training_view import TrainingView
 from arena.errors import ArenaError, ConfigError
+from arena.live.runs import is_paused
 from arena.training import checkpoints, curves, metrics
-from arena.training.context import Context
+from arena.training.context import Context, Stopped
 from arena.training.files import held, toml_lines, write_whole
 from arena.training.keeping import entrants_in_the_making, keep
 from arena.training.matches import play, stored_matches
 from arena.training.provenance import Measured, provenance
 from arena.training.runs import RunSettings
+from arena.training.stopping import RunOrders
 from arena_plugins import Checkpoint, Score, TrainingMatch
 from game_samples import make
 
@@ -174,7 +177,7 @@ def test_files_of_the_run_itself_are_not_written_over(tmp_path: Path) -> None:
             TIC_TAC_TOE,
             file,
             TrainingView(quiet=True, live=None),
-            is_stopping=lambda: False,
+            orders=RunOrders(tmp_path),
             resumed=None,
             db=None,
             keeps_matches=False,
@@ -227,3 +230,58 @@ def test_a_killed_run_goes_on_at_its_last_checkpoint(arena: CommandLine, runs: P
     assert [figure.step for figure in metrics.read(runs / "r")] == list(range(1, 13))
     told = tomllib.loads((runs / "r" / "weights.provenance.toml").read_text())
     assert told["resumed_from_step"] == 8
+
+
+def test_a_pause_is_no_time_of_training_and_keeps_a_checkpoint(tmp_path: Path) -> None:
+    clock = [0.0]
+
+    class Pausing(RunOrders):
+        def wait(self) -> None:
+            assert checkpoints.load(tmp_path) is not None
+            clock[0] += 500.0
+            (tmp_path / "order").write_bytes(b"resume")
+            self.take()
+
+    orders = Pausing(tmp_path)
+    with metrics.MetricsFile(tmp_path) as file:
+        context = Context(
+            RunSettings(trainer="weigher", seed=1, budget=100.0),
+            tmp_path,
+            TIC_TAC_TOE,
+            file,
+            TrainingView(quiet=True, live=None),
+            orders=orders,
+            resumed=None,
+            db=None,
+            keeps_matches=False,
+            clock=lambda: clock[0],
+        )
+        (tmp_path / "order").write_bytes(b"pause")
+        assert not orders.take()
+        assert orders.is_pausing
+        clock[0] = 10.0
+        assert context.tick(1, 9, lambda: Checkpoint(1, {}, {}))
+        assert context.seconds == pytest.approx(10)
+        assert not orders.is_pausing
+        orders.stop()
+        with pytest.raises(Stopped):
+            context.tick(2, 9, lambda: Checkpoint(2, {}, {}))
+
+
+def test_a_paused_run_that_is_stopped_waits_no_longer(tmp_path: Path) -> None:
+    orders = RunOrders(tmp_path)
+    (tmp_path / "order").write_bytes(b"pause")
+    orders.take()
+    orders.stop()
+    orders.wait()
+    assert not orders.is_pausing
+    assert not is_paused(tmp_path, time.time())
+
+
+def test_a_run_whose_process_was_killed_is_not_paused(tmp_path: Path) -> None:
+    (tmp_path / "paused").touch()
+    os.utime(tmp_path / "paused", (1000.0, 1000.0))
+    assert is_paused(tmp_path, 1009.0)
+    assert not is_paused(tmp_path, 1011.0)
+    RunOrders(tmp_path)
+    assert not is_paused(tmp_path, 1009.0)

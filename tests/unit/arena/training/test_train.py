@@ -99,9 +99,24 @@ def test_another_shell_ends_a_run_at_once(arena: CommandLine, runs: Path) -> Non
     assert not (runs / "parts" / "weights.npz").exists()
 
 
+def test_another_shell_pauses_a_run_and_lets_it_go_on(arena: CommandLine, runs: Path) -> None:
+    paused = arena("train", "weigher", "pause-at=3", "--recipe", "few", "--name", "parts")
+    answer = "parts keeps a checkpoint at its next step and waits there; to go on: arena resume parts"
+    assert answer in paused.stdout
+    assert "parts is paused at step 3 of" in paused.stderr
+    assert "parts goes on" in paused.stderr
+    assert not (runs / "parts" / "paused").exists()
+    arena("train", "weigher", "--recipe", "few", "--name", "whole")
+    assert weights_of(runs / "parts") == weights_of(runs / "whole")
+    refused = arena("resume", "parts", status=2)
+    assert (
+        "the training run parts is not paused; arena train --resume parts goes on with it" in refused.stderr
+    )
+
+
 def test_an_order_that_nobody_takes_is_withdrawn(arena: CommandLine, runs: Path) -> None:
     arena("train", "weigher", "--recipe", "few", "--name", "whole")
-    assert not stopping.ask_to_stop(runs / "whole", at_once=False, patience_s=0.0)
+    assert not stopping.leave_order(runs / "whole", "stop", patience_s=0.0)
     assert not (runs / "whole" / "order").exists()
     told = arena("stop", "nobody", status=2)
     assert "nobody" in told.stderr

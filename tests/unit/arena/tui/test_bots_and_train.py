@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from arena.training.stopping import RunOrders
 from arena.tui.screens.bots_screen import BotsScreen
 from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.page_screens import BotPageScreen
@@ -129,6 +133,41 @@ def test_a_run_is_followed_as_it_grows(shown_store: Path, runs: Path) -> None:
         assert "! 1 damaged lines, 1 values not a number" in seen(app)
 
     shown(watch(shown_store), act, (120, 40))
+
+
+def test_a_run_is_paused_resumed_and_stopped(shown_store: Path, runs: Path) -> None:
+    orders = RunOrders(runs / "td-2")
+    taken: list[str] = []
+    is_over = threading.Event()
+
+    def train() -> None:
+        while not is_over.wait(0.01):
+            with suppress(OSError):
+                taken.append((runs / "td-2" / "order").read_text("utf-8"))
+                orders.take()
+
+    process = threading.Thread(target=train)
+    process.start()
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "6", "P")
+        assert "td-2 keeps a checkpoint at its next step and waits there" in seen(app)
+        paused = runs / "td-2" / "paused"
+        paused.touch()
+        os.utime(paused, (app.clock(), app.clock()))
+        await press(pilot, "r", "P")
+        assert "td-2 goes on" in seen(app)
+        await press(pilot, "X")
+        assert "Stop td-2?" in seen(app)
+        await press(pilot, "y")
+        assert "td-2 keeps a checkpoint at its next step and ends" in seen(app)
+
+    try:
+        shown(watch(shown_store), act, (140, 40))
+    finally:
+        is_over.set()
+        process.join()
+    assert taken == ["pause", "resume", "stop"]
 
 
 def test_no_runs_is_told(shown_store: Path) -> None:
