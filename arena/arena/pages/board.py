@@ -19,6 +19,8 @@ CELL: Final = 40
 """Units of the picture for one cell."""
 EDGE: Final = 22
 """Units around the board, where the names of columns and rows stand."""
+TOP: Final = EDGE - 6
+"""Units that are left out on top: nothing is written above a board."""
 _LINES: Final = 7
 """Rows from which a board of cells is drawn as crossing lines, as Gomoku is."""
 
@@ -68,7 +70,7 @@ def board(
         edge_names(match, names),
         _stones(match, kind),
         _lit(match, won),
-        viewBox=f"0 0 {width} {height}",
+        viewBox=f"0 {TOP} {width} {height - TOP}",
         role="img",
         class_=f"board {kind}",
         aria_label=spoken(match),

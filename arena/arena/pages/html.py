@@ -14,7 +14,7 @@ _VOID: Final = frozenset({"meta", "link", "input", "br", "img", "hr", "wbr"})
 _NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
 _FORBIDDEN: Final = re.compile(r"on|style$|srcdoc$", re.IGNORECASE)
 """Attributes that would run or style something; the security policy of the pages refuses them, too."""
-_BREAK: Final = re.compile(r"(?<=[:,=])(?=[^:,=])")
+_BREAK: Final = re.compile(r"(?<=[:,])(?=[^:,])")
 _MOST: Final = 4000
 """Characters of one text; what bots say is bounded before."""
 
@@ -70,7 +70,7 @@ def _check_tag(tag: str) -> None:
 
 
 def breakable(name: str) -> Html:
-    """Return the name of a bot so that it breaks behind `:`, `,` and `=` where a line is too short for it."""
+    """Return the name of a bot so that it breaks after `:` and `,` where a line is too short for it."""
     first, *rest = _BREAK.split(name)
     return join(first, *(join(el("wbr"), piece) for piece in rest))
 

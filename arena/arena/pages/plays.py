@@ -31,7 +31,7 @@ def losses(
         opponents: what stands for the opponents, by name; None where there is one alone.
     """
     heads = [
-        ("Match", "name"),
+        ("Match", "name id"),
         *([] if opponents is None else [("Opponent", "name"), ("Expected", "n")]),
         ("Moved", ""),
         ("Mistake at", "n"),

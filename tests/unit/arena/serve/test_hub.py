@@ -174,6 +174,41 @@ def test_positions_are_held_back_by_so_many_plies_until_the_match_is_over(delay:
     assert later.fragments["b0"].count('class="won"') == 4
 
 
+@pytest.mark.parametrize("delay", [0, 4])
+def test_a_followed_match_keeps_its_last_position_when_the_next_match_takes_its_place(delay: int) -> None:
+    stage = _Stage(delay)
+    moves = [
+        make_event(0, Move(action=action, elapsed_ms=5), t=2.0, match=1, ply=ply)
+        for ply, action in enumerate([3, 3, 2, 2, 4, 4, 5], 1)
+    ]
+    begins = make_event(0, RunState(state="running", planned=2, done=0), t=0.0), _begins(1)
+    end = make_event(0, Finished(outcome="first", termination="rules", plies=7), t=3.0, match=1, ply=7)
+    later = make_event(0, Move(action=3, elapsed_ms=5), t=5.0, match=2, ply=1)
+    events = _numbered([*begins, *moves, end, _begins(2, t=4.0), later])
+    stage.tell(*events[:6])
+    viewer, reader = stage.join("1"), Reader()
+    stage.settle()
+    # The end of one match and the beginning of the next come at once, as after a pause of the store.
+    for batch in (events[6:11], events[11:]):
+        stage.tell(*batch)
+        stage.settle()
+        reader.hear(viewer.take())
+        assert 1 not in stage.known.view.matches
+        assert reader.elements["play"].count('class="won"') == 4
+        assert "ply7" in reader.elements["moves"]
+        assert ">Replay</a>" in reader.elements["ending"]
+    page = stage.hub.snapshot("1")
+    assert page is not None
+    assert page.fragments["play"].count('class="won"') == 4
+    # The wall has one place for both, and shows the one that is played.
+    wall = stage.hub.snapshot(WALL)
+    assert wall is not None
+    assert "Follow match" in wall.fragments["b0"]
+    assert "hidden" in wall.fragments["b1"]
+    # A page that is first asked for now says where the board is.
+    assert "The replay shows the board." in stage.fresh("1")["play"]
+
+
 def test_a_delay_never_hides_the_opening() -> None:
     stage = _Stage(5)
     move = make_event(0, Move(action=3, elapsed_ms=5), t=2.0, match=1, ply=4)
