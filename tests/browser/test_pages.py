@@ -36,13 +36,16 @@ _OUTLINE = """() => ({
   lang: document.documentElement.lang,
 })"""
 _FOCUS = """() => {
-  const it = document.activeElement, box = it.getBoundingClientRect(), look = getComputedStyle(it);
+  const it = document.activeElement, box = it.getClientRects()[0], look = getComputedStyle(it);
   const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
   return {ring: look.outlineStyle + " " + look.outlineWidth, is_on_top: top === null || it.contains(top),
           is_body: it === document.body, what: it.outerHTML.slice(0, 90)};
 }"""
-_NARROW = """[...document.querySelectorAll("dd, dt, .seat .who")].filter(
-  each => each.getClientRects().length && each.clientWidth && each.clientWidth < 60).map(each => each.outerHTML)"""
+_NARROW = """[...document.querySelectorAll("dd, dt")]
+  .filter(each => each.clientWidth && each.clientWidth < 60 && each.textContent.length > 8)
+  .map(each => each.outerHTML)"""
+_COLOURS = """["--paper", "--b", "--sheet"].map(
+  name => getComputedStyle(document.documentElement).getPropertyValue(name))"""
 _MOST_TABS = 25
 _PAPER_WIDTH = 960
 """CSS pixels: about A4 at 96 dpi and the scale to which browsers shrink a page for paper at most."""
@@ -175,10 +178,7 @@ def test_paper_is_white_and_wide_enough(browser: Browser, site: Site) -> None:
     page.emulate_media(media="print")
     for address in site.pages[::3]:
         page.goto(address, wait_until="domcontentloaded")
-        colours = page.evaluate(
-            "['--paper', '--b', '--sheet'].map(n => getComputedStyle(document.documentElement).getPropertyValue(n))"
-        )
-        assert colours == ["#ffffff", "#1d4e89", "#2f6f9f"]
+        assert page.evaluate(_COLOURS) == ["#ffffff", "#1d4e89", "#2f6f9f"]
         needed, there = page.evaluate(_OVERFLOW)
         assert needed <= there, address
     page.close()

@@ -58,6 +58,7 @@ class PageNumbers:
         """Read what the commands print of all tournaments and matches."""
         self._arena = arena
         self._events = self._told("tournaments")
+        self._all_events = self._told("tournaments", "--all")
         self._matches = self._told("matches", "--unrated", "--limit", "1000000")
         self._by_address = {row["address"]: row for row in self._matches}
         self.kinds: dict[str, Callable[..., None]] = {
@@ -135,7 +136,7 @@ class PageNumbers:
 
     def _rated_events(self) -> Rows:
         rated = {row["tournament"] for row in self._matches if _counts(row)}
-        return [event for event in self._events if event["name"] in rated]
+        return [event for event in self._all_events if event["name"] in rated]
 
     def _bots(self, shown: Shown) -> None:
         (table,) = shown.tables.values()
@@ -193,7 +194,7 @@ class PageNumbers:
 
     def _live(self, shown: Shown, name: str) -> None:
         """Compare the count of matches, which is all that the page of an event that ended has for itself."""
-        (event,) = (each for each in self._events if each["name"] == name)
+        (event,) = (each for each in self._all_events if each["name"] == name)
         assert f"{event['num_done']}" in shown.html
 
     def _openings(self, shown: Shown, asked: Mapping[str, list[str]]) -> None:

@@ -10,7 +10,7 @@ from arena.pages.html import Html, el, join
 from arena.pages.live import REFRESH_S, live_banners
 from arena.pages.live_board import gauge, live_board, player, shared_ground
 from arena.pages.live_parts import progress_bar, trouble_line
-from arena.watching.run_words import awaited_words
+from arena.watching.run_words import awaited_words, run_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +100,9 @@ def _state(model: Model, number: int, links: Links, now: float) -> Html | str:
     match = model.view.matches.get(number)
     done = next((found for found in model.view.finished if found.number == number), None)
     if match is None and done is None:
-        return f"This match has not begun, or is too short to follow. {awaited_words(model, now)}".strip()
+        # While the tournament is played there is nothing to add; otherwise the reason why it is not.
+        why = "" if run_words(model, now).is_live else awaited_words(model, now)
+        return f"This match has not begun, or is too short to follow. {why}".strip()
     if match is not None and not match.is_over:
         if match.is_stalled:
             return "Nobody plays this match at present; it begins again."

@@ -11,6 +11,7 @@ import msgspec
 
 from arena.live.delay import Delay
 from arena.live.reducer import reduce_all, with_ends
+from arena.live.wall import without_stale
 from arena.pages.event_live import event_fragments
 from arena.pages.following import match_fragments
 from arena.pages.live import Fragments, wall_fragments
@@ -40,6 +41,8 @@ _CROWDED_GAP_S: Final = 1 / 4
 """Seconds between two frames at least, and with more viewers than `_CROWD`."""
 _AGING_S: Final = 1.0
 """Seconds after which a page is rendered although nothing came: its words depend on the time."""
+_STALE_S: Final = 10.0
+"""Seconds after which the board of a match that is over makes room on the wall, while others are played."""
 _BEAT_S: Final = 15.0
 _BROKEN_S: Final = 4.0
 _log = logging.getLogger(__name__)
@@ -182,6 +185,7 @@ class Hub:
             model = msgspec.structs.replace(model, trouble=str(polled.error))
         elif polled.batch is not None:
             after = advance(model, polled.batch)
+            after = msgspec.structs.replace(after, view=without_stale(after.view, _STALE_S))
             with self._lock:
                 self._keep_ended(model, polled.batch, after)
             model = after

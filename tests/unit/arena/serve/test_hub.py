@@ -10,6 +10,7 @@ import pytest
 
 from arena.errors import StoreError
 from arena.live.events import Finished, Move, RunState, Started, make_event
+from arena.live.views import LiveView
 from arena.pages.following import match_fragments
 from arena.pages.links import Links
 from arena.pages.live import wall_fragments
@@ -18,7 +19,7 @@ from arena.serve.hub import LINGER_S, MAX_TOPICS, WALL, Hub
 from arena.watching.feed import Batch, Health, Model, advance, awaited
 from arena.watching.query import Cancelled
 from game_samples import seeded
-from live_samples import chance_events
+from live_samples import chance_events, played
 from streams import Reader
 
 if TYPE_CHECKING:
@@ -132,7 +133,13 @@ def test_whoever_joins_whenever_sees_what_a_fresh_page_shows(seed: int, topic: s
                 stage.hub.step()
                 viewers[place] = (stage.join(topic, reader.frame), reader)
     stage.settle()
-    fresh = stage.fresh(topic)
+    shown = stage.hub.snapshot(topic)
+    assert shown is not None
+    fresh = stage.fresh(topic, shown.model)
+    # The boards of the hub are those of all that has happened, but for matches that are over for long.
+    known, boards = stage.known.view.matches, shown.model.view.matches
+    assert {number for number, match in known.items() if not match.is_over} <= boards.keys()
+    assert all(known.get(number, match) == match for number, match in boards.items())
     for viewer, reader in viewers:
         reader.hear(viewer.take())
         assert {name: _timeless(reader.elements[name]) for name in fresh} == {
@@ -172,6 +179,36 @@ def test_positions_are_held_back_by_so_many_plies_until_the_match_is_over(delay:
     assert later is not None
     assert later.model.view.matches[1].ply == 7
     assert later.fragments["b0"].count('class="won"') == 4
+
+
+def test_a_wall_has_as_many_places_as_matches_are_played_at_once() -> None:
+    stage, events = _Stage(), [make_event(0, RunState(state="running", planned=9, done=0), t=0.0)]
+    for number in range(1, 9):
+        events += [
+            _begins(number, t=60.0 * number),
+            make_event(0, Move(action=3, elapsed_ms=5), t=60.0 * number + 1, match=number, ply=1),
+        ]
+        if number < 8:
+            end = Finished(outcome="first", termination="crash", plies=1)
+            events.append(make_event(0, end, t=60.0 * number + 50, match=number, ply=1))
+    numbered = _numbered(events)
+    # As from a store whose last six boards are shown until the next match begins.
+    past = LiveView(matches={n: played("connect-four", "4", number=n) for n in range(1, 7)})
+    past = msgspec.structs.replace(
+        past,
+        matches={n: msgspec.structs.replace(m, outcome="first") for n, m in past.matches.items()},
+        places=tuple(range(1, 7)),
+    )
+    stage.feed.next.append(Batch(view=past, events=numbered[:1]))
+    stage.settle()
+    for event in numbered[-5:]:
+        stage.feed.next.append(Batch(events=[event]))
+        stage.settle()
+    shown = stage.hub.snapshot(WALL)
+    assert shown is not None
+    assert shown.model.view.places == (8,)
+    assert "Follow match" in shown.fragments["b0"]
+    assert "hidden" in shown.fragments["b1"]
 
 
 @pytest.mark.parametrize("delay", [0, 4])
