@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -174,7 +175,7 @@ class PageNumbers:
         for row in record["bracket"]:
             if row["why"] == "bye" or row["state"] == "not needed":
                 continue
-            box = shown.html[shown.html.index(f">{row['encounter']}<") :].partition("</li>")[0]
+            box = shown.html[shown.html.index(f">{escape(row['encounter'])}<") :].partition("</li>")[0]
             for side in ("first", "second"):
                 assert f">{row[f'{side}_points']:g}</b>" in box
         if shown.twin["places"]:
