@@ -293,9 +293,11 @@ def _same_cells(table: list[list[str]], rows: Rows, told: Rows) -> None:
     # Of several tables places are numbered `1.1`; a stroke is a picture.
     shown = [[cells[0].rpartition(".")[2], cells[1], *cells[2:4], *cells[5:]] for cells in table]
     for cells, row in zip(shown, rows, strict=True):
-        if row.get("standing") == "out":
-            assert cells[1].endswith(" disqualified")
-            cells[1] = cells[1].removesuffix(" disqualified")
+        if row.get("standing"):
+            # In a ladder also `new` and `left`.
+            words = " disqualified" if row["standing"] == "out" else f" {row['standing']}"
+            assert cells[1].endswith(words)
+            cells[1] = cells[1].removesuffix(words)
     assert shown == [rating_cells(row, len(shown[0])) for row in told]
 
 

@@ -242,7 +242,23 @@ def test_a_followed_match_keeps_its_last_position_when_the_next_match_takes_its_
     assert wall is not None
     assert "Follow match" in wall.fragments["b0"]
     assert "hidden" in wall.fragments["b1"]
-    # A page that is first asked for now says where the board is.
+    again = make_event(0, Move(action=0, elapsed_ms=5), t=7.0, match=1, ply=1)
+    second = [msgspec.structs.replace(event, attempt=2) for event in (_begins(1, t=6.0), again)]
+    stage.tell(*[msgspec.structs.replace(event, seq=20 + seq) for seq, event in enumerate(second)])
+    stage.settle()
+    reader.hear(viewer.take())
+    # With a delay, no move of the second attempt is shown yet.
+    assert ("ply1" in reader.elements["moves"]) == (delay == 0)
+    assert "ply7" not in reader.elements["moves"]
+    assert "won" not in reader.elements["play"]
+
+
+def test_a_page_of_a_match_that_has_ended_long_ago_says_where_its_board_is() -> None:
+    stage = _Stage()
+    end = make_event(0, Finished(outcome="first", termination="rules", plies=7), t=3.0, match=1, ply=7)
+    begins = make_event(0, RunState(state="running", planned=2, done=0), t=0.0), _begins(1)
+    stage.tell(*_numbered([*begins, end, _begins(2, t=60.0)]))
+    stage.settle()
     assert "The replay shows the board." in stage.fresh("1")["play"]
 
 
