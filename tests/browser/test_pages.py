@@ -35,6 +35,20 @@ _OUTLINE = """() => ({
     - new Set([...document.querySelectorAll("[id]")].map(each => each.id)).size,
   lang: document.documentElement.lang,
 })"""
+_FOCUS = """() => {
+  const it = document.activeElement, box = it.getClientRects()[0], look = getComputedStyle(it);
+  const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+  return {ring: look.outlineStyle + " " + look.outlineWidth, is_on_top: top === null || it.contains(top),
+          is_body: it === document.body, what: it.outerHTML.slice(0, 90)};
+}"""
+_NARROW = """[...document.querySelectorAll("dd, dt")]
+  .filter(each => each.clientWidth && each.clientWidth < 60 && each.textContent.length > 8)
+  .map(each => each.outerHTML)"""
+_COLOURS = """["--paper", "--b", "--sheet"].map(
+  name => getComputedStyle(document.documentElement).getPropertyValue(name))"""
+_MOST_TABS = 25
+_PAPER_WIDTH = 960
+"""CSS pixels: about A4 at 96 dpi and the scale to which browsers shrink a page for paper at most."""
 _PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
@@ -134,6 +148,39 @@ def test_pages_can_be_heard(browser: Browser, site: Site) -> None:
         assert set(wrong.values()) == {0}, (address, wrong)
         assert found["landmarks"] == [1, 1, 1]
         assert found["lang"] == "en"
+    page.close()
+
+
+def test_whatever_has_the_focus_shows_it_and_is_not_covered(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 1000, "height": 800})
+    for part in ("", "/b/", "/v/", "table", "matches", "leaderboard"):
+        page.goto(site.some(part), wait_until="domcontentloaded")
+        for _ in range(_MOST_TABS):
+            page.keyboard.press("Tab")
+            found = page.evaluate(_FOCUS)
+            if found["is_body"]:
+                break
+            assert found["ring"] == "solid 2px", found
+            assert found["is_on_top"], found
+    page.close()
+
+
+def test_facts_have_room_on_a_phone(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 320, "height": 700})
+    for address in site.pages:
+        page.goto(address, wait_until="domcontentloaded")
+        assert page.evaluate(_NARROW) == [], address
+    page.close()
+
+
+def test_paper_is_white_and_wide_enough(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": _PAPER_WIDTH, "height": 800}, color_scheme="dark")
+    page.emulate_media(media="print")
+    for address in site.pages[::3]:
+        page.goto(address, wait_until="domcontentloaded")
+        assert page.evaluate(_COLOURS) == ["#ffffff", "#1d4e89", "#2f6f9f"]
+        needed, there = page.evaluate(_OVERFLOW)
+        assert needed <= there, address
     page.close()
 
 

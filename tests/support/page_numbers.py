@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -58,6 +59,7 @@ class PageNumbers:
         """Read what the commands print of all tournaments and matches."""
         self._arena = arena
         self._events = self._told("tournaments")
+        self._all_events = self._told("tournaments", "--all")
         self._matches = self._told("matches", "--unrated", "--limit", "1000000")
         self._by_address = {row["address"]: row for row in self._matches}
         self.kinds: dict[str, Callable[..., None]] = {
@@ -135,7 +137,7 @@ class PageNumbers:
 
     def _rated_events(self) -> Rows:
         rated = {row["tournament"] for row in self._matches if _counts(row)}
-        return [event for event in self._events if event["name"] in rated]
+        return [event for event in self._all_events if event["name"] in rated]
 
     def _bots(self, shown: Shown) -> None:
         (table,) = shown.tables.values()
@@ -173,7 +175,7 @@ class PageNumbers:
         for row in record["bracket"]:
             if row["why"] == "bye" or row["state"] == "not needed":
                 continue
-            box = shown.html[shown.html.index(f">{row['encounter']}<") :].partition("</li>")[0]
+            box = shown.html[shown.html.index(f">{escape(row['encounter'])}<") :].partition("</li>")[0]
             for side in ("first", "second"):
                 assert f">{row[f'{side}_points']:g}</b>" in box
         if shown.twin["places"]:
@@ -193,7 +195,7 @@ class PageNumbers:
 
     def _live(self, shown: Shown, name: str) -> None:
         """Compare the count of matches, the only figure on the live page of a finished event."""
-        (event,) = (each for each in self._events if each["name"] == name)
+        (event,) = (each for each in self._all_events if each["name"] == name)
         assert f"{event['num_done']}" in shown.html
 
     def _openings(self, shown: Shown, asked: Mapping[str, list[str]]) -> None:
@@ -291,9 +293,11 @@ def _same_cells(table: list[list[str]], rows: Rows, told: Rows) -> None:
     # With several tables places are numbered `1.1`; the stroke is a picture.
     shown = [[cells[0].rpartition(".")[2], cells[1], *cells[2:4], *cells[5:]] for cells in table]
     for cells, row in zip(shown, rows, strict=True):
-        if row.get("standing") == "out":
-            assert cells[1].endswith(" disqualified")
-            cells[1] = cells[1].removesuffix(" disqualified")
+        if row.get("standing"):
+            # In a ladder also `new` and `left`.
+            words = " disqualified" if row["standing"] == "out" else f" {row['standing']}"
+            assert cells[1].endswith(words)
+            cells[1] = cells[1].removesuffix(words)
     assert shown == [rating_cells(row, len(shown[0])) for row in told]
 
 

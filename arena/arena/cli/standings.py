@@ -12,7 +12,7 @@ from arena.cli.output import emit, print_table, say
 from arena.rating.shares import wilson
 from arena.results.brackets import bracket_lines
 from arena.results.counts import say_evidence
-from arena.results.table_notes import notes_on
+from arena.results.table_notes import UNBOUNDED, notes_on
 from arena.watching.table_objects import cell_objects, event_objects, rating_objects
 
 if TYPE_CHECKING:
@@ -169,10 +169,7 @@ def _print_notes(tables: Sequence[Table]) -> None:
     if any(row.bootstrap_low is not None for table in tables for row in table.rows):
         click.echo("Bootstrap: where 95 % of the ratings lie when the openings are drawn again and again.")
     if any(row.rests_on_prior for table in tables for row in table.rows):
-        click.echo(
-            "?: unbeaten or winless against the rest; results bound its rating on one side only, the figure "
-            "comes from the prior."
-        )
+        click.echo(UNBOUNDED)
     repeated = sum(table.num_repeated for table in tables)
     if repeated:
         click.echo(f"{repeated} pairs repeat earlier ones; each opening of theirs counts once.")

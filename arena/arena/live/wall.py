@@ -76,6 +76,29 @@ def sorted_boards(view: LiveView, sort: Sort) -> list[MatchView]:
     return boards
 
 
+def without_stale(view: LiveView, seconds: float) -> LiveView:
+    """Return the view without boards of earlier matches, while a match is played.
+
+    A board goes once its match had been over for longer than `seconds` when the newest board changed. Then
+    the next match takes the place of one that has just ended, and there are as many places as matches.
+    """
+    if not any(match.is_played for match in view.matches.values()):
+        return view
+    newest_t = max(match.last_t for match in view.matches.values())
+    stale = {
+        number
+        for number, match in view.matches.items()
+        if match.is_over and newest_t - match.last_t > seconds
+    }
+    if not stale:
+        return view
+    return msgspec.structs.replace(
+        view,
+        matches={number: match for number, match in view.matches.items() if number not in stale},
+        places=tuple(number for number in view.places if number not in stale),
+    )
+
+
 class SearchTable(msgspec.Struct, frozen=True, kw_only=True):
     """What a bot reports about its moves: for games of columns in board order, else best first."""
 

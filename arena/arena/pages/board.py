@@ -19,6 +19,8 @@ CELL: Final = 40
 """Size of one cell, in units of the picture."""
 EDGE: Final = 22
 """Width of the margin for the names of columns and rows, in units of the picture."""
+TOP: Final = EDGE - 6
+"""Units that are left out on top: nothing is written above a board."""
 _LINES: Final = 7
 """Number of rows from which a board is drawn as crossing lines, as in Gomoku."""
 
@@ -68,7 +70,7 @@ def board(
         edge_names(match, names),
         _stones(match, kind),
         _lit(match, won),
-        viewBox=f"0 0 {width} {height}",
+        viewBox=f"0 {TOP} {width} {height - TOP}",
         role="img",
         class_=f"board {kind}",
         aria_label=spoken(match),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arena.pages.frame import Crumb, page, section
-from arena.pages.html import Html, el, join
+from arena.pages.html import Html, breakable, el, join
 from arena.pages.numbers import gap_text, percent_text, triple_text
 from arena.pages.plays import linked, losses, mistakes, openings, time
 from arena.pages.rating_chart import rating_chart
@@ -120,7 +120,7 @@ def _ratings(versions: Sequence[VersionRow], identity: str, links: Links) -> Htm
         scale = scale_of(strokes)
         body = (
             [
-                el("strong", f"{row.name} (this page)")
+                el("strong", breakable(row.name), " (this page)")
                 if row.identity == identity
                 else bot_link(row.name, links.bot(row.identity)),
                 row.version,

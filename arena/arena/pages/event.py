@@ -36,7 +36,7 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
         summary(view.row, view.goal),
         event_tabs(name, links, here=""),
         bracket_part(view.bracket),
-        places_part(view.places),
+        places_part(view.places, links, view.identities),
         standings_part(view.standings, links, view.identities),
         refused_part(view.row),
         newest_part(view.newest, name, links),
@@ -49,14 +49,15 @@ def bracket_part(rows: Sequence[BracketRow]) -> Html:
     return _part("bracket", "Bracket", tables.bracket(rows) if rows else None)
 
 
-def places_part(rows: Sequence[PlaceRow]) -> Html:
+def places_part(rows: Sequence[PlaceRow], links: Links, identities: Mapping[str, str]) -> Html:
     """Return the table by place with its heading; a hidden element if there are no places."""
-    return _part("places", "Places", tables.places(rows) if rows else None)
+    return _part("places", "Places", tables.places(rows, links, identities) if rows else None)
 
 
 def standings_part(view: StandingsView, links: Links, identities: Mapping[str, str]) -> Html:
     """Return the ratings with their heading; see `tables.standings`."""
-    return _part("standings", "Standings", tables.standings(view, links, identities))
+    los = tables.notes([tables.LOS]) if view.rows else None
+    return _part("standings", "Standings", tables.standings(view, links, identities), los)
 
 
 def newest_part(rows: Sequence[MatchRow], name: str, links: Links, when: str = tables.BEGAN) -> Html:

@@ -49,7 +49,9 @@ def event_fragments(model: Model, links: Links, now: float, memo: Memo) -> Fragm
         "trouble": trouble_line(model),
         "progress": progress_bar(model, now),
         "bracket": memo.of("bracket", (event,), lambda: bracket_part(tables.bracket)),
-        "places": memo.of("places", (event,), lambda: places_part(tables.places)),
+        "places": memo.of(
+            "places", (event, identities), lambda: places_part(tables.places, links, identities or {})
+        ),
         "standings": memo.of(
             "standings", (ranked, identities), lambda: standings_part(known, links, identities or {})
         ),

@@ -10,7 +10,7 @@ from arena.pages.html import Html, el, join
 from arena.pages.live import REFRESH_S, live_banners
 from arena.pages.live_board import gauge, live_board, player, shared_ground
 from arena.pages.live_parts import progress_bar, trouble_line
-from arena.watching.run_words import awaited_words
+from arena.watching.run_words import awaited_words, run_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,12 +39,13 @@ def match_fragments(  # noqa: PLR0913, PLR0917 - a page and two moments
         clock_now: UTC seconds at which running clocks are shown; None shows them as at the last move.
     """
     match = model.view.matches.get(number)
+    is_over = any(found.number == number for found in model.view.finished)
     at = clock_now if match is not None and match.is_played else None
     return {
         "trouble": trouble_line(model),
         "progress": progress_bar(model, now),
         "ending": el("p", _state(model, number, links, now), id="ending", class_="ending"),
-        "play": memo.of("play", (match, at), lambda: _play(match, at)),
+        "play": memo.of("play", (match, at, is_over), lambda: _play(match, at, is_over=is_over)),
         "moves": memo.of(
             "moves", (match,), lambda: el("div", match and _moves(match), id="moves", class_="right")
         ),
@@ -99,7 +100,9 @@ def _state(model: Model, number: int, links: Links, now: float) -> Html | str:
     match = model.view.matches.get(number)
     done = next((found for found in model.view.finished if found.number == number), None)
     if match is None and done is None:
-        return f"This match has not begun, or is too short to follow. {awaited_words(model, now)}".strip()
+        # While the tournament is played there is nothing to add; otherwise the reason why it is not.
+        why = "" if run_words(model, now).is_live else awaited_words(model, now)
+        return f"This match has not begun, or is too short to follow. {why}".strip()
     if match is not None and not match.is_over:
         if match.is_stalled:
             return "This match was interrupted; it will be played again from its start."
@@ -113,9 +116,10 @@ def _state(model: Model, number: int, links: Links, now: float) -> Html | str:
     return join(el("b", over.result), f" {over.why} ", el("a", "Replay", href=address))
 
 
-def _play(match: MatchView | None, clock_now: float | None) -> Html:
+def _play(match: MatchView | None, clock_now: float | None, *, is_over: bool) -> Html:
     if match is None:
-        waits = el("p", "The board appears with the first move.", class_="note")
+        words = "The replay shows the board." if is_over else "The board appears with the first move."
+        waits = el("p", words, class_="note")
         return el("div", waits, id="play", class_="card large")
     return el(
         "div",

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from arena.pages.links import Links
     from arena.watching.page_views import HomePage, LeaderboardPage
 
+_ABOUT = (
+    "A table for each game and pool, that is each limit of time or nodes, over all events. Ratings of "
+    f"different tables cannot be compared. {tables.LOS}"
+)
+_WELCOME = (
+    "Tournaments of game-playing programs. An event leads to its standings, its crosstable and its matches, "
+    "each to step through; the leaderboard rates all bots over all events."
+)
 _MAX_OPEN = 3
 """Number of boards that are not folded: those with most matches."""
 _MAX_NAMED = 6
@@ -27,6 +35,7 @@ def home_page(view: HomePage, links: Links, twin: str = "") -> Html:
     running = [row for row in view.events if row.state in {"running", "paused"}]
     others = [row for row in view.events if row not in running]
     content = [
+        el("p", _WELCOME, class_="note"),
         section("Now", _events(running, links)) if running else None,
         section(
             "Events",
@@ -47,6 +56,7 @@ def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Htm
         for number, board in enumerate(view.boards, 1)
     )
     content = [
+        el("p", _ABOUT, class_="note"),
         el("nav", el("ul", *index, class_="index"), aria_label="Games and pools")
         if len(boards) > 1
         else None,

@@ -14,7 +14,7 @@ _VOID: Final = frozenset({"meta", "link", "input", "br", "img", "hr", "wbr"})
 _NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
 _FORBIDDEN: Final = re.compile(r"on|style$|srcdoc$", re.IGNORECASE)
 """Attributes that would run a script or set a style; the content security policy refuses them, too."""
-_BREAK: Final = re.compile(r"(?<=[:,=])(?=[^:,=])")
+_BREAK: Final = re.compile(r"(?<=[:,])(?=[^:,])")
 _MOST: Final = 4000
 """Maximum number of characters of one text; texts of bots are cut before."""
 
@@ -70,7 +70,7 @@ def _check_tag(tag: str) -> None:
 
 
 def breakable(name: str) -> Html:
-    """Return the name of a bot with line-break opportunities after `:`, `,` and `=`."""
+    """Return the name of a bot with line-break opportunities after `:` and `,`."""
     first, *rest = _BREAK.split(name)
     return join(first, *(join(el("wbr"), piece) for piece in rest))
 

@@ -65,7 +65,8 @@ def wall_fragments(
     """
     view, facts = model.view, model.facts
     shown = wall(view, size=MAX_BOARDS)
-    waits = awaited_words(model, now)
+    # Between two matches the boards of the last ones stay, and nothing moves on the page.
+    waits = "" if shown.total and view.progress.state == "running" else awaited_words(model, now)
     caption = _LEGEND if shown.total else ""
     if shown.total > MAX_BOARDS:
         caption = f"{caption} These are {shown.caption}; the dashboard shows all."

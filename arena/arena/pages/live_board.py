@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from arena.errors import ArenaError
 from arena.live.geometry import edges, find_game, geometry
 from arena.live.plain import clock_text
-from arena.pages.board import CELL, EDGE, centre, edge_names, ground, kind_of, size_of, spoken
+from arena.pages.board import CELL, EDGE, TOP, centre, edge_names, ground, kind_of, size_of, spoken
 from arena.pages.html import Html, breakable, el, join
 
 if TYPE_CHECKING:
@@ -47,14 +47,15 @@ def live_board(match: MatchView, *, has_edges: bool = False) -> Html:
         return el("p", match.trouble or "The game is not installed here, so it has no board.", class_="note")
     kind = kind_of(match, gravity=geometry(match.game).kind == "columns")
     width, height = size_of(match)
-    cut = 0 if has_edges else EDGE - 2
+    # Nothing is written above a board, so its edge there is small.
+    sides, cut = (0, TOP) if has_edges else (EDGE - 2, EDGE - 2)
     return el(
         "svg",
         el("use", href=f"#{GROUND}"),
         _marks(match) if kind == "marks" else _stones(match),
         _last(match, kind),
         *(_won(match, cell) for cell in match.winning),
-        viewBox=f"{cut} {cut} {width - 2 * cut} {height - 2 * cut}",
+        viewBox=f"{sides} {cut} {width - 2 * sides} {height - cut - sides}",
         role="img",
         class_=f"board {kind}",
         aria_label=spoken(match),

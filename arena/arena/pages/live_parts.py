@@ -10,7 +10,7 @@ from arena.naming import count_text
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import elo_text, error_text, iso_text
 from arena.pages.strokes import RatingStroke, drawn, scale_of
-from arena.pages.tables import bot_link, notes
+from arena.pages.tables import bot_link, notes, signs
 from arena.watching.run_words import awaited_words, run_words
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def ranking(view: StandingsView, model: Model, links: Links) -> Html:
             for words, kind in (
                 ("#", "n"),
                 ("Bot", "name"),
-                ("95 % interval", "stroke"),
+                ("Interval", "stroke"),
                 ("Elo", "n"),
                 ("+/-", "n"),
                 ("Points", "n"),
@@ -128,7 +128,7 @@ def ranking(view: StandingsView, model: Model, links: Links) -> Html:
             aria_label="Standings",
         ),
         el("p", f"and {more} more", class_="note") if more > 0 else None,
-        notes(view.notes),
+        notes([*signs(view), *view.notes]),
         id="ranking",
     )
 

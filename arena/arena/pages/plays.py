@@ -32,7 +32,7 @@ def losses(
         opponents: the cell of each opponent, by name; None if there is only one opponent.
     """
     heads = [
-        ("Match", "name"),
+        ("Match", "name id"),
         *([] if opponents is None else [("Opponent", "name"), ("Expected", "n")]),
         ("Moved", ""),
         ("Mistake at", "n"),

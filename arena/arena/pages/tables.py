@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from arena.pages.html import Child, Html, breakable, el, join
 from arena.pages.numbers import day_text, elo_text, error_text, iso_text, percent_text
 from arena.pages.strokes import RatingStroke, drawn, scale_of
+from arena.results.table_notes import SPLIT, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from arena.results.place_table import PlaceRow
 
 BEGAN: Final = "Began (UTC)"
+LOS: Final = "LOS: how likely it is that the bot is stronger than the next one."
+"""What a column of `standings` holds."""
+_TIE_BREAKS: Final = (
+    "Equal points are separated by the columns behind them, from left to right. Buchholz: the points of all "
+    "opponents; Cut 1 leaves out the lowest, Median the lowest and the highest. S-B: the points taken from "
+    "each opponent, times that opponent's points. Direct: the points against bots with equal points. W: "
+    "matches won."
+)
+"""What the columns of a table by place are."""
 _STANDINGS: Final = {"out": "disqualified"}
 """Full words for abbreviations in the small tables of the dashboard and of live pages."""
 _SHADES = 9
@@ -98,7 +108,14 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
         ]
         for row, stroke in zip(view.rows, strokes, strict=True)
     )
-    return join(table(heads, rows, f"{view.title}: ratings, best first"), notes(view.notes))
+    caption = f"{view.title}: ratings, best first"
+    return join(table(heads, rows, caption), notes([*signs(view), *view.notes]))
+
+
+def signs(view: StandingsView) -> list[str]:
+    """Return what the signs in a table of ratings mean, those that it has."""
+    found = [UNBOUNDED] if any(row.rests_on_prior for row in view.rows) else []
+    return [*found, SPLIT] if any(row.table for row in view.rows) else found
 
 
 def notes(sentences: Iterable[str]) -> Html | None:
@@ -164,8 +181,14 @@ def _met(cell: MatrixCell | None, address: str | None) -> Html:
     )
 
 
-def places(rows: Sequence[PlaceRow]) -> Html:
-    """Return a table by place with its tie-breaks."""
+def places(rows: Sequence[PlaceRow], links: Links, identities: Mapping[str, str]) -> Html:
+    """Return a table by place with its tie-breaks.
+
+    Args:
+        rows: the places.
+        links: where the pages of bots lie.
+        identities: of the bots, by name.
+    """
     heads = [
         ("Place", "n"),
         ("Bot", "name"),
@@ -180,7 +203,7 @@ def places(rows: Sequence[PlaceRow]) -> Html:
     body = (
         [
             row.place,
-            row.name,
+            bot_link(row.name, links.bot(identities.get(row.name, ""))),
             f"{row.points:g}",
             f"{row.buchholz:g}",
             f"{row.cut_one:g}",
@@ -191,7 +214,7 @@ def places(rows: Sequence[PlaceRow]) -> Html:
         ]
         for row in rows
     )
-    return table(heads, body, "Places: points, then tie-breaks")
+    return join(table(heads, body, "Places: points, then tie-breaks"), notes([_TIE_BREAKS]))
 
 
 def bracket(rows: Sequence[BracketRow]) -> Html:
@@ -235,7 +258,7 @@ def matches(rows: Sequence[MatchRow], links: Links, caption: str, when: str = BE
         when: heading of the column of times.
     """
     heads = [
-        ("Match", "name"),
+        ("Match", "name id"),
         ("First", "name"),
         ("Result", "n"),
         ("Second", "name"),

@@ -25,21 +25,24 @@ def versus_page(view: VersusPage, links: Links, twin: str = "") -> Html:
     bot, opponent = view.labels
     content = [
         _score(view, links),
-        section(
-            "What the numbers rest on", el("div", *(el("p", line) for line in met.lines), class_="lines")
-        ),
         section("By side", _sides(view)),
         section(f"Losses of {bot}", _losses(met.worst, links, bot, met.cell.losses)),
         section(f"Losses of {opponent}", _losses(met.opponent_worst, links, opponent, met.cell.wins)),
         section("Openings", openings(met.openings, view.addresses, links, bot)) if met.openings else None,
         section(f"Mistakes of {bot}", mistakes(met.mistakes)) if met.mistakes.graded else None,
         section("Newest matches", _matches(met.matches, links, bot, met.cell.games)),
+        # The lines of the command, for those who know its figures.
+        section("What the numbers rest on", el("div", *map(_line, met.lines), class_="lines")),
     ]
     way = [
         Crumb(view.tournament, links.event(view.tournament)),
         Crumb("Crosstable", links.event(view.tournament, "table")),
     ]
     return page(links, f"{bot} against {opponent}", content, way=way, twin=twin)
+
+
+def _line(words: str) -> Html:
+    return el("p", words)
 
 
 def _score(view: VersusPage, links: Links) -> Html:
@@ -97,7 +100,7 @@ def _losses(found: Sequence[Loss], links: Links, bot: str, num: int) -> Html:
 
 def _matches(found: Sequence[MetMatch], links: Links, bot: str, num: int) -> Html:
     heads = [
-        ("Match", "name"),
+        ("Match", "name id"),
         ("Moved", ""),
         ("Points", "n"),
         ("Plies", "n"),

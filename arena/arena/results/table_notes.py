@@ -19,6 +19,16 @@ _NOT_REPLAYED: Final = (
     "Ratings and errors are not replayed yet: the event is paired by its own results, which makes the field "
     "look wider than it is, with errors that are too small. They are corrected when it ends."
 )
+UNBOUNDED: Final = (
+    "?: unbeaten or winless against the rest; results bound its rating on one side only, the figure "
+    "comes from the prior."
+)
+"""What the sign behind such a rating means."""
+SPLIT: Final = (
+    "1.1, 2.1: the first bots of two tables that no match connects; ratings of different tables cannot be "
+    "compared."
+)
+"""What a number with two parts means, where several tables are shown as one."""
 
 
 def notes_on(tables: Sequence[Table]) -> list[str]:

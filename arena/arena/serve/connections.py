@@ -51,7 +51,13 @@ class PatientProtocol(H11Protocol):
         self._application, self.app = self.app, self._within_limit
 
     async def _within_limit(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - two libraries' words
-        """Pass a request on unless there are too many connections or requests."""
+        """Pass a request on unless its head is too long, or there are too many connections or requests."""
+        if _head_size(scope) > (self.config.h11_max_incomplete_event_size or 0):
+            # The parser bounds only what is incomplete; a longer head passes where it comes in one piece.
+            head = [*_PLAIN, (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": 400, "headers": head})
+            await send({"type": "http.response.body", "body": _UNREADABLE})
+            return
         if self._most is None or max(len(self.connections), len(self.tasks) - 1) < self._most:
             await self._application(scope, receive, send)
             return
@@ -109,3 +115,9 @@ class PatientProtocol(H11Protocol):
     def _is_idle(self) -> bool:
         """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison] - uvicorn sets it later
+
+
+def _head_size(scope: Any) -> int:  # noqa: ANN401 - two libraries' words
+    """Return the bytes of a request's line and header fields, without what separates them."""
+    fields = sum(len(name) + len(value) for name, value in scope["headers"])
+    return len(scope["raw_path"]) + len(scope["query_string"]) + fields

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from arena.live.delay import Delay
+from arena.live.reducer import reduce_all, with_ends
+from arena.live.wall import without_stale
 from arena.pages.event_live import event_fragments
 from arena.pages.following import match_fragments
 from arena.pages.live import Fragments, wall_fragments
@@ -21,8 +23,9 @@ from arena.watching.query import Cancelled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.live.views import MatchView
     from arena.pages.links import Links
-    from arena.watching.feed import Feed
+    from arena.watching.feed import Batch, Feed
 
 WALL: Final = "live"
 """Topic of the live page; the topic of a match page is the match number."""
@@ -38,6 +41,8 @@ _CROWDED_GAP_S: Final = 1 / 4
 """Minimum seconds between two frames, and with more viewers than `_CROWD`."""
 _AGING_S: Final = 1.0
 """Seconds after which an unchanged page is rendered again, because parts of its text depend on the time."""
+_STALE_S: Final = 10.0
+"""Seconds after which the board of a match that is over makes room on the wall, while others are played."""
 _BEAT_S: Final = 15.0
 """Seconds between two heartbeats."""
 _BROKEN_S: Final = 4.0
@@ -70,6 +75,15 @@ class _Topic:
         self.aged: tuple[str, int, Fragments] = ("", 0, {})
         """The page with clocks of the current second: frame, second, fragments."""
         self.aged_memo = Memo()
+        self.ended: MatchView | None = None
+        """A followed match after its end, once its place on the wall has gone to another match."""
+
+    def of(self, model: Model, number: int) -> Model:
+        """Return a model in which a followed match that has ended still has its board."""
+        if self.ended is None or number in model.view.matches:
+            return model
+        view = msgspec.structs.replace(model.view, matches={**model.view.matches, number: self.ended})
+        return msgspec.structs.replace(model, view=view)
 
 
 class Hub:
@@ -172,7 +186,11 @@ class Hub:
         if polled.error is not None:
             model = msgspec.structs.replace(model, trouble=str(polled.error))
         elif polled.batch is not None:
-            model = advance(model, polled.batch)
+            after = advance(model, polled.batch)
+            after = msgspec.structs.replace(after, view=without_stale(after.view, _STALE_S))
+            with self._lock:
+                self._keep_ended(model, polled.batch, after)
+            model = after
         elif model.trouble:
             model = msgspec.structs.replace(model, trouble="")
         if model is not self._known:
@@ -238,6 +256,21 @@ class Hub:
         self._shown = msgspec.structs.replace(model, view=view)
         self._is_changed = True
 
+    def _keep_ended(self, before: Model, batch: Batch, after: Model) -> None:
+        """Keep the boards of followed matches whose places on the wall went to others.
+
+        The end of a match and the beginning of the next can come in one batch. Only the events of the match
+        itself are reduced, so that no other match takes its place before its last move.
+        """
+        for name, topic in self._topics.items():
+            if name in {WALL, TABLES} or int(name) in after.view.matches:
+                continue
+            number, view = int(name), before.view if batch.view is None else batch.view
+            view = reduce_all(view, (event for event in batch.events if event.match == number))
+            match = with_ends(view, batch.ends).matches.get(number)
+            if match is not None and match.is_over:
+                topic.ended = match
+
     def _publish_due(self) -> float:
         """Publish changed pages unless it is too soon; return the seconds until something is due."""
         now = self._monotonic()
@@ -259,7 +292,8 @@ class Hub:
         return _AGING_S
 
     def _publish(self, name: str, topic: _Topic) -> None:
-        topic.model, topic.t = self._shown, self._clock()
+        model = self._shown if name in {WALL, TABLES} else topic.of(self._shown, int(name))
+        topic.model, topic.t = model, self._clock()
         fragments = self._render(name, topic.model, topic.t, topic.memo)
         topic.channel.publish(fragments, topic.t)
         if topic.channel.num_viewers:

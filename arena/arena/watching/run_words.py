@@ -67,7 +67,7 @@ def awaited_words(model: Model, now: float) -> str:
     return {
         "": "Nothing is known of this tournament yet.",
         "preparing": f"The first match is being prepared{because}.",
-        "running": "No match is shown: the next one has not begun, or matches are too short to follow.",
+        "running": "No match to show: the next one has not begun, or matches are too short to follow.",
         "paused": f"This tournament is paused{because}; no match begins until it is resumed.",
         "stopping": f"This tournament is stopping{because}; no further match begins.",
         "ended": f"This tournament has ended{because}.",

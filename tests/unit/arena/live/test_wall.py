@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from arena.live.events import Info, Thoughts, make_event
 from arena.live.reducer import reduce, reduce_all
 from arena.live.views import LiveView
-from arena.live.wall import SORTS, search_table, sorted_boards, tenths, wall
+from arena.live.wall import SORTS, search_table, sorted_boards, tenths, wall, without_stale
 from live_samples import chance_events, match_events, played
 
 
@@ -49,6 +49,18 @@ def test_every_board_is_on_one_page() -> None:
         first = wall(view, sort=sort, size=2)
         pages = [wall(view, sort=sort, size=2, page=page).boards for page in range(first.num_pages)]
         assert sorted(board.number for page in pages for board in page) == sorted(view.matches)
+
+
+def test_boards_of_earlier_matches_go_while_one_is_played() -> None:
+    view = _view(5)
+    over = {number: replace(match, outcome="draw") for number, match in view.matches.items()}
+    # Board 5 changed at -5 s and is played; of the others, 1 changed last, at -1 s.
+    matches = {**over, 5: view.matches[5]}
+    assert without_stale(replace(view, matches=over), 0.0) == replace(view, matches=over)
+    found = without_stale(replace(view, matches=matches), 2.0)
+    assert found.places == (5, 3, 2, 1)
+    assert found.matches == {number: matches[number] for number in (1, 2, 3, 5)}
+    assert without_stale(replace(view, matches=matches), 9.0).places == view.places
 
 
 def test_tenths_of_columns() -> None:

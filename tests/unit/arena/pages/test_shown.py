@@ -123,5 +123,5 @@ def test_boards_have_an_index_and_are_folded_from_the_fourth_on() -> None:
 
 
 def test_names_on_boards_break_between_their_parts() -> None:
-    assert breakable("mcts:playouts=20,c=1") == "mcts:<wbr>playouts=<wbr>20,<wbr>c=<wbr>1"
+    assert breakable("mcts:playouts=20,c=1") == "mcts:<wbr>playouts=20,<wbr>c=1"
     assert breakable("a<b>::c=") == "a&lt;b&gt;::<wbr>c="

@@ -171,6 +171,20 @@ def test_a_head_that_is_too_long_is_refused(served: Running) -> None:
         assert connection.recv(1000).startswith(b"HTTP/1.1 400 ")
 
 
+def test_a_long_head_is_refused_where_it_comes_whole_too(served: Running) -> None:
+    assert served.ask("/file", "X-Long: " + "x" * 15_000).startswith(b"HTTP/1.1 200 ")
+    for path, header in (
+        ("/file", "X-Long: " + "x" * 16_500),
+        ("/file", "\r\n".join(f"X{number}: {number:04}" for number in range(2_000))),
+        ("/file?" + "x" * 16_500, "X: y"),
+        ("/" + "x" * 16_500, "X: y"),
+    ):
+        refused = served.ask(path, header)
+        assert refused.startswith(b"HTTP/1.1 400 ")
+        assert _has_headers_of_security(refused)
+        assert b"its head may be too long" in refused
+
+
 JSON: Final = "Content-Type: application/json"
 
 

@@ -5,98 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 
 from arena.errors import StoreError
-from arena.live.events import Finished, Move, RunState, Started, make_event
-from arena.pages.following import match_fragments
-from arena.pages.links import Links
+from arena.live.events import RunState, make_event
 from arena.pages.live import wall_fragments
-from arena.pages.memo import Memo
 from arena.serve.hub import LINGER_S, MAX_TOPICS, WALL, Hub
-from arena.watching.feed import Batch, Health, Model, advance, awaited
-from arena.watching.query import Cancelled
+from arena.watching.feed import Health
 from game_samples import seeded
+from hub_stage import HubStage, begins, numbered
 from live_samples import chance_events
 from streams import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arena.live.events import Event
     from arena.pages.live import Fragments
     from arena.serve.channel import Viewer
-
-LINKS = Links(root="/", suffix="", index="")
-
-
-class _Script:
-    """A feed of batches, failures and pauses that a test adds."""
-
-    def __init__(self) -> None:
-        self.next: list[Batch | Exception] = []
-        self.is_closed = self.is_cancelled = False
-        self.num_polls = 0
-
-    @property
-    def interval(self) -> float:
-        return 0.0
-
-    def poll(self) -> Batch | None:
-        self.num_polls += 1
-        if self.is_cancelled:
-            raise Cancelled("nobody waits")
-        step = self.next.pop(0) if self.next else None
-        if isinstance(step, Exception):
-            raise step
-        return step
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def cancel(self) -> None:
-        self.is_cancelled = True
-
-
-class _Stage:
-    """A hub, its feed, and a clock."""
-
-    def __init__(self, delay: int = 0) -> None:
-        self.now = 1_000.0
-        self.feed = _Script()
-        self.hub = Hub(
-            self.feed, LINKS, delay=delay, clock=lambda: 1e9 + self.now, monotonic=lambda: self.now
-        )
-        self.known = awaited()
-
-    def tell(self, *events: Event, **changes: object) -> None:
-        batch = msgspec.structs.replace(Batch(events=events), **changes)
-        self.feed.next.append(batch)
-        self.known = advance(self.known, batch)
-
-    def settle(self, seconds: float = 2.0) -> None:
-        """Step the clock until all that was told is shown."""
-        end = self.now + seconds
-        while self.now < end:
-            self.hub.step()
-            self.now += 0.05
-
-    def join(self, topic: str = WALL, after: str = "") -> Viewer:
-        channel = self.hub.channel(topic)
-        assert channel is not None
-        return channel.join(after, lambda: None)
-
-    def fresh(self, topic: str = WALL, model: Model | None = None) -> dict[str, str]:
-        model, t = model or self.known, 1e9 + self.now
-        if topic == WALL:
-            return dict(wall_fragments(model, LINKS, t, Memo()))
-        return dict(match_fragments(model, int(topic), LINKS, t, Memo()))
-
-
-def _begins(number: int, t: float = 1.0, **changes: object) -> Event:
-    body = Started(bots=("az", "mcts"), game="connect-four", tc="10+0.1", clock_ms=(9_000, 9_000))
-    return make_event(0, msgspec.structs.replace(body, **changes), t=t, match=number)
 
 
 def _timeless(markup: str) -> str:
@@ -104,14 +27,10 @@ def _timeless(markup: str) -> str:
     return re.sub(r'(class="clock)( low)?(" data-end="\d+" data-most=")\d+">[^<]*', r"\1\3", markup)
 
 
-def _numbered(events: Sequence[Event]) -> list[Event]:
-    return [msgspec.structs.replace(event, seq=seq) for seq, event in enumerate(events, 1)]
-
-
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("topic", [WALL, "2"])
 def test_whoever_joins_whenever_sees_what_a_fresh_page_shows(seed: int, topic: str) -> None:
-    rng, stage = seeded(seed), _Stage()
+    rng, stage = seeded(seed), HubStage()
     viewers: list[tuple[Viewer, Reader]] = []
     events = chance_events(seed)
     while events:
@@ -132,7 +51,13 @@ def test_whoever_joins_whenever_sees_what_a_fresh_page_shows(seed: int, topic: s
                 stage.hub.step()
                 viewers[place] = (stage.join(topic, reader.frame), reader)
     stage.settle()
-    fresh = stage.fresh(topic)
+    shown = stage.hub.snapshot(topic)
+    assert shown is not None
+    fresh = stage.fresh(topic, shown.model)
+    # The boards of the hub are those of all that has happened, but for matches that are over for long.
+    known, boards = stage.known.view.matches, shown.model.view.matches
+    assert {number for number, match in known.items() if not match.is_over} <= boards.keys()
+    assert all(known.get(number, match) == match for number, match in boards.items())
     for viewer, reader in viewers:
         reader.hear(viewer.take())
         assert {name: _timeless(reader.elements[name]) for name in fresh} == {
@@ -143,51 +68,9 @@ def test_whoever_joins_whenever_sees_what_a_fresh_page_shows(seed: int, topic: s
     assert last.elements == fresh
 
 
-@pytest.mark.parametrize("delay", [1, 3])
-def test_positions_are_held_back_by_so_many_plies_until_the_match_is_over(delay: int) -> None:
-    stage = _Stage(delay)
-    events = [make_event(0, RunState(state="running", planned=2, done=0), t=0.0), _begins(1)]
-    for ply, action in enumerate([3, 3, 2, 2, 4, 4, 5], 1):
-        body = Move(action=action, value=0.1 * ply, elapsed_ms=5, clock_ms=(8_000, 7_000))
-        events.append(make_event(0, body, t=2.0, match=1, ply=ply))
-    stage.tell(*_numbered(events))
-    stage.settle()
-    shown = stage.hub.snapshot(WALL)
-    assert shown is not None
-    match = shown.model.view.matches[1]
-    assert match.ply == 7 - delay
-    assert sum(map(bool, match.cells)) == 7 - delay
-    assert match.winning == ()
-    # When the last move was made tells how long the next one is thought about.
-    assert (match.clock_t, match.last_t, match.free_ms, match.trouble) == (0.0, match.started_t, 0, "")
-    assert [(seat.clock_ms, seat.thoughts, seat.thinking) for seat in match.seats] == [(None, None, None)] * 2
-    assert f"ply {7 - delay}" in shown.fragments["b0"]
-    assert "clock" not in shown.fragments["b0"]
-    assert match.seats[0].eval == pytest.approx(75.0 if delay == 1 else 65.0)
-    # The hub itself forgets nothing: the next move is placed.
-    over = make_event(99, Finished(outcome="first", termination="rules", plies=7), t=3.0, match=1, ply=7)
-    stage.tell(over)
-    stage.settle()
-    later = stage.hub.snapshot(WALL)
-    assert later is not None
-    assert later.model.view.matches[1].ply == 7
-    assert later.fragments["b0"].count('class="won"') == 4
-
-
-def test_a_delay_never_hides_the_opening() -> None:
-    stage = _Stage(5)
-    move = make_event(0, Move(action=3, elapsed_ms=5), t=2.0, match=1, ply=4)
-    stage.tell(*_numbered([_begins(1, opening=(3, 3, 2)), move]))
-    stage.settle()
-    shown = stage.hub.snapshot(WALL)
-    assert shown is not None
-    assert shown.model.view.matches[1].actions == (3, 3, 2)
-    assert shown.model.view.matches[1].to_move == 1
-
-
 def test_a_feed_that_fails_is_said_so_and_what_was_shown_stays() -> None:
-    stage = _Stage()
-    stage.tell(*_numbered([make_event(0, RunState(state="running", planned=9, done=4), t=0.0), _begins(7)]))
+    stage = HubStage()
+    stage.tell(*numbered([make_event(0, RunState(state="running", planned=9, done=4), t=0.0), begins(7)]))
     stage.settle()
     before = stage.hub.snapshot(WALL)
     viewer = stage.join(after=before.frame if before else "")
@@ -210,7 +93,7 @@ def test_a_feed_that_fails_is_said_so_and_what_was_shown_stays() -> None:
 
 
 def test_a_feed_that_fails_is_asked_more_and_more_seldom() -> None:
-    stage = _Stage()
+    stage = HubStage()
     stage.feed.next += [StoreError("gone")] * 9
     asked: list[float] = []
     while stage.now < 1_012.0:
@@ -223,7 +106,7 @@ def test_a_feed_that_fails_is_asked_more_and_more_seldom() -> None:
 
 
 def test_a_step_waits_for_what_is_due_first() -> None:
-    stage = _Stage()
+    stage = HubStage()
     stage.join()
     stage.feed.next += [StoreError("gone")] * 9
     assert stage.hub.step() == 0.125
@@ -235,8 +118,8 @@ def test_a_step_waits_for_what_is_due_first() -> None:
 
 def test_frames_are_at_most_eight_a_second_and_four_in_a_crowd() -> None:
     for num_viewers, most in ((3, 8), (201, 4)):
-        stage = _Stage()
-        stage.tell(*_numbered([make_event(0, RunState(state="running", planned=900, done=0), t=0.0)]))
+        stage = HubStage()
+        stage.tell(*numbered([make_event(0, RunState(state="running", planned=900, done=0), t=0.0)]))
         stage.settle()
         first = stage.hub.snapshot(WALL)
         assert first is not None
@@ -251,7 +134,7 @@ def test_frames_are_at_most_eight_a_second_and_four_in_a_crowd() -> None:
 
 
 def test_a_hub_is_idle_thirty_seconds_after_its_last_viewer() -> None:
-    stage = _Stage()
+    stage = HubStage()
     viewer = stage.join()
     stage.settle(100.0)
     assert not stage.hub.is_idle
@@ -270,7 +153,7 @@ def test_a_hub_is_idle_thirty_seconds_after_its_last_viewer() -> None:
 
 
 def test_a_page_that_nobody_follows_gives_its_place_away() -> None:
-    stage = _Stage()
+    stage = HubStage()
     kept = stage.join("1")
     for number in range(2, MAX_TOPICS + 1):
         assert stage.hub.channel(str(number)) is not None
@@ -284,7 +167,7 @@ def test_a_page_that_nobody_follows_gives_its_place_away() -> None:
 
 
 def test_words_that_depend_on_the_time_come_without_any_event() -> None:
-    stage = _Stage()
+    stage = HubStage()
     health = Health(heartbeat_t=1e9 + stage.now, lease_until=1e9 + stage.now + 900)
     stage.tell(make_event(1, RunState(state="running", planned=9, done=0), t=0.0), health=health)
     stage.settle()
@@ -297,8 +180,8 @@ def test_words_that_depend_on_the_time_come_without_any_event() -> None:
 
 
 def test_a_running_clock_is_shown_as_it_is_now_on_a_page_and_as_it_was_in_a_frame() -> None:
-    stage = _Stage()
-    stage.tell(*_numbered([_begins(1, t=1e9 + stage.now)]))
+    stage = HubStage()
+    stage.tell(*numbered([begins(1, t=1e9 + stage.now)]))
     stage.settle(3.0)
     page = stage.hub.snapshot(WALL)
     assert page is not None
@@ -318,8 +201,8 @@ def test_a_running_clock_is_shown_as_it_is_now_on_a_page_and_as_it_was_in_a_fram
 
 
 def test_time_that_costs_nothing_is_no_part_of_a_clock() -> None:
-    stage = _Stage()
-    stage.tell(*_numbered([_begins(1, t=1e9 + stage.now, free_ms=700)]))
+    stage = HubStage()
+    stage.tell(*numbered([begins(1, t=1e9 + stage.now, free_ms=700)]))
     stage.settle(3.0)
     page = stage.hub.snapshot(WALL)
     assert page is not None
@@ -327,7 +210,7 @@ def test_time_that_costs_nothing_is_no_part_of_a_clock() -> None:
 
 
 def test_heartbeats_come_where_nothing_happens() -> None:
-    stage = _Stage()
+    stage = HubStage()
     viewer = stage.join()
     viewer.take()
     stage.settle(16.0)
@@ -335,7 +218,7 @@ def test_heartbeats_come_where_nothing_happens() -> None:
 
 
 def test_a_fault_of_the_program_is_trouble_and_the_hub_goes_on() -> None:
-    stage = _Stage()
+    stage = HubStage()
     stage.feed.next.append(ValueError("a defect"))
     ended: list[Hub] = []
     stage.hub.start("hub", lambda hub: bool(ended.append(hub)))
@@ -350,7 +233,7 @@ def test_a_fault_of_the_program_is_trouble_and_the_hub_goes_on() -> None:
 
 
 def test_after_a_fault_of_the_program_the_feed_is_left_alone_for_four_seconds() -> None:
-    stage = _Stage()
+    stage = HubStage()
     stage.feed.next.append(ValueError("a defect"))
     stage.hub._safe_step()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the thread's own step
     stage.now += 3.9
@@ -362,7 +245,7 @@ def test_after_a_fault_of_the_program_the_feed_is_left_alone_for_four_seconds() 
 
 
 def test_a_page_does_not_wait_for_a_store_that_is_gone() -> None:
-    stage = _Stage()
+    stage = HubStage()
     ready = stage.hub._ready  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - what `wait` waits for
     stage.tell()
     stage.hub.step()
@@ -373,13 +256,13 @@ def test_a_page_does_not_wait_for_a_store_that_is_gone() -> None:
 
 
 def test_a_page_without_a_stream_has_the_tables_too() -> None:
-    stage = _Stage()
+    stage = HubStage()
     stage.hub.look()
     assert stage.feed.num_polls == 2
 
 
 def test_the_end_of_a_hub_is_told_to_its_viewers() -> None:
-    stage = _Stage()
+    stage = HubStage()
     viewers = [stage.join(), stage.join("3")]
     stage.hub.stop()
     assert all(viewer.is_ended for viewer in viewers)
@@ -387,7 +270,7 @@ def test_the_end_of_a_hub_is_told_to_its_viewers() -> None:
 
 
 def test_a_page_on_which_nothing_happens_is_rendered_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage, rendered = _Stage(), list[float]()
+    stage, rendered = HubStage(), list[float]()
     stage.join()
 
     def count(*arguments: Any) -> Fragments:  # noqa: ANN401 - those of the function it stands for

@@ -27,6 +27,9 @@ def cups(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     arena("tournament", *BOTS[:4], *HELD, "--rounds", "2", "--name", "spring")
     arena("tournament", *BOTS[2:], *HELD, "--rounds", "1", "--name", "autumn", "--nodes", "50")
     arena("tournament", *BOTS, *HELD, "--type", "knockout", "--pairs", "1", "--name", "cup")
+    double = ("--type", "knockout", "--double", "--pairs", "1")
+    arena("tournament", *BOTS[:4], *HELD, *double, "--name", "double-cup")
+    arena("archive", "double-cup")
     arena("tournament", *BOTS, *HELD, "--type", "swiss", "--pairs", "1", "--rounds", "2", "--name", "open")
     arena("tournament", *BOTS[:3], *HELD, "--type", "gauntlet", "--rounds", "1", "--name", "gauntlet")
     arena("show", "spring/1", "--grade")
@@ -55,6 +58,8 @@ def test_every_page_of_fixed_events_has_the_figures_of_the_commands(
 ) -> None:
     assert sum(row["outcome"] == "draw" for row in cups.objects("matches", "--tournament", "spring")) >= 3
     assert [row["why"] for row in pages["/t/cup/"].twin["bracket"]].count("bye") == 3
+    encounters = [row["encounter"] for row in pages["/t/double-cup/"].twin["bracket"]]
+    assert any("losers' round" in encounter for encounter in encounters)
     assert len(pages["/t/open/"].twin["places"]) == len(BOTS)
     assert len(pages["/leaderboard"].twin["boards"]) == 2
     _check(cups.db, PageNumbers(cups), pages)

@@ -41,7 +41,7 @@ def test_what_is_waited_for(state: str, reason: str, words: str) -> None:
 
 def test_nothing_is_waited_for_while_a_match_is_played() -> None:
     assert awaited_words(model(plays=True), NOW) == ""
-    assert awaited_words(model(), NOW).startswith("No match is shown")
+    assert awaited_words(model(), NOW).startswith("No match to show")
 
 
 def test_a_run_that_nobody_plays_is_not_live() -> None:
