@@ -182,7 +182,7 @@ def downgrade(path: Path, revision: str) -> None:
     from alembic.config import Config
 
     from arena_db import migrate
-    from arena_db.backend.lite.engine import FileSettings, make_migration_engine, writing
+    from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine, writing
 
     settings = FileSettings(place=path)
     config = Config()
