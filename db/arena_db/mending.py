@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.schema import CreateIndex
 
-from arena_db import live, plan_faults, points, replays, resumming
+from arena_db import kept, live, plan_faults, points, replays, resumming
 from arena_db.backend import integrity
 from arena_db.errors import DamagedError
+from arena_db.models import tallies
 from arena_db.naming import metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Index
+
+_DERIVED: Final = frozenset(
+    table.name for table in (*resumming.KEPT, kept.summing, tallies, kept.rating_points, kept.replays)
+)
+"""Tables that a repair computes again from plans and matches, or whose rows it may remove."""
 
 
 def repair(connection: Connection) -> list[str]:
@@ -23,7 +29,7 @@ def repair(connection: Connection) -> list[str]:
     """
     return [
         *_mend_schema(connection),
-        *integrity.mend_pages(connection),
+        *integrity.mend_pages(connection, _DERIVED),
         *plan_faults.repair(connection),
         *live.mend_numbers(connection),
         *resumming.rebuild(connection),

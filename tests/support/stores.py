@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -174,6 +176,21 @@ def break_index(path: Path) -> None:
     tamper(path, "PRAGMA writable_schema=1", change.format(right, wrong))
     tamper(path, "REINDEX uq_matches_final")
     tamper(path, "PRAGMA writable_schema=1", change.format(wrong, right))
+
+
+def blank_table(path: Path, table: str) -> None:
+    """Overwrite the only page of a table of a closed store with an empty one; its indexes stay whole."""
+    tamper(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    with closing(sqlite3.connect(path)) as raw:
+        (root,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        (size,) = raw.execute("PRAGMA page_size").fetchone()
+    content = bytearray(path.read_bytes())
+    start: int = (root - 1) * size
+    # A leaf of its kind without cells: https://www.sqlite.org/fileformat.html#b_tree_pages
+    assert content[start] in {0x0A, 0x0D}, "the table has more than one page"
+    empty = content[start : start + 1] + bytes(4) + (size % 65536).to_bytes(2, "big") + bytes(1)
+    content[start : start + size] = empty + bytes(size - len(empty))
+    path.write_bytes(content)
 
 
 def downgrade(path: Path, revision: str) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db.errors import AlteredError, DamagedError
+from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.models import REVISION
 from arena_db.records import MatchFilter
 from arena_db.store import Store
-from stores import add_cup, break_index, tamper
+from stores import add_cup, blank_table, break_index, tamper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,6 +188,37 @@ def test_a_broken_index(store: Store, filled: Path) -> None:
     break_index(filled)
     with Store.open(filled, read_only=True) as damaged:
         assert any("SQLite finds" in fault for fault in damaged.check())
+
+
+@pytest.mark.sqlite
+def test_lost_grades_are_not_repaired_away(store: Store, filled: Path) -> None:
+    match = store.match(1)
+    assert match is not None
+    plies = tuple(JudgedPly(value=0.5, loss=0.0, best=(3,)) for _ in match.actions)
+    store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=1.0))
+    store.close()
+    blank_table(filled, "analyses")
+    with Store.open(filled) as opened:
+        assert any("sqlite_autoindex_analyses_1" in fault for fault in opened.check())
+        for _ in range(2):
+            with pytest.raises(
+                DamagedError, match=r"1 rows of analyses are lost, .* `arena db restore BACKUP`"
+            ):
+                opened.repair()
+            assert any("sqlite_autoindex_analyses_1" in fault for fault in opened.check()), (
+                "nothing was changed"
+            )
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("table", ["tallies", "encounters", "clusters"])
+def test_lost_sums_are_computed_again(store: Store, filled: Path, table: str) -> None:
+    store.close()
+    blank_table(filled, table)
+    with Store.open(filled) as opened:
+        assert opened.check() != []
+        opened.repair()
+        assert opened.check() == []
 
 
 def test_a_long_list_is_cut(store: Store) -> None:
