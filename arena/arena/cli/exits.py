@@ -98,6 +98,16 @@ class ArenaGroup(RichGroup):
             return super().get_command(ctx, cmd_name)
         return next(command for command in load() if command.name == cmd_name)
 
+    @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None:
+            # Click suggests names among the commands that it holds itself.
+            found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+            self.commands = {name: command for name, command in found.items() if command is not None}
+        return super().resolve_command(ctx, args)
+
     def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> NoReturn:  # noqa: ANN401 - click's
         """Run a command and end the process with its exit status."""
         for stream in (sys.stdout, sys.stderr):

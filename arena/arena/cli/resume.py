@@ -93,7 +93,7 @@ def resume(  # noqa: PLR0913 - one parameter an option
 def pause(tournament: str | None, *, db: str | None) -> None:
     """Pause a tournament that another process runs (default: the last unfinished one), or a training run.
 
-    Running matches end and are stored; a training run keeps a checkpoint at its next step and waits. `arena
+    Running matches end and are stored; a training run writes a checkpoint at its next step and waits. `arena
     resume` goes on. A pause ends with the process that runs it.
     """
     from arena.errors import ArenaError

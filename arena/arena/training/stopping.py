@@ -83,9 +83,11 @@ def order_run(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -
             text=f"no process trains {name}, or it is suspended: the order was not taken; {later}",
         )
     told = {
-        "stop": f"{name} keeps a checkpoint at its next step and ends; {later}",
+        "stop": f"{name} writes a checkpoint at its next step and ends; {later}",
         "abort": f"{name} ends at once, without another checkpoint; {later}",
-        "pause": f"{name} keeps a checkpoint at its next step and waits there; to go on: arena resume {name}",
+        "pause": (
+            f"{name} writes a checkpoint at its next step and waits there; to go on: arena resume {name}"
+        ),
         "resume": f"{name} goes on",
     }
     return OrderAnswer(is_taken=True, text=told[order])

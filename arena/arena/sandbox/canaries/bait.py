@@ -35,6 +35,9 @@ DEVICE = "/dev/full"
 """A device that hardly any other program uses."""
 SHARED = str(Path(program.__file__))
 NUM_LOCKS = 2_000
+MANY_LOCKS = 9 * NUM_LOCKS // 10
+"""Number of locks that proves the attack. The kernel shows its list of locks page by page, so a lock that
+another process releases meanwhile moves others out of sight."""
 HOARD_BYTES = 8 << 20
 _VICTIM = """
 import os, sys

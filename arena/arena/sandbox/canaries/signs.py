@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from arena.sandbox.attacks.other_processes import NUM_FORKS
 from arena.sandbox.canaries import held
 from arena.sandbox.canaries.attackers import RESOURCES
-from arena.sandbox.canaries.bait import DEVICE, HOARD_BYTES, NUM_LOCKS, OWN_MODES, SHARED, cores_of
+from arena.sandbox.canaries.bait import DEVICE, HOARD_BYTES, MANY_LOCKS, OWN_MODES, SHARED, cores_of
 
 if TYPE_CHECKING:
     from arena.sandbox.canaries.attackers import Reports
@@ -48,7 +48,7 @@ class Signs:
         self._hoards = max(held.memory_file_bytes(pid), held.shared_map_bytes(pid)) >= HOARD_BYTES
         self._is_large = held.peak_bytes(pid) >= canaries.targets["address_bytes"]
         self._locks_shared = held.num_locks(pid, SHARED) > 0
-        self._locks_many = held.num_locks(pid) >= NUM_LOCKS
+        self._locks_many = held.num_locks(pid) >= MANY_LOCKS
         canaries.attacker.kill()
 
     def of_attacks(self, reports: Reports) -> set[int]:

@@ -76,13 +76,19 @@ def test_the_first_match_after_a_return_counts(sitting: Sitting) -> None:
     assert answer_to_join(sitting.store, sitting.tournament, again, HURRY).startswith("no answer yet")
 
 
-def test_one_of_many_that_joined_may_have_to_wait(sitting: Sitting) -> None:
+def test_all_that_join_at_once_play_before_one_that_comes_back(sitting: Sitting) -> None:
     plan = run(sitting)
-    joined = [enter(sitting, f"mcts:playouts={number}") for number in range(30, 50)]
+    specs = [f"mcts:playouts={number}" for number in range(30, 50)]
+    joined = [enter(sitting, spec) for spec in specs]
     plan.more(16, [])
     answers = [answer_to_join(sitting.store, sitting.tournament, each, HURRY) for each in joined]
-    assert any(answer.startswith("its first match is ") for answer in answers)
-    assert answers[-1] == "others that joined go first"
+    assert all(answer.startswith("its first match is ") for answer in answers), answers
+    joining.leave(sitting.store, sitting.tournament, specs[5], reason="")
+    plan.more(16, [])
+    again, other = enter(sitting, specs[5]), enter(sitting, "mcts:playouts=50")
+    plan.more(16, [])
+    assert answer_to_join(sitting.store, sitting.tournament, other, HURRY).startswith("its first match is ")
+    assert answer_to_join(sitting.store, sitting.tournament, again, HURRY) == "others that joined go first"
 
 
 def test_nobody_runs_it(sitting: Sitting) -> None:

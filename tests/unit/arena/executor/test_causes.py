@@ -140,4 +140,4 @@ def test_a_script_that_starts_a_program_is_refused_with_the_way_out(
 def test_an_interpreter_that_path_does_not_find_is_no_file_of_the_bot(tmp_path: Path) -> None:
     own = write(tmp_path / "bin" / "python3", "")
     own.write_bytes(b"\x7fELF")
-    assert f"put {tmp_path}/bin on PATH before you start the arena" in refusal(f"{own} bot.py")
+    assert f"add {tmp_path}/bin to PATH before you start the arena" in refusal(f"{own} bot.py")

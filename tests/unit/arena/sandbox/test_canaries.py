@@ -182,7 +182,7 @@ def attack_exit(targets):
 def attack_chmod(targets):
     os.chmod(targets["own_file"], 0o777)
 def attack_nice(targets):
-    os.setpriority(os.PRIO_PROCESS, targets["opponent"], 10)
+    os.setpriority(os.PRIO_PROCESS, targets["opponent"], 19)
 def attack_word(targets):
     return [targets["text"]]
 def attack_device(targets):

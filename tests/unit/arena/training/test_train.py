@@ -101,7 +101,7 @@ def test_another_shell_ends_a_run_at_once(arena: CommandLine, runs: Path) -> Non
 
 def test_another_shell_pauses_a_run_and_lets_it_go_on(arena: CommandLine, runs: Path) -> None:
     paused = arena("train", "weigher", "pause-at=3", "--recipe", "few", "--name", "parts")
-    answer = "parts keeps a checkpoint at its next step and waits there; to go on: arena resume parts"
+    answer = "parts writes a checkpoint at its next step and waits there; to go on: arena resume parts"
     assert answer in paused.stdout
     assert "parts is paused at step 3 of" in paused.stderr
     assert "parts goes on" in paused.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from rich.cells import cell_len
@@ -26,12 +26,19 @@ if TYPE_CHECKING:
 BRAILLE = range(0x2800, 0x2900)
 
 
-def _characters(glyphs: Glyphs) -> Iterator[str]:
-    for field in dataclasses.fields(glyphs):
-        if field.name != "name":
-            value = getattr(glyphs, field.name)
-            for text in (value,) if isinstance(value, str) else value:
-                yield from text
+def _characters(value: object) -> Iterator[str]:
+    """Yield the characters of a set of glyphs, however its fields nest."""
+    if isinstance(value, str):
+        yield from value
+    elif isinstance(value, Glyphs):
+        for field in dataclasses.fields(value):
+            if field.name != "name":
+                yield from _characters(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for part in cast("tuple[object, ...]", value):
+            yield from _characters(part)
+    else:
+        pytest.fail(f"{value!r} is neither text nor a tuple of texts")
 
 
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=lambda glyphs: glyphs.name)

@@ -151,7 +151,7 @@ def test_a_run_is_paused_resumed_and_stopped(shown_store: Path, runs: Path) -> N
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "6", "P")
-        assert "td-2 keeps a checkpoint at its next step and waits there" in seen(app)
+        assert "td-2 writes a checkpoint at its next step and waits there" in seen(app)
         paused = runs / "td-2" / "paused"
         paused.touch()
         os.utime(paused, (app.clock(), app.clock()))
@@ -160,7 +160,7 @@ def test_a_run_is_paused_resumed_and_stopped(shown_store: Path, runs: Path) -> N
         await press(pilot, "X")
         assert "Stop td-2?" in seen(app)
         await press(pilot, "y")
-        assert "td-2 keeps a checkpoint at its next step and ends" in seen(app)
+        assert "td-2 writes a checkpoint at its next step and ends" in seen(app)
 
     try:
         shown(watch(shown_store), act, (140, 40))
