@@ -149,7 +149,7 @@ class Dashboard(ArenaApp):
     def may_act(self) -> bool:
         """Return whether commands are allowed; if not, notify the user."""
         if self.is_read_only:
-            self.notify("this dashboard is read-only", severity="warning", markup=False)
+            self.notify("this dashboard was started with --read-only", severity="warning", markup=False)
         return not self.is_read_only
 
     @override

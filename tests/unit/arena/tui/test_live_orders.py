@@ -128,7 +128,7 @@ def test_who_may_only_look_asks_nothing(store: Path) -> None:
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("P", "X")
         await settle(pilot)
-        assert set(notes(app)) == {"this dashboard is read-only"}
+        assert set(notes(app)) == {"this dashboard was started with --read-only"}
 
     app = live(store, is_read_only=True)
     with coordinator(store) as kinds:
