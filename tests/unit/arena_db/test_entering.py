@@ -208,7 +208,7 @@ def test_a_disqualified_bot_is_void_and_stays_out(store: Store) -> None:
 
 def test_a_disqualification_needs_a_reason(store: Store) -> None:
     cup = add_cup(store, num=12)
-    with pytest.raises(RefusedError, match="no reason"):
+    with pytest.raises(RefusedError, match="a reason is missing"):
         store.disqualify(cup.record.id, 0, reason=" ", who=WHO)
     assert store.changes(cup.record.id) == []
     assert [one.state for one in store.entrants(cup.record.id)] == ["playing"] * 3

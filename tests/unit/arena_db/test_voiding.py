@@ -147,7 +147,7 @@ def test_of_many_matches_the_first_are_named(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "reason", "cause"),
-    [([1, 7], "r", "no match #7"), ([1], " \n", "no reason"), ([1], "r" * 4097, "4097 characters")],
+    [([1, 7], "r", "no match #7"), ([1], " \n", "a reason is missing"), ([1], "r" * 4097, "4097 characters")],
 )
 def test_a_wrong_decision_changes_nothing(store: Store, numbers: list[int], reason: str, cause: str) -> None:
     cup = add_cup(store)
