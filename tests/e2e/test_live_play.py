@@ -202,6 +202,28 @@ def test_the_board_of_a_worker_that_was_killed_stands_still_and_goes_on(
         assert store.check() == []
 
 
+def test_a_pause_from_another_process(place: Place, started: Launched) -> None:
+    def arena(*words: str) -> str:
+        done = subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "arena", *words], capture_output=True, timeout=DEADLINE_S, check=True
+        )
+        return (done.stdout + done.stderr).decode()
+
+    watcher = Watcher(place.db)
+    until("a match is being played", lambda: watcher.sees(_is_played))
+    said = arena("pause", "match-1")
+    assert said.startswith("asked match-1 to pause: no new match begins"), said
+    assert said.endswith("to go on: arena resume match-1\n"), said
+    until("it is paused", lambda: watcher.sees(lambda view: view.progress.state == "paused"))
+    place.gate.touch()
+    until("the match has ended", lambda: watcher.sees(lambda view: view.progress.done == 1))
+    assert arena("resume", "match-1").startswith("asked match-1 to go on: ")
+    until("all is played", lambda: watcher.sees(lambda view: view.progress.done == 12))
+    until("the process has ended", lambda: started.poll() is not None)
+    assert started.poll() == 0, started.complaint()
+    assert arena("pause", "match-1") == "match-1 is finished; nothing is running\n"
+
+
 def test_a_stop_from_another_process(place: Place, started: Launched) -> None:
     watcher = Watcher(place.db)
     until("a match is being played", lambda: watcher.sees(_is_played))

@@ -155,7 +155,7 @@ def _pause_tournament(tournament: str | None, db: str | None) -> None:
     with open_store(db, read_only=True, create=False) as store:
         record = find_event(store, tournament, unfinished=True)
     if record.is_complete or record.state == "refused":
-        say(f"{record.name} is {record.state}; nothing runs", err=True)
+        say(f"{record.name} is {record.state}; nothing is running", err=True)
         return
     answer = ask(db, record.id, PauseRun())
     say(f"asked {record.name} to pause: {answer}; to go on: arena resume {record.name}")
