@@ -72,7 +72,7 @@ def middle_game(game: Game, count: int) -> list[State]:
 def beside(
     compiled: CompiledAlphaBeta, plain: AlphaBeta, states: Sequence[State], depth: int, rounds: int
 ) -> dict[str, float]:
-    """Let both search alternately; the ratio is the median of those of each turn."""
+    """Run both searches alternately; the ratio is the median of those of each turn."""
     turns = [(spent(compiled, states, depth), spent(plain, states, depth)) for _ in range(rounds)]
     cpu_ms = statistics.median(mine.cpu_ms for mine, _ in turns)
     return {

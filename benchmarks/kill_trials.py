@@ -142,7 +142,7 @@ class Trials:
         return command
 
     def _finish(self, command: list[str], store: Path, *, contested: bool) -> None:
-        """Let the tournament end; if it is contested, two processes try to resume it, and one may."""
+        """Run the tournament to its end; if it is contested, two processes try to resume it, and one may."""
         if contested and command == ["resume"]:
             self._figures["contests"] += 1
             rivals = [self._start(command, store) for _ in range(2)]

@@ -208,7 +208,7 @@ class LadderHour:
         return label
 
     def _come_or_go(self) -> None:
-        """Let a new bot join, or one that left, or let one leave."""
+        """Join a new bot, or one that left before, or withdraw one."""
         if len(self._playing) > _FEWEST and self._chance.random() < len(self._playing) / _MOST:
             label = self._chance.choice([each for each in self._playing if each != f"bot-{_CRASHING}"])
             self._arena("ladder", "leave", self.name, label)

@@ -1,4 +1,4 @@
-"""Lets 50 bots join a ladder within ten seconds while it is played, and measures how soon each of them plays.
+"""Joins 50 bots to a running ladder within ten seconds, and measures how soon each of them plays.
 
 The bots are those of `ladder_hour.py`: small agents, each in a process of its own. Two workers cannot play 50
 matches at once. So the trial measures how long a worker was idle while a bot that had joined waited for its
@@ -58,7 +58,7 @@ class LadderJoins(LadderHour):
     """A ladder that many bots join at once."""
 
     def joined_by(self, num: int) -> dict[str, float]:
-        """Let so many bots join, and stop the ladder once each of them has played."""
+        """Join so many bots, and stop the ladder once each of them has played."""
         # What joins is kept where the coordinator looks for it.
         os.environ.update(self.environment())
         self.begin()
@@ -85,7 +85,7 @@ class LadderJoins(LadderHour):
         return found | {key: float(str(figures[key])) for key in ("matches", *FAILURES)}
 
     def _join_all(self, labels: Sequence[str]) -> float:
-        """Let bots join evenly over the time, as `arena ladder join` does; return the seconds it took."""
+        """Join bots evenly over the time, as `arena ladder join` does; return the seconds it took."""
         began = time.monotonic()
         for number, label in enumerate(labels):
             time.sleep(max(0.0, began + number * _WITHIN_S / (len(labels) + 5) - time.monotonic()))

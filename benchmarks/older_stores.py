@@ -162,7 +162,7 @@ class Earlier:
             file.write_text(text, encoding="utf-8")
 
     def tried(self) -> dict[str, int | list[str]]:
-        """Take its stores over; return what came of it."""
+        """Resume the events in its stores; return the results."""
         whole, killed = self._folder / "whole.db", self._folder / "killed.db"
         cup = ["tournament", *_BOTS, *_HOW, "--name", "cup", "--rounds"]
         self._expect(self._old(whole, *cup, str(_MORE)), 0)

@@ -158,7 +158,7 @@ def install(folder: Path) -> None:
 
 
 def duel(bot: str, game: str, num_matches: int, folder: Path) -> dict[str, float]:
-    """Let a bot play itself in T2 with two workers; return stored matches per second and the CPU time."""
+    """Play a bot against itself in T2 with two workers; return stored matches per second and the CPU time."""
     few = 4
     start, whole = (timed(bot, game, num, folder) for num in (few, num_matches))
     num_more = num_matches - few

@@ -167,7 +167,7 @@ def peers_plays(peers: Sequence[Peers], game: str) -> dict[str, Play]:
 
 
 def measure(own: dict[str, Play], others: dict[str, Play], num_rounds: int) -> dict[str, object]:
-    """Let all contestants play in turn, round after round.
+    """Run all contestants in turn, round after round.
 
     Returns:
         Matches per second of CPU, the median of the rounds; and our speed relative to each peer, as

@@ -53,7 +53,7 @@ def cores_of_the_tests() -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Take what was collected out of the garbage collector's sight.
+    """Move what was collected out of the garbage collector's sight.
 
     Each full collection would look through the 600,000 objects of all tests and of what they import: half a
     second, and a fifth of the time of some files. None of them is ever freed.

@@ -1,4 +1,4 @@
-"""Takes the figures of the rows from the scripts' documents, and compares them with recorded ones."""
+"""Reads the figures of the rows from the scripts' documents, and compares them with recorded ones."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SIGNAL_S = 0.0005
 
 
 def failing_calls(folder: Path, kind: str, numbers: Iterable[int]) -> dict[str, int]:
-    """Let one operation fail, counted from the opening of the store, and examine what is left.
+    """Make one operation fail, counted from the opening of the store, and examine what is left.
 
     A permanent failure has to end the work with an error that says so; a single interruption must not.
     """

@@ -1,4 +1,4 @@
-"""Gives apsw, whose file systems can be written in Python, the interface of the store's SQLite driver."""
+"""Wraps apsw, whose file systems can be written in Python, in the interface of the store's SQLite driver."""
 
 from __future__ import annotations
 

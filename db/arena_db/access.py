@@ -171,7 +171,7 @@ class Access:
 
     @contextmanager
     def at_one_moment(self) -> Generator[None]:
-        """Let all queries of a `with` block read one snapshot: the store as it is at the first query.
+        """Run all queries of a `with` block on one snapshot: the store as it is at the first query.
 
         Counts and sums shown side by side would otherwise differ by the matches stored in between. Other
         threads and writes of this thread are not part of the snapshot. The block cannot see later writes of

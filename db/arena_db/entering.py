@@ -1,4 +1,4 @@
-"""Lets bots join and leave a running tournament."""
+"""Records that bots join and leave a running tournament."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class Transferring(SumsReading):
 
 
 def _put_in_place(part: Path, target: Path) -> None:
-    """Give a complete file its name, unless another file has got that name meanwhile."""
+    """Rename a complete file to its final name, unless another file has that name by now."""
     try:
         sync_file(part)
         os.link(part, target)

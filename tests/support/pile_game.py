@@ -43,7 +43,7 @@ class PileState(State):
 
 
 class Pile(Game):
-    """Take one to three tokens; taking two gives another move."""
+    """Remove one to three tokens; taking two gives another move."""
 
     name = "pile"
     num_actions = 3

@@ -49,7 +49,7 @@ class Board:
         return "\n".join(screen_lines(self.app))
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Let the app work until a condition holds."""
+        """Run the app until a condition holds."""
         end = asyncio.get_running_loop().time() + DEADLINE_S
         while not condition():
             assert asyncio.get_running_loop().time() < end, self.text()

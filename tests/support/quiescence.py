@@ -51,7 +51,7 @@ async def wait_until_quiet(min_sleep: float = SLEEP_GRANULARITY, max_sleep: floa
 
 
 async def _run_what_is_ready(app: App[Any], end: float) -> None:
-    """Let the loop run until nothing is ready, resizes are told and the current screen is painted."""
+    """Run the loop until nothing is ready, resizes are reported and the current screen is painted."""
     ready = cast("deque[object]", getattr(asyncio.get_running_loop(), "_ready"))  # noqa: B009 # no public way
     while time.monotonic() < end:
         await asyncio.sleep(0)

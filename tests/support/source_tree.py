@@ -91,7 +91,7 @@ def all_sources() -> list[Source]:
 
 
 def all_paths() -> list[Path]:
-    """Give the paths of the same files, none of them parsed."""
+    """Return the paths of the same files, none of them parsed."""
     return [*(path for folder in ROOMS.values() for path in sorted(folder.rglob("*.py"))), *_others()]
 
 

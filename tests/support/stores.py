@@ -194,7 +194,7 @@ def blank_table(path: Path, table: str) -> None:
 
 
 def downgrade(path: Path, revision: str) -> None:
-    """Take the schema of a closed store back to an earlier revision."""
+    """Downgrade the schema of a closed store to an earlier revision."""
     from alembic import command
     from alembic.config import Config
 

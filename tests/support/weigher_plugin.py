@@ -114,7 +114,7 @@ def _pause(folder: Path) -> None:
 
 
 def _order(run: str, command: str, *options: str) -> None:
-    """Give an order to a run as another shell does."""
+    """Send an order to a run as another shell does."""
     command_line = own_python("-m", "arena", command, *options, run)
     shell = subprocess.Popen(command_line, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
     try:

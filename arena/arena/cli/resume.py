@@ -162,7 +162,7 @@ def _pause_tournament(tournament: str | None, db: str | None) -> None:
 
 
 def _goes_on(tournament: str | None, db: str | None) -> bool:
-    """Let a paused tournament or training run go on where it runs; return whether it was one.
+    """Continue a paused tournament or training run in its own process; return whether it was paused.
 
     Raises:
         ConfigError: a training run of that name is not paused.
@@ -209,7 +209,7 @@ def _unpause_training(name: str) -> bool:
 
 
 def _order_training(name: str, order: RunOrder) -> bool:
-    """Give an order to the process that trains a run; return whether there is such a run."""
+    """Send an order to the process that trains a run; return whether there is such a run."""
     from arena.cli.output import say
     from arena.training.runs import find_run, has_run
     from arena.training.stopping import order_run

@@ -246,7 +246,7 @@ class PlayScreen(ArenaScreen):
     # Keys
 
     def action_undo(self) -> None:
-        """Take back the person's last move."""
+        """Undo the person's last move."""
         self._order("undo")
 
     def action_hint(self) -> None:

@@ -347,7 +347,7 @@ class TrainScreen(ArenaScreen):
         self.post_message(self.Answered(text, is_trouble=is_trouble))
 
     def on_train_screen_answered(self, message: Answered) -> None:
-        """Tell what became of an order."""
+        """Show the answer to an order."""
         message.stop()
         self._answer = (message.text, "alert" if message.is_trouble else "dim")
         self._look()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TrainingControl:
-    """Gives orders to training runs for a screen."""
+    """Sends a screen's orders to training runs."""
 
     def __init__(self, screen: ArenaScreen, folder: Path, tell: Callable[[str, bool], None]) -> None:
         """Keep the screen.
@@ -54,7 +54,7 @@ class TrainingControl:
         dashboard.push_screen(screen, lambda yes: self._order(row, order) if yes else None)
 
     def _order(self, row: RunRow, order: RunOrder) -> None:
-        """Give an order to the process of a run, in a thread: it is answered within seconds."""
+        """Send an order to the process of a run from a thread: the answer can take seconds."""
         if not dashboard_of(self._screen).may_act():
             return
         self._tell(f"{row.name} is asked to {order} ...", False)  # noqa: FBT003 - no trouble

@@ -1,4 +1,4 @@
-"""Tells a thread whether its work is still needed."""
+"""A flag by which a thread learns whether its work is still needed."""
 
 from __future__ import annotations
 
