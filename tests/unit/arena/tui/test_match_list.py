@@ -142,3 +142,20 @@ def test_new_matches_come_on_top_and_the_cursor_stays_on_its_match() -> None:
         assert any(line.startswith(">") and "rr-42/473 " in line for line in lines_of(matches))
 
     piloted(app, act)
+
+
+def test_the_head_of_the_sorted_column_keeps_its_arrow() -> None:
+    heads: dict[str, str] = {}
+    matches, app = _list_app(5)
+
+    async def act(pilot: Pilot[None]) -> None:
+        for sort in ("number", "plies", "date", "duration"):
+            matches.reload(sort=sort, descending=True)
+            await settle(pilot)
+            heads[sort] = lines_of(matches)[0]
+
+    piloted(app, act, (160, 12))
+    assert "match v" in heads["number"], "a blank where there is room"
+    assert "plyv" in heads["plies"], "none where the arrow would be cut"
+    assert "began v" in heads["date"]
+    assert "took v" in heads["duration"]
