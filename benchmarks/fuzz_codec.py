@@ -133,7 +133,7 @@ _CROSSED = 0.1
 def samples() -> tuple[list[bytes], list[bytes]]:
     """Return valid lines of every kind, from the arena and from bots."""
     pairs = [(action, 1 / 7) for action in range(7)]
-    tc = wire.TimeControl(mode="fischer", move_ms=1000, base_ms=60_000, inc_ms=600, margin_ms=50, nodes=5)
+    tc = wire.ClockSpec(mode="fischer", move_ms=1000, base_ms=60_000, inc_ms=600, margin_ms=50, nodes=5)
     game = wire.GameSpec(name="gomoku", params={"k": 5, "rule": "exact"})
     from_arena: list[wire.Message] = [
         wire.ArenaHello(protocols=[1], arena="0.1.0", limits=wire.Limits(), nonce=_ID),

@@ -25,7 +25,7 @@ from arena_bots.keras_wdl.encoding import worth_of
 from arena_bots.keras_wdl.network import Network, load_network
 from arena_bots.keras_wdl.train.lockstep import against_random
 from arena_bots.keras_wdl.train.replies import exact_chances
-from arena_bots.keras_wdl.train.rules import Rules
+from arena_bots.keras_wdl.train.rules import ArrayRules
 from arena_plugins import Limit, load_game
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def main() -> None:
 
 def against(network: Network, game: Game, matches: int, seed: int) -> dict[str, Figures]:
     """Play matches against random play."""
-    rules = Rules(game)
+    rules = ArrayRules(game)
 
     def judge(mine: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float32]:
         planes = np.ascontiguousarray(rules.planes(mine, other).transpose(0, 3, 1, 2))

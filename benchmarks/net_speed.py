@@ -23,7 +23,7 @@ from arena_bots.alphazero.train.integers import quantised
 from arena_bots.alphazero.train.nets import Design, Shape, new_net
 from arena_bots.alphazero.train.onnx_file import to_onnx
 from arena_bots.alphazero.train.players import rng_of
-from arena_bots.alphazero.train.selfplay import PlayPlan, SelfPlay
+from arena_bots.alphazero.train.selfplay import SelfPlay, SelfPlaySettings
 from arena_bots.alphazero.train.torch_net import TorchNet
 from arena_plugins import load_game
 
@@ -119,7 +119,7 @@ def evaluator(net: Net, game: Game, batch: int) -> Callable[[], int]:
 def player(net: Net, game: Game, search: str, lanes: int, moves: int) -> Callable[[], int]:
     """Return a function that plays for a while against itself and returns the number of its positions."""
     full = SIMULATIONS if search == "puct" else 64
-    plan = PlayPlan(
+    plan = SelfPlaySettings(
         search=search,
         simulations=full,
         small=16,

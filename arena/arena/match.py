@@ -17,7 +17,7 @@ from arena.referee.clock import GameClock
 from arena.referee.fast_path import fast_seats_of, play_fast
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.news import NewsGate
-from arena.referee.seats import Answer, Detail, Fault, Record, Resignation, SeatSetup, Thoughts
+from arena.referee.seats import Answer, Detail, Forfeit, Record, Resignation, SeatSetup, Thoughts
 from arena.referee.timecontrol import TimeControl
 from arena.referee.verdict import reason
 from arena_plugins.contract import Outcome, State, Termination
@@ -292,7 +292,7 @@ class _Match:
             return _forfeit(0, first)
         return _Ending(Outcome.VOID, first.termination, first.detail)
 
-    def _start_seat(self, player: int) -> Fault | None:
+    def _start_seat(self, player: int) -> Forfeit | None:
         setup = self._setup
         seat_setup = SeatSetup(
             match=setup.id,
@@ -316,7 +316,7 @@ class _Match:
             if isinstance(answer, Resignation):
                 self._clock.charge(player, answer.elapsed_s)
                 return _Ending(_WINS[1 - player], Termination.RESIGN)
-            if isinstance(answer, Fault):
+            if isinstance(answer, Forfeit):
                 return self._failed(player, answer)
             self._accept(player, answer)
         if self._ruling is not None:
@@ -328,7 +328,7 @@ class _Match:
             return _Ending(_DRAW, _RULES)
         return _Ending(_WINS[0 if returns[0] > returns[1] else 1], _RULES)
 
-    def _next_answer(self) -> Answer | Resignation | Fault | None:
+    def _next_answer(self) -> Answer | Resignation | Forfeit | None:
         """Return the next answer to judge; None if the match is over, adjudicated or aborted."""
         state, abort, adjudicate = self._state, self._hooks.abort, self._hooks.adjudicate
         if self._fast_seats is not None:
@@ -369,10 +369,10 @@ class _Match:
         if on_move is not None:
             on_move(len(self._record.actions) - 1, answer.action, answer)
 
-    def _is_void(self, fault: Fault) -> bool:
+    def _is_void(self, fault: Forfeit) -> bool:
         return fault.is_stall and not self._stalls_count
 
-    def _failed(self, player: int, fault: Fault) -> _Ending:
+    def _failed(self, player: int, fault: Forfeit) -> _Ending:
         elapsed_ms = fault.detail.get("elapsed_ms")
         if isinstance(elapsed_ms, float):
             self._clock.charge(player, elapsed_ms / 1000)
@@ -391,10 +391,10 @@ def _idle_ms(seat: Seat) -> float | None:
     return None if (idle_s := seat.idle_cpu_s) is None else round(idle_s * 1000, 3)
 
 
-def _forfeit(player: int, fault: Fault) -> _Ending:
+def _forfeit(player: int, fault: Forfeit) -> _Ending:
     return _Ending(_WINS[1 - player], fault.termination, fault.detail, player)
 
 
-def _stalled(fault: Fault) -> _Ending:
+def _stalled(fault: Forfeit) -> _Ending:
     verdict: Detail = {"verdict": fault.termination.value}
     return _Ending(Outcome.VOID, Termination.ARENA_STALL, verdict | fault.detail)

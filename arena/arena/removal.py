@@ -20,7 +20,7 @@ _LOOK_UP = getattr(os, "O_PATH", 0)
 """Opens a folder only to resolve names in it, whatever its mode; available on Linux."""
 
 
-class _Place(NamedTuple):
+class _OpenFolder(NamedTuple):
     """The folder that is being emptied."""
 
     descriptor: int
@@ -63,7 +63,7 @@ def _remove_from(above: int, name: str, deadline: float) -> None:
         return
     top = _open(above, name)
     try:
-        place = _Place(top, os.fstat(top).st_dev, deadline)
+        place = _OpenFolder(top, os.fstat(top).st_dev, deadline)
         # Removing entries during a listing may skip others, so passes are repeated until one changes nothing.
         while _pass(place):
             pass
@@ -72,7 +72,7 @@ def _remove_from(above: int, name: str, deadline: float) -> None:
     os.rmdir(name, dir_fd=above)
 
 
-def _pass(place: _Place) -> bool:
+def _pass(place: _OpenFolder) -> bool:
     """Remove what can be removed, move nested folders up one level; return whether anything changed."""
     has_changed = False
     with os.scandir(place.descriptor) as entries:
@@ -86,7 +86,7 @@ def _pass(place: _Place) -> bool:
     return has_changed
 
 
-def _flatten(place: _Place, name: str) -> bool:
+def _flatten(place: _OpenFolder, name: str) -> bool:
     """Empty and remove a folder in the top folder; its subfolders are moved up instead."""
     has_changed = False
     with suppress(OSError):
@@ -125,7 +125,7 @@ def _drop(folder: int, name: str, *, is_folder: bool) -> bool:
     return True
 
 
-def _move_up(place: _Place, folder: int, name: str) -> bool:
+def _move_up(place: _OpenFolder, folder: int, name: str) -> bool:
     # The new name is unpredictable; if it exists nevertheless, the next pass tries again.
     fresh = secrets.token_hex(8)
     try:

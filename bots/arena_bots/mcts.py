@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from arena.games.kernels.cells import cell_layout_of
 from arena_bots.search.budget import Budget
-from arena_bots.search.uct import Settings, Tree
+from arena_bots.search.uct import Tree, TreeSettings
 from arena_plugins.contract import PlayResult
 from arena_plugins.errors import OptionError
 from arena_plugins.hookspecs import hookimpl
@@ -29,7 +29,7 @@ _C = {"tactical": 0.85, "uniform": 1.4}
 _C_PUCT = 5.0
 
 
-class Search(Protocol):
+class TreeSearch(Protocol):
     """The interface of a search tree of either kind."""
 
     def clear(self) -> None:
@@ -61,7 +61,7 @@ class MctsBot:
     """
 
     def __init__(
-        self, search: Search, random: Random, *, playouts: int | None, seconds: float | None
+        self, search: TreeSearch, random: Random, *, playouts: int | None, seconds: float | None
     ) -> None:
         self.deterministic = seconds is None
         self._search = search
@@ -160,13 +160,13 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> MctsBot:
         option = "rollouts=tactical" if rollouts == "tactical" else "solver=on"
         raise OptionError(f"mcts: {option} needs compiled rules, and {game.name} has none; leave it out")
     random = Random(seed)  # noqa: S311 # not used for secrets
-    settings = Settings(c, is_puct, rollouts == "tactical", proves)
+    settings = TreeSettings(c, is_puct, rollouts == "tactical", proves)
     return MctsBot(
         _search(game, random, settings, has_kernels=has_kernels), random, playouts=playouts, seconds=seconds
     )
 
 
-def _search(game: Game, random: Random, settings: Settings, *, has_kernels: bool) -> Search:
+def _search(game: Game, random: Random, settings: TreeSettings, *, has_kernels: bool) -> TreeSearch:
     if not has_kernels:
         return Tree(random, settings)
     from arena_bots.search.uct_compiled import CompiledTree

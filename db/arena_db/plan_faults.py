@@ -165,10 +165,10 @@ def _numbers(column: ColumnElement[int]) -> Select[*tuple[Any, ...]]:
 
 def _names(connection: Connection) -> dict[int, str]:
     found = connection.execute(select(tournaments.c.id, tournaments.c.name))
-    return _Names({row[0]: row[1] for row in found})
+    return _TournamentNames({row[0]: row[1] for row in found})
 
 
-class _Names(dict[int, str]):
+class _TournamentNames(dict[int, str]):
     """Names of tournaments by id; an unknown id stands for itself, as the check of references reports it."""
 
     def __missing__(self, number: int) -> str:

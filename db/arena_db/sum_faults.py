@@ -39,7 +39,7 @@ def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
     if reading.proves_sums(connection):
         return
     yield from wrong_columns(connection)
-    names = _Names(connection)
+    names = _EncounterNames(connection)
     before = all_sums(connection)
     mark = connection.scalar(select(summing.c.next_match))
     newest = numbering.last_match(connection)
@@ -195,7 +195,7 @@ def _wrong_pools(connection: Connection) -> Iterator[str]:
         yield f"tournament {name} is in a pool of another game"
 
 
-class _Names:
+class _EncounterNames:
     """Names encounters by the keys of their sums."""
 
     def __init__(self, connection: Connection) -> None:

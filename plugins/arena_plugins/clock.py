@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arena_plugins.contract import Limit
 
 if TYPE_CHECKING:
-    from arena_plugins.wire import Clock, TimeControl
+    from arena_plugins.wire import Clock, ClockSpec
 
 _SHARE = 20
 """Number of own moves that a fischer clock is assumed to have to last for."""
@@ -15,7 +15,7 @@ _INCREMENT_SHARE = 0.8
 """Part of the increment that is spent at once; the rest refills the clock."""
 
 
-def make_limit(tc: TimeControl, clock: Clock, moves_played: int) -> Limit:
+def make_limit(tc: ClockSpec, clock: Clock, moves_played: int) -> Limit:
     """Return the limit for a bot's next answer, after `moves_played` moves of its own.
 
     - `move`: the time for a move, or the remaining time if that is less.

@@ -61,7 +61,7 @@ class GameSpec(Message, frozen=True, omit_defaults=False):
     params: dict[str, int | str]
 
 
-class TimeControl(Message, frozen=True):
+class ClockSpec(Message, frozen=True):
     """How the bot's clock runs: `mode` is move, fischer or bank; times are in milliseconds."""
 
     mode: str
@@ -81,7 +81,7 @@ class NewMatch(Message, frozen=True, tag="new_match", omit_defaults=False):
     num_actions: int
     player: int
     seed: int
-    tc: TimeControl
+    tc: ClockSpec
 
 
 class Clock(Message, frozen=True, omit_defaults=False):

@@ -16,7 +16,7 @@ from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.start import watch_app
-from arena.tui.widgets.form import Choice, Field, Push
+from arena.tui.widgets.form import Choice, FormField, Push
 from arena.tui.widgets.match_list import MatchList
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -66,10 +66,12 @@ async def hold(pilot: Pilot[None], app: Dashboard) -> None:
     await pilot.press("n")
     await until(pilot, app, lambda: isinstance(app.screen, NewTournamentScreen))
     screen = app.screen
-    screen.query_one("#field-bots", Field).value = "random minimax:depth=9"
-    screen.query_one("#field-game", Field).value = "tic-tac-toe"
-    screen.query_one("#field-name", Field).value = "lesson"
-    screen.query_one("#field-more", Field).value = "--require-tier T0 --executor inline --rounds 3 --srand 7"
+    screen.query_one("#field-bots", FormField).value = "random minimax:depth=9"
+    screen.query_one("#field-game", FormField).value = "tic-tac-toe"
+    screen.query_one("#field-name", FormField).value = "lesson"
+    screen.query_one(
+        "#field-more", FormField
+    ).value = "--require-tier T0 --executor inline --rounds 3 --srand 7"
     screen.query_one("#field-isolation", Choice).value = "none"
     screen.query_one("#push-start", Push).focus()
     await pilot.press("enter")
@@ -115,7 +117,7 @@ async def export(pilot: Pilot[None], app: Dashboard, out: Path) -> None:
     await until(pilot, app, lambda: isinstance(app.screen, ExportScreen))
     screen = app.screen
     screen.query_one("#field-format", Choice).value = "pgn"
-    screen.query_one("#field-out", Field).value = str(out)
+    screen.query_one("#field-out", FormField).value = str(out)
     screen.query_one("#push-export", Push).focus()
     await pilot.press("enter")
     await until(pilot, app, out.exists)

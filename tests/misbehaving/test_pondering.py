@@ -17,7 +17,7 @@ from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.pause import Pause
-from arena.referee.seats import Fault, SeatSetup
+from arena.referee.seats import Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.grade import grade
 from arena.sandbox.tier import Tier, tiers_to_try
@@ -165,7 +165,7 @@ def test_each_match_is_judged_by_itself(tier: Tier) -> None:
         fault = bad.check_idle(0.0)
         assert (fault is None) == (tier is Tier.T1)
         assert (bad.pid is None) == (tier is not Tier.T1)
-        if isinstance(fault, Fault):
+        if isinstance(fault, Forfeit):
             assert fault.termination == "pondering"
             assert bad.check_idle(0.0) is None
 
@@ -179,7 +179,7 @@ def test_only_what_the_opponent_thought_counts_in_its_favour(tier: Tier) -> None
         ask(bad, (0.0, 1e6))
         wait_until_computed(bad)
         answer = bad.ask(GAME.initial_state(), 0, clock_of(1e6, 0.0))
-    assert isinstance(answer, Fault) == (tier is not Tier.T1)
+    assert isinstance(answer, Forfeit) == (tier is not Tier.T1)
 
 
 def start(seat: HostedSeat) -> None:
@@ -187,7 +187,7 @@ def start(seat: HostedSeat) -> None:
 
 
 def ask(seat: HostedSeat, thought_s: tuple[float, float] = (0.0, 0.0)) -> None:
-    assert not isinstance(seat.ask(GAME.initial_state(), 0, clock_of(*thought_s)), Fault)
+    assert not isinstance(seat.ask(GAME.initial_state(), 0, clock_of(*thought_s)), Forfeit)
 
 
 def clock_of(*thought_s: float) -> GameClock:

@@ -33,7 +33,7 @@ from source_tree import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from arena.games.solver._layers import Layer
+    from arena.games.solver._layers import PlyPositions
     from arena_plugins.contract import State
 
 PLIES = (8, 9, 10)
@@ -62,7 +62,7 @@ def shards(ply: int) -> list[list[int]]:
     return [order[begin : begin + SHARD] for begin in range(0, len(order), SHARD)]
 
 
-def _urgency(layer: Layer, ply: int) -> list[float]:
+def _urgency(layer: PlyPositions, ply: int) -> list[float]:
     """Return how far each position's score, or the bound that the book implies, is from just above a draw."""
     book = shipped_book()
     near: list[float] = []
@@ -74,7 +74,7 @@ def _urgency(layer: Layer, ply: int) -> list[float]:
     return near
 
 
-def search(solver: ConnectFourSolver, layer: Layer, places: Iterable[int], ply: int) -> list[Searched]:
+def search(solver: ConnectFourSolver, layer: PlyPositions, places: Iterable[int], ply: int) -> list[Searched]:
     """Search the positions at these places, each with empty tables, as a bot starting there would."""
     found: list[Searched] = []
     for place in places:

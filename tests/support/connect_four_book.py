@@ -32,7 +32,7 @@ from source_tree import ROOT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from arena.games.solver._layers import Layer
+    from arena.games.solver._layers import PlyPositions
 
 PLIES = 8
 TOP_BITS = 24
@@ -65,7 +65,7 @@ class Checkpoint(NamedTuple):
         self.seconds.write_text(str(seconds), "ascii")
 
 
-def solve(layer: Layer, checkpoint: Checkpoint) -> tuple[NDArray[np.int8], float]:
+def solve(layer: PlyPositions, checkpoint: Checkpoint) -> tuple[NDArray[np.int8], float]:
     """Score a layer; return the scores and their seconds of CPU, including earlier runs."""
     scores, before = checkpoint.load(len(layer.keys))
     memory = new_memory(TOP_BITS)

@@ -22,7 +22,7 @@ from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
-from arena.watching.feed import Batch, Health, RecordedFeed
+from arena.watching.feed import FeedUpdate, Health, RecordedFeed
 from arena.watching.pages import Page
 from arena.watching.query import Queries
 from live_samples import match_events
@@ -303,7 +303,7 @@ def sample_app(feed: Feed | None = None, **options: Any) -> ArenaApp:  # noqa: A
     """Return the shell with three screens and a running match; its clock advances by a second per reading."""
     ticks = itertools.count(100)
     feed = feed or RecordedFeed(
-        [Batch(events=RUN_EVENTS, facts={"standings": standings()}, health=Health(store="a.db"))]
+        [FeedUpdate(events=RUN_EVENTS, facts={"standings": standings()}, health=Health(store="a.db"))]
     )
     options = {"glyphs": "ascii", "clock": lambda: float(next(ticks)), "reduce_motion": True, **options}
     return ArenaApp(feed, [LiveLike, Bare, MatchesLike], **options)
@@ -319,7 +319,7 @@ def running_dashboard(
 ) -> Dashboard:
     """Return the whole dashboard with that running match, at one moment, without a store."""
     return Dashboard(
-        RecordedFeed([Batch(events=RUN_EVENTS, facts=facts, goal=goal)]),
+        RecordedFeed([FeedUpdate(events=RUN_EVENTS, facts=facts, goal=goal)]),
         SCREENS,
         store=str(folder / "none.db"),
         tournament="rr-42",

@@ -133,9 +133,9 @@ async def _draw(store: Path, event: str, screens: Sequence[tuple[str, tuple[str,
 async def _play(app: Dashboard, pilot: Pilot[None]) -> None:
     """Play some moves against a bot, starting from the form."""
     from arena.tui.screens.play_screen import PlayScreen
-    from arena.tui.widgets.form import Field
+    from arena.tui.widgets.form import FormField
 
-    app.screen.query_one("#field-bot", Field).value = "mcts:playouts=400"
+    app.screen.query_one("#field-bot", FormField).value = "mcts:playouts=400"
     app.screen.query_one("#push-play").focus()
     await pilot.press("enter")
     for key in ("4", "4", "3", "right"):

@@ -12,7 +12,7 @@ from arena.pages.links import Links
 from arena.pages.live import wall_fragments
 from arena.pages.memo import Memo
 from arena.serve.hub import WALL, Hub
-from arena.watching.feed import Batch, Model, advance, awaited
+from arena.watching.feed import FeedUpdate, Model, advance, awaited
 from arena.watching.query import Cancelled
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ScriptedFeed:
     """A feed of batches, failures and pauses that a test adds."""
 
     def __init__(self) -> None:
-        self.next: list[Batch | Exception] = []
+        self.next: list[FeedUpdate | Exception] = []
         self.is_closed = self.is_cancelled = False
         self.num_polls = 0
 
@@ -36,7 +36,7 @@ class ScriptedFeed:
     def interval(self) -> float:
         return 0.0
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         self.num_polls += 1
         if self.is_cancelled:
             raise Cancelled("nobody waits")
@@ -64,7 +64,7 @@ class HubStage:
         self.known = awaited()
 
     def tell(self, *events: Event, **changes: object) -> None:
-        batch = msgspec.structs.replace(Batch(events=events), **changes)
+        batch = msgspec.structs.replace(FeedUpdate(events=events), **changes)
         self.feed.next.append(batch)
         self.known = advance(self.known, batch)
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arena_bots.keras_wdl.train.options import Layer
+    from arena_bots.keras_wdl.train.options import HiddenLayer
 
 
 def drawn_weights(
-    layers: Sequence[Layer], shape: tuple[int, int], seed: int = 1
+    layers: Sequence[HiddenLayer], shape: tuple[int, int], seed: int = 1
 ) -> list[NDArray[np.float32]]:
     """Draw weights as Keras lays them out, kernel and bias of each layer and of the last one."""
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.live.events import Event, Fault, Finished, Info, Move, RunState, Started, make_event
+from arena.live.events import Event, Fault, Finished, Move, RunState, Started, ThinkingInfo, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from game_samples import make, seeded
@@ -123,7 +123,7 @@ def _chance_match(rng: Random, number: int) -> Iterator[Event]:
         ply = 0
         for action in _chance_actions(rng, spec):
             if rng.random() < 0.4:
-                info = Info(value=rng.uniform(-1, 1), nodes=rng.randrange(99))
+                info = ThinkingInfo(value=rng.uniform(-1, 1), nodes=rng.randrange(99))
                 yield make_event(0, info, t=0.0, match=number, attempt=attempt, ply=ply)
             ply += 1
             move = Move(

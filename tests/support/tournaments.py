@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from arena.coordinator.config import TournamentConfig
 from arena.coordinator.event_publisher import EventPublisher
-from arena.coordinator.events import MatchFinished, MatchStarted, Notice
+from arena.coordinator.events import MatchFinished, MatchStarted, RunNotice
 from arena.coordinator.hold import hold
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.lease import Lease
@@ -181,4 +181,4 @@ class Sitting:
 
     def notices(self) -> list[str]:
         """Return the warnings."""
-        return [event.text for event in self.events if isinstance(event, Notice)]
+        return [event.text for event in self.events if isinstance(event, RunNotice)]

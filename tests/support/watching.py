@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.start import ALL_SCREENS
-from arena.watching.feed import Batch
+from arena.watching.feed import FeedUpdate
 from arena.watching.store_feed import StoreFeed
 from dashboard import piloted, screen_lines, settle
 
@@ -22,10 +22,10 @@ _Result = TypeVar("_Result")
 class Brief(StoreFeed):
     """Follows a store until everything stored now has been read."""
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         """Return the next batch; the first empty one is the last."""
         batch = super().poll()
-        return Batch(is_last=True) if batch is None else batch
+        return FeedUpdate(is_last=True) if batch is None else batch
 
 
 def watch(path: Path, *, is_read_only: bool = False, ascii_only: bool = True) -> Dashboard:

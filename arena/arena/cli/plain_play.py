@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena.coordinator.client import Link
     from arena.coordinator.commands import BoardCommand
     from arena.live.views import MatchView
-    from arena.watching.feed import Batch
+    from arena.watching.feed import FeedUpdate
     from arena_db.records import TournamentRecord
 
 _LINE = 4000
@@ -108,7 +108,7 @@ class PlainPlay:
             return False
         return match.is_over or (match.to_move >= 0 and match.seats[match.to_move].name == PERSON)
 
-    def _print(self, batch: Batch) -> None:
+    def _print(self, batch: FeedUpdate) -> None:
         if batch.view is not None:
             self._view = batch.view
             for match in self._view.matches.values():

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arena.errors import ArenaError
     from arena.live.views import FinishedMatch
     from arena.results.addresses import Address
-    from arena.watching.feed import Batch, Feed
+    from arena.watching.feed import Feed, FeedUpdate
 
 _LINE = 4000
 """Maximum number of characters printed of a line."""
@@ -151,7 +151,7 @@ def _print_trouble(error: ArenaError | None, before: str) -> str:
 
 
 def _print_batch(
-    batch: Batch, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
+    batch: FeedUpdate, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
 ) -> LiveView:
     """Print the contents of a batch, and return the view after it."""
     view = _print_news(batch, _print_view(batch, view, number, known, is_first=is_first), number)
@@ -164,7 +164,7 @@ def _print_batch(
 
 
 def _print_view(
-    batch: Batch, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
+    batch: FeedUpdate, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
 ) -> LiveView:
     """Print what is new in a batch that replaces the whole view."""
     if batch.view is not None:
@@ -187,7 +187,7 @@ def _print_view(
     return view
 
 
-def _print_news(batch: Batch, view: LiveView, number: int | None) -> LiveView:
+def _print_news(batch: FeedUpdate, view: LiveView, number: int | None) -> LiveView:
     """Print people's decisions, and the progress of the event if it has changed."""
     before, view = view, with_news(view, batch, view)
     if number is None and view.progress.goal != before.progress.goal and batch.view is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.cli.output import say
 from arena.cli.progress import ProgressLine
-from arena.coordinator.events import DecisionFell, MatchFinished, MatchStarted, Notice
+from arena.coordinator.events import DecisionFell, MatchFinished, MatchStarted, RunNotice
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Reporter(ABC):
 
     def tell(self, event: Event) -> None:
         """Report one event."""
-        if isinstance(event, Notice):
+        if isinstance(event, RunNotice):
             (self.warn if event.is_warning else self.remark)(event.text)
         elif isinstance(event, MatchStarted):
             with self._progress.aside():

@@ -50,7 +50,7 @@ class Content(NamedTuple):
     """The result of `state_of` for the folder at the time when its files had this hash."""
 
 
-class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+class _StoredContent(msgspec.Struct, frozen=True, kw_only=True):
     """The stored metadata of a kept content."""
 
     inventory: Inventory
@@ -126,7 +126,7 @@ def find_content(tree_hash: str) -> Content | None:
     with suppress(OSError):
         os.utime(stamp)
     try:
-        known = msgspec.json.decode(stamp.read_bytes(), type=_Kept)
+        known = msgspec.json.decode(stamp.read_bytes(), type=_StoredContent)
     except (OSError, msgspec.DecodeError):
         return None
     if known.inventory.tree_hash != tree_hash:
@@ -138,7 +138,7 @@ def find_content(tree_hash: str) -> Content | None:
         # The status differs, as after a move to another disk or a modification: only the bytes can tell.
         if not _is_whole(folder, known.inventory):
             return None
-        _write_stamp(tree_hash, _Kept(inventory=known.inventory, state=state))
+        _write_stamp(tree_hash, _StoredContent(inventory=known.inventory, state=state))
     return Content(known.inventory, tree_hash, str(folder), state)
 
 
@@ -275,7 +275,7 @@ def _copy(collection: Collection) -> Content:
         seal_folder(work)
         tree_hash = inventory.tree_hash
         folder = work.with_name(tree_hash)
-        _write_stamp(tree_hash, _Kept(inventory=inventory, state=state_of(str(work))))
+        _write_stamp(tree_hash, _StoredContent(inventory=inventory, state=state_of(str(work))))
         with suppress(OSError):
             work.rename(folder)
         found = find_content(tree_hash)
@@ -310,7 +310,7 @@ def _stamp(tree_hash: str) -> Path:
     return content_folder() / f"{tree_hash}.json"
 
 
-def _write_stamp(tree_hash: str, kept: _Kept) -> None:
+def _write_stamp(tree_hash: str, kept: _StoredContent) -> None:
     _write(_stamp(tree_hash), msgspec.json.encode(kept))
 
 

@@ -149,7 +149,7 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
         file: IO[bytes] = opened.enter_context(open_regular(path))
         if kind == _GZIP:
             file = cast("IO[bytes]", opened.enter_context(gzip.GzipFile(fileobj=file)))
-        stream = _Stream(file)
+        stream = _TarInput(file)
         archive = opened.enter_context(tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:"))
         while (member := archive.next()) is not None:
             # tarfile keeps every member in memory, with copies of the global headers.
@@ -175,7 +175,7 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
         stream.finish()
 
 
-class _Stream:
+class _TarInput:
     """The input of tarfile: it can only move forward, and limits the size of headers."""
 
     def __init__(self, file: IO[bytes]) -> None:

@@ -53,7 +53,7 @@ class NotStartedError(ArenaError):
         self.status = status
 
 
-class _Line(msgspec.Struct):
+class _StartLine(msgspec.Struct):
     type: str = ""
     news: tuple[str, ...] = ()
 
@@ -104,7 +104,7 @@ class Launched:
         """Return what it reported about its bots before it began, a sentence each."""
         for line in self._read(0, _MAX_TAIL).splitlines():
             with suppress(msgspec.DecodeError):
-                found = msgspec.json.decode(line, type=_Line)
+                found = msgspec.json.decode(line, type=_StartLine)
                 if found.type == "begun":
                     return found.news
         return ()

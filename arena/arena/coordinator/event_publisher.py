@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from arena.coordinator.events import DecisionFell, Ended, MatchFinished, Notice
+from arena.coordinator.events import DecisionFell, Ended, MatchFinished, RunNotice
 from arena.errors import ArenaError
 from arena.executor.streaming import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
@@ -130,7 +130,7 @@ class EventPublisher:
         """Collect an event of the run."""
         if isinstance(event, MatchFinished):
             self._over.append(event)
-        elif isinstance(event, Notice):
+        elif isinstance(event, RunNotice):
             self._add(Fault(text=event.text[:_MAX_TEXT]))
         elif isinstance(event, DecisionFell):
             self._is_most = False

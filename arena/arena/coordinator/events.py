@@ -30,7 +30,7 @@ class MatchFinished(msgspec.Struct, frozen=True, tag=True):
     """As in `MatchStarted`."""
 
 
-class Notice(msgspec.Struct, frozen=True, tag=True):
+class RunNotice(msgspec.Struct, frozen=True, tag="Notice"):
     """Information for the operator, as text."""
 
     text: str
@@ -57,4 +57,4 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     """As in `MatchStarted`."""
 
 
-Event = MatchStarted | MatchFinished | Notice | DecisionFell | Ended
+Event = MatchStarted | MatchFinished | RunNotice | DecisionFell | Ended

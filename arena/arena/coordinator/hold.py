@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.event_publisher import EventPublisher
-from arena.coordinator.events import Notice
+from arena.coordinator.events import RunNotice
 from arena.coordinator.lease import Lease
 from arena.coordinator.machines import open_pool
 from arena.coordinator.orders import Orders
@@ -117,7 +117,7 @@ def play_out(
     """
 
     def warn(text: str) -> None:
-        tell(Notice(text))
+        tell(RunNotice(text))
 
     source, pool, orders, rules = parts
     publisher = EventPublisher(store, tournament, num_workers=pool.num_workers, warn=warn, goal=goal)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.coordinator.events import Notice
+from arena.coordinator.events import RunNotice
 from arena.errors import ArenaError
 from arena_db.errors import LockedError, RefusedError
 from arena_db.points import step_of
@@ -56,7 +56,7 @@ class PointKeeper:
                 self._store.add_rating_point(self._tournament.id, point)
         except ArenaError as error:
             self._is_broken = True
-            self._tell(Notice(f"ratings over time are not stored for this tournament: {error}"))
+            self._tell(RunNotice(f"ratings over time are not stored for this tournament: {error}"))
         except (LockedError, RefusedError):
             # The next point will be nearly the same.
             return

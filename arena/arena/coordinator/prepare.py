@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.plan import Plan
     from arena.entrants import Competitor
-    from arena.referee.seats import Fault
+    from arena.referee.seats import Forfeit
     from arena_db.records import NewTournament, TournamentRecord
     from arena_db.store import Store
 
@@ -315,7 +315,7 @@ def _entry(plan: Plan, seat: int) -> Candidate:
     )
 
 
-def _refusal(competitor: Competitor, result: Fault | Exception | None, show: Show, *, skips: bool) -> str:
+def _refusal(competitor: Competitor, result: Forfeit | Exception | None, show: Show, *, skips: bool) -> str:
     """Return why a bot cannot take part; empty if it can.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.coordinator.events import Ended, MatchFinished, MatchStarted, Notice
+from arena.coordinator.events import Ended, MatchFinished, MatchStarted, RunNotice
 from arena.coordinator.points import PointKeeper
 from arena.coordinator.quarantine import Quarantine
 from arena.coordinator.replaying import keep_replays
@@ -119,7 +119,7 @@ class ResultRecorder:
         if self._store.save(records) < len(records):
             self._warn_of_lock()
         for warning in self._store.take_warnings():
-            self.tell(Notice(warning))
+            self.tell(RunNotice(warning))
         self._num_kept += len(records)
         again: list[Job] = []
         for record in records:
@@ -149,7 +149,7 @@ class ResultRecorder:
             self._points.keep()
         if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
-                Notice(
+                RunNotice(
                     f"{self._stalls.total()} times a match stalled because the machine was busy, and was "
                     "played again; a lower --concurrency helps"
                 )
@@ -170,10 +170,12 @@ class ResultRecorder:
         try:
             keep_replays(self._store, self._tournament.id)
         except ArenaError as error:
-            self.tell(Notice(f"replayed ratings could not be computed: {error}"))
+            self.tell(RunNotice(f"replayed ratings could not be computed: {error}"))
         except LockedError:
             self.tell(
-                Notice("replayed ratings were not stored: the store is locked; arena db repair computes them")
+                RunNotice(
+                    "replayed ratings were not stored: the store is locked; arena db repair computes them"
+                )
             )
 
     def address(self, record: MatchRecord) -> str:
@@ -190,7 +192,7 @@ class ResultRecorder:
         if num_waiting and not self._has_warned:
             self._has_warned = True
             self.tell(
-                Notice(
+                RunNotice(
                     f"{self._store.place} is locked by another process; {num_waiting} results wait beside "
                     "it, safe on the disk, and are stored once it is free"
                 )
@@ -210,5 +212,5 @@ class ResultRecorder:
         self._errors[record.number] += 1
         if self._errors[record.number] < MAX_ERRORS and not record.is_final:
             return record
-        self.tell(Notice(f"match {self.address(record)} is not tried again: {record.reason}"))
+        self.tell(RunNotice(f"match {self.address(record)} is not tried again: {record.reason}"))
         return dataclasses.replace(record, is_final=True)

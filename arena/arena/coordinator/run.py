@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.batches import Lengths, are_pair, batch_size, first_size, share
-from arena.coordinator.events import DecisionFell, Notice
+from arena.coordinator.events import DecisionFell, RunNotice
 from arena.coordinator.recovery import ASIDE_S, MAX_LOSSES, Recovery
 from arena.errors import ArenaError
 from arena.executor.record import void_record
@@ -115,7 +115,7 @@ class Run:
             self._recovery.began(began)
             self._recorder.began(began.number)
         for note in self._pool.notes():
-            self._recorder.tell(Notice(note, is_warning=False))
+            self._recorder.tell(RunNotice(note, is_warning=False))
         self._publisher.hear(self._pool.events())
         order = self._orders.poll()
         self._pause(now=self._orders.is_paused)
@@ -291,7 +291,7 @@ class Run:
 
     def _put_aside(self, machine: str, why: str) -> None:
         name = self._pool.put_aside(machine, why)
-        self._recorder.tell(Notice(f"nothing is played on {name} for {ASIDE_S / 60:.0f} min: {why}"))
+        self._recorder.tell(RunNotice(f"nothing is played on {name} for {ASIDE_S / 60:.0f} min: {why}"))
 
     def _land(self, part: Sequence[MatchRecord]) -> None:
         """Remove played matches from the batches that still run."""
@@ -310,7 +310,7 @@ class Run:
             return
         is_guilty = playing is not None and self._recovery.is_guilty(playing.number)
         num_again = len(jobs) + (playing is not None and not is_guilty)
-        self._recorder.tell(Notice(f"a worker died; {num_again} matches are played again"))
+        self._recorder.tell(RunNotice(f"a worker died; {num_again} matches are played again"))
         self._queue.extendleft(reversed(jobs.values()))
         if playing is None:
             return

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arena.entrants import Competitor
-    from arena.referee.seats import Fault
+    from arena.referee.seats import Forfeit
 
 _PAGE = "docs/how-to/enter-foreign-bots.md"
 _LATE = frozenset({Termination.INIT_TIMEOUT, Termination.TIME_MOVE, Termination.TIME_GAME})
@@ -58,7 +58,7 @@ _CLASS = re.compile(r"ClassNotFound|NoClassDefFound|main class")
 _ENDS = ("", ".py", ".js", ".mjs", ".cjs", ".class", ".jar", ".so")
 
 
-def advice(fault: Fault, competitor: Competitor, tier: Tier) -> str:
+def advice(fault: Forfeit, competitor: Competitor, tier: Tier) -> str:
     """Return advice for a program that failed to start or to answer; empty if the cause is unknown."""
     if CMD not in competitor.options:
         return ""

@@ -17,7 +17,7 @@ from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.output import BotOutput
 from arena.referee.raised import last_raised
-from arena.referee.seats import Fault, SeatSetup
+from arena.referee.seats import Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
 from arena_plugins import OptionError, PluginError, Termination
@@ -62,7 +62,7 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
     init_s: float,
     opening: Sequence[int] = (),
     tracer: Tracer | None = None,
-) -> Fault | None:
+) -> Forfeit | None:
     """Start a bot, ask it for one move and stop it; return its fault, or None if it passes.
 
     Args:
@@ -81,13 +81,13 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
     """
     state = position(game, opening)
 
-    def attempt(control: TimeControl, init_s: float) -> Fault | None:
+    def attempt(control: TimeControl, init_s: float) -> Forfeit | None:
         try:
             made = make_seat(competitor, game.name, Tier(tier), keeps_compiled=True)
         except OptionError:
             raise
         except PluginError as error:
-            return Fault(Termination.INIT_CRASH, {"cause": str(error)})
+            return Forfeit(Termination.INIT_CRASH, {"cause": str(error)})
         if isinstance(made, HostedSeat):
             made.tracer = tracer
         elif isinstance(made, InProcessSeat):
@@ -108,7 +108,7 @@ def position(game: Game, actions: Sequence[int]) -> State:
     return reduce(lambda state, action: state.child(action), actions, game.initial_state())
 
 
-def ask_once(seat: Seat, game: Game, state: State, control: TimeControl, init_s: float) -> Fault | None:
+def ask_once(seat: Seat, game: Game, state: State, control: TimeControl, init_s: float) -> Forfeit | None:
     """Start the bot of a seat and ask it for a move; return its fault, or None if it passes.
 
     Args:
@@ -125,12 +125,12 @@ def ask_once(seat: Seat, game: Game, state: State, control: TimeControl, init_s:
     if fault is not None:
         return fault
     answer = seat.ask(state, len(state.history), GameClock((control, control)))
-    return answer if isinstance(answer, Fault) else None
+    return answer if isinstance(answer, Forfeit) else None
 
 
 def try_patiently(
-    attempt: Callable[[TimeControl, float], Fault | None], control: TimeControl, init_s: float
-) -> Fault | None:
+    attempt: Callable[[TimeControl, float], Forfeit | None], control: TimeControl, init_s: float
+) -> Forfeit | None:
     """Try a bot, and try it again if it was late because it compiled or the machine was too busy.
 
     Compile time does not count against a bot. A bot that computes while it is late is run once with two
@@ -155,13 +155,13 @@ def try_patiently(
     return fault
 
 
-def _has_computed(fault: Fault) -> bool:
+def _has_computed(fault: Forfeit) -> bool:
     """Return whether a late bot computed; assumed in this process, where CPU time is unknown."""
     used = fault.detail.get("cpu_ms")
     return used is None or float(str(used)) >= _COMPUTED * float(str(fault.detail["elapsed_ms"]))
 
 
-def _with_option(fault: Fault | None) -> Fault | None:
+def _with_option(fault: Forfeit | None) -> Forfeit | None:
     """Add to the cause of a time fault how much time there was and which option allows more."""
     if fault is None or fault.termination not in _LATE:
         return fault
@@ -170,13 +170,13 @@ def _with_option(fault: Fault | None) -> Fault | None:
     return msgspec.structs.replace(fault, detail={**fault.detail, "cause": cause})
 
 
-def with_advice(fault: Fault, competitor: Competitor, tier: Tier) -> Fault:
+def with_advice(fault: Forfeit, competitor: Competitor, tier: Tier) -> Forfeit:
     """Return a fault with advice added, if it is that of a program and its cause is known."""
     known = advice(fault, competitor, tier)
     return msgspec.structs.replace(fault, detail={**fault.detail, "advice": known}) if known else fault
 
 
-def describe_fault(fault: Fault) -> str:
+def describe_fault(fault: Forfeit) -> str:
     """Return a fault in one line: what happened, the bot's last words and their place, and what to do.
 
     A Python exception is followed by file and line of the bot's own innermost frame, as in the sentence about
@@ -233,11 +233,11 @@ def refused_option(competitor: Competitor, game: Game, *, tier: Tier) -> str:
     return refusal(fault) if fault is not None and is_refused_option(fault) else ""
 
 
-def refusal(fault: Fault) -> str:
+def refusal(fault: Forfeit) -> str:
     """Return a bot's reason for rejecting an option, without the prefix of the report."""
     return str(fault.detail.get("cause")).partition(": ")[2]
 
 
-def is_refused_option(fault: Fault) -> bool:
+def is_refused_option(fault: Forfeit) -> bool:
     """Return whether a bot started but rejects its options."""
     return str(fault.detail.get("cause")).startswith(_REFUSALS)

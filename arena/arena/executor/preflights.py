@@ -21,7 +21,7 @@ from arena_plugins.errors import PluginError
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from arena.referee.seats import Fault
+    from arena.referee.seats import Forfeit
 
 _WORTH_IT = 3
 """Minimum number of bots for which workers are started: starting them takes as long as two quick preflights.
@@ -42,7 +42,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     opening: tuple[int, ...]
 
 
-def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[Fault | Exception | None]:
+def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[Forfeit | Exception | None]:
     """Try all bots; yield each result in order: a fault, the exception that was raised, or None for a pass.
 
     If a bot would run in this process, all bots are tried one after the other. A bot whose worker died is
@@ -60,7 +60,7 @@ def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[
         return
     with workspace() as folder, closing(LocalPool(at_once, folder)) as pool:
         futures = {pool.call(_try, each): number for number, each in enumerate(entries)}
-        found: dict[int, Fault | Exception | None] = {}
+        found: dict[int, Forfeit | Exception | None] = {}
         is_again: set[int] = set()
         try:
             for number in range(len(entries)):
@@ -83,7 +83,7 @@ def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[
                 pool.abort()
 
 
-def _try(entry: Candidate) -> Fault | Exception | None:
+def _try(entry: Candidate) -> Forfeit | Exception | None:
     try:
         return preflight(
             entry.competitor,

@@ -10,7 +10,7 @@ from arena.executor.preflight import describe_fault, is_refused_option
 from arena.executor.seats import make_seat
 from arena.executor.workspace import workspace
 from arena.referee.clock import GameClock
-from arena.referee.seats import Answer, Fault, SeatSetup
+from arena.referee.seats import Answer, Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena_plugins import BotError, OptionError, Outcome, PlayResult, Termination
 from arena_plugins.conformance import check_bot
@@ -68,7 +68,7 @@ class SeatedBot:
             self._start()
         self._asked = state.history
         answer = self._seat.ask(state, 0, GameClock((control, control)))
-        if isinstance(answer, Fault):
+        if isinstance(answer, Forfeit):
             raise BotError(describe_fault(answer))
         if not isinstance(answer, Answer):
             return PlayResult(state.legal_actions[0], resign=True)

@@ -12,7 +12,7 @@ import msgspec
 from arena.errors import ProtocolError
 from arena.executor.channel import MAX_MESSAGE
 from arena.executor.job import cached_game
-from arena.live.events import Info, Move, Started, kind_of, pack, thoughts_of
+from arena.live.events import Move, Started, ThinkingInfo, kind_of, pack, thoughts_of
 from arena.referee.clock import GameClock, TimeControl
 from arena_db.records import LiveEvent
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.executor.job import Job
+    from arena.live.events import MoveThoughts as Said
     from arena.live.events import Payload
-    from arena.live.events import Thoughts as Said
     from arena.referee.seats import Record, Thoughts
 
 QUIET_S = 0.2
@@ -165,7 +165,7 @@ class _EventSource:
             events.append(self._move(index, actions[index]))
             self._num_sent = index + 1
         if remark is not None and remark[0] == self._num_sent:
-            said = Info(**msgspec.structs.asdict(_said(remark[1])))
+            said = ThinkingInfo(**msgspec.structs.asdict(_said(remark[1])))
             events.append(live_event(self._job, said, remark[0], remark[2]))
         return events
 

@@ -19,7 +19,7 @@ from arena.executor.workspace import workspace
 from arena.match import MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.seats import Fault
+from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
 from arena_plugins import PlayResult, load_game
@@ -131,7 +131,7 @@ def judge(result: MatchResult) -> tuple[bool, str]:
     fault, termination = result.fault, result.termination
     if fault is None:
         return True, f"{result.reason}, {len(result.actions)} actions"
-    seen = describe_fault(Fault(termination, fault))
+    seen = describe_fault(Forfeit(termination, fault))
     if termination in _HANGS:
         return False, f"it hangs: {seen}"
     if termination.is_void:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.entrants import Competitor
-    from arena.referee.seats import Fault
+    from arena.referee.seats import Forfeit
     from arena_plugins.entries import Entry
 
 _LOAD_S = 60.0
@@ -111,7 +111,7 @@ def run_kit(
     return checks if fault is None else [_refused(fault), *checks[1:]]
 
 
-def _refused(fault: Fault) -> Check:
+def _refused(fault: Forfeit) -> Check:
     return Check(1, _STARTS, passed=False, detail=describe_fault(fault))
 
 

@@ -11,7 +11,7 @@ from arena.export._boards import bits_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from arena.export._blocks import Block
+    from arena.export._blocks import RowBlock
     from arena_plugins.contract import Symmetry
 
     Batch = dict[str, NDArray[Any]]
@@ -20,7 +20,7 @@ _SAME = ("value", "root_value", "solver_value")
 _WIDE = ("action", "plies_to_end", "player", "ply", "match_id")
 
 
-class Board:
+class SymmetricBoard:
     """A board with its symmetries, which can be applied to rows."""
 
     def __init__(self, shape: tuple[int, int], num_actions: int, symmetries: tuple[Symmetry, ...]) -> None:
@@ -51,7 +51,7 @@ class Board:
         rows["action"] = actions[which, rows["action"]].astype(np.int64)
 
 
-def tensors(block: Block, board: Board, *, policy: str) -> Batch:
+def tensors(block: RowBlock, board: SymmetricBoard, *, policy: str) -> Batch:
     """Convert a block to arrays as described in `arena.export.dataset.Dataset.batches`."""
     num, num_cells = block.num_rows, board.shape[0] * board.shape[1]
     planes = np.empty((num, 2, num_cells), np.float32)
@@ -73,7 +73,7 @@ def tensors(block: Block, board: Board, *, policy: str) -> Batch:
     return rows
 
 
-def _fill_played(rows: Batch, block: Block) -> None:
+def _fill_played(rows: Batch, block: RowBlock) -> None:
     codes, openings = block.texts["opening"]
     lengths = np.array([len(opening.split()) for opening in openings])
     chosen = np.flatnonzero(~rows["has_policy"] & (rows["ply"] >= lengths[codes]))
@@ -81,5 +81,5 @@ def _fill_played(rows: Batch, block: Block) -> None:
     rows["has_policy"][chosen] = True
 
 
-def _words(block: Block, name: str) -> NDArray[np.uint64]:
+def _words(block: RowBlock, name: str) -> NDArray[np.uint64]:
     return block.arrays[name].astype(np.uint64, copy=False)

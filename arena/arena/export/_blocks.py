@@ -38,7 +38,7 @@ class Policies(NamedTuple):
     """The policies, in half precision when written; `[k, num_actions]`."""
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Some rows with all their columns."""
 
     num_rows: int
@@ -73,7 +73,7 @@ class RowsHash:
     def __init__(self) -> None:
         self._digest = sha256()
 
-    def add(self, block: Block) -> None:
+    def add(self, block: RowBlock) -> None:
         """Include all columns of a block; the order of blocks matters."""
         for column in COLUMNS:
             if column.kind == "text":

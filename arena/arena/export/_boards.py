@@ -87,12 +87,12 @@ def words_of(bits: NDArray[np.uint8]) -> Words:
 def _replay_compiled(
     game: Game, actions: NDArray[np.uint16], starts: NDArray[np.int64], positions: Positions
 ) -> int:
-    from arena.export._kernels import Rules, Scratch, replay
+    from arena.export._kernels import ReplayRules, ReplayScratch, replay
 
     rows, cols = game.shape
-    rules = Rules(rows, cols, game.num_actions != rows * cols, game.num_actions)
+    rules = ReplayRules(rows, cols, game.num_actions != rows * cols, game.num_actions)
     own, opp, legal, player = positions
-    scratch = Scratch(
+    scratch = ReplayScratch(
         np.zeros((2, own.shape[1]), np.uint64),
         np.zeros(legal.shape[1], np.uint64),
         np.zeros(game.num_actions, np.int64),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BITS = 8
 
 
-class Canonical(NamedTuple):
+class CanonicalImages(NamedTuple):
     """Canonical images of positions."""
 
     own: Words
@@ -32,7 +32,7 @@ class Canonical(NamedTuple):
     """A digest of image and side to move, equal for equivalent positions; `[n]`."""
 
 
-def canonical_of(positions: Positions, symmetries: Sequence[Symmetry]) -> Canonical:
+def canonical_of(positions: Positions, symmetries: Sequence[Symmetry]) -> CanonicalImages:
     """Return the canonical images of all positions, as `arena.games.symmetry.canonical` defines them."""
     own, opp = positions.own.copy(), positions.opp.copy()
     which = np.zeros(len(own), np.uint8)
@@ -40,7 +40,7 @@ def canonical_of(positions: Positions, symmetries: Sequence[Symmetry]) -> Canoni
     tables = _tables(tuple(symmetry.cells for symmetry in symmetries))
     images = np.zeros((6, own.shape[1]), np.uint64)
     canonicalise(tables, images, own, opp, positions.player, which, keys)
-    return Canonical(own, opp, which, keys)
+    return CanonicalImages(own, opp, which, keys)
 
 
 def turn_actions(

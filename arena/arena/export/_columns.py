@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena.export._blocks import Block, Coded, code_type
+from arena.export._blocks import Coded, RowBlock, code_type
 from arena.export._names import weights_of
 from arena.export.schema import SCHEMA_VERSION
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from arena.export._source import ExportRows, Loaded
 
 
-def make_block(loaded: Loaded, names: Names, game: str, split: str) -> Block:
+def make_block(loaded: Loaded, names: Names, game: str, split: str) -> RowBlock:
     """Return loaded rows as a block with all columns."""
     table, rows = loaded
     num = len(rows)
-    return Block(
+    return RowBlock(
         num,
         {
             "schema_version": np.full(num, SCHEMA_VERSION, np.uint8),

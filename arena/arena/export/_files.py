@@ -9,13 +9,13 @@ from arena.export._blocks import RowsHash
 from arena.export._manifest import File, file_sha256
 from arena.export._npz import NpzWriter, read_npz
 from arena.export._parquet import ParquetWriter, read_parquet
-from arena.export._text import CsvWriter, JsonlWriter, Layout, read_csv, read_jsonl
+from arena.export._text import ColumnWidths, CsvWriter, JsonlWriter, read_csv, read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from arena.export._blocks import Block
+    from arena.export._blocks import RowBlock
 
 
 class Writer(Protocol):
@@ -27,7 +27,7 @@ class Writer(Protocol):
 
     def __init__(self, path: Path) -> None: ...
 
-    def write(self, block: Block) -> None:
+    def write(self, block: RowBlock) -> None:
         """Add a block."""
         ...
 
@@ -44,7 +44,7 @@ WRITERS: Mapping[str, type[Writer]] = {
 }
 
 
-def read_blocks(path: Path, form: str, layout: Layout) -> Iterator[Block]:
+def read_blocks(path: Path, form: str, layout: ColumnWidths) -> Iterator[RowBlock]:
     """Yield the blocks of a file.
 
     Raises:
@@ -84,7 +84,7 @@ class SplitFiles:
         """The digest over all rows."""
         return self._hash.hexdigest()
 
-    def add(self, block: Block) -> None:
+    def add(self, block: RowBlock) -> None:
         """Write rows."""
         if not block.num_rows:
             return

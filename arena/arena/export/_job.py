@@ -34,7 +34,7 @@ BLOCK = 1 << 17
 """Minimum number of rows in every block but the last."""
 
 
-class Wish(NamedTuple):
+class WriteOptions(NamedTuple):
     """How rows are written."""
 
     form: str
@@ -43,11 +43,11 @@ class Wish(NamedTuple):
     disjoint: bool
 
 
-class Job:
+class ExportJob:
     """One export in progress."""
 
     def __init__(
-        self, source: Source, folder: Path, wish: Wish, total: Count, progress: Progress | None
+        self, source: Source, folder: Path, wish: WriteOptions, total: Count, progress: Progress | None
     ) -> None:
         """Prepare an export without writing anything.
 

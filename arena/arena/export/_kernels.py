@@ -26,7 +26,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
-class Rules(NamedTuple):
+class ReplayRules(NamedTuple):
     """What a replay needs to know about a k-in-a-row game."""
 
     rows: int
@@ -36,7 +36,7 @@ class Rules(NamedTuple):
     num_actions: int
 
 
-class Scratch(NamedTuple):
+class ReplayScratch(NamedTuple):
     """Scratch space for one match, because kernels cannot allocate arrays."""
 
     stones: NDArray[np.uint64]
@@ -49,8 +49,8 @@ class Scratch(NamedTuple):
 
 @kernel
 def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
-    rules: Rules,
-    scratch: Scratch,
+    rules: ReplayRules,
+    scratch: ReplayScratch,
     actions: NDArray[np.uint16],
     starts: NDArray[np.int64],
     own: NDArray[np.uint64],

@@ -20,7 +20,7 @@ NAME: Final = "manifest.json"
 KIND: Final = "arena-positions"
 
 
-class Board(msgspec.Struct, frozen=True, kw_only=True):
+class BoardSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a game that readers of the rows need."""
 
     spec: str
@@ -48,7 +48,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class DatasetSplit(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of one split, training or validation."""
 
     num_matches: int
@@ -105,7 +105,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     schema_version: int
     format: str
-    game: Board
+    game: BoardSpec
     query: dict[str, str | int | float | bool]
     """The filters, by the names of their options."""
     split: Cut | None
@@ -113,7 +113,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     disjoint: bool
     num_unique_matches: int
     """Number of different matches by match hash."""
-    splits: dict[str, Part]
+    splits: dict[str, DatasetSplit]
     overlap: Overlap
     bots: tuple[BotEntry, ...]
     tournaments: tuple[TournamentEntry, ...]

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arena.export._canonical import Canonical
+    from arena.export._canonical import CanonicalImages
     from arena_plugins.contract import Symmetry
 
     Floats = NDArray[np.float32]
 
 
-def turned(rows: ExportRows, canonical: Canonical, symmetries: Sequence[Symmetry]) -> ExportRows:
+def turned(rows: ExportRows, canonical: CanonicalImages, symmetries: Sequence[Symmetry]) -> ExportRows:
     """Return rows transformed to their canonical images."""
     positions, policies, which = rows.positions, rows.policies, canonical.symmetry
     num_actions = len(symmetries[0].actions)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MISSING = float("nan")
 
 
-class Competitor(NamedTuple):
+class PoolBot(NamedTuple):
     """A bot in a rating pool."""
 
     record: BotRecord
@@ -49,7 +49,7 @@ class Names:
             spec: the game's spec as in the store.
         """
         self.tournaments: list[TournamentRecord] = []
-        self.competitors: list[Competitor] = []
+        self.competitors: list[PoolBot] = []
         self.openings: list[str] = []
         self.terminations: list[str] = []
         self._store = store
@@ -106,9 +106,7 @@ class Names:
             code = self._competitor_codes[key] = len(self.competitors)
             if pool not in self._ratings:
                 self._ratings[pool] = self._rate(pool)
-            self.competitors.append(
-                Competitor(record, pool, self._ratings[pool].get(record.identity, MISSING))
-            )
+            self.competitors.append(PoolBot(record, pool, self._ratings[pool].get(record.identity, MISSING)))
         return code
 
     def _rate(self, pool: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.errors import ExportError
-from arena.export._blocks import Block, Coded, Policies
+from arena.export._blocks import Coded, Policies, RowBlock
 from arena.export.schema import COLUMNS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class NpzWriter:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def write(self, block: Block) -> None:
+    def write(self, block: RowBlock) -> None:
         """Write all columns; a text column becomes an array of codes and an array of values."""
         with zipfile.ZipFile(self._path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
             for column in COLUMNS:
@@ -58,7 +58,7 @@ def _put(archive: zipfile.ZipFile, name: str, array: NDArray[np.generic]) -> Non
         np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
 
 
-def read_npz(path: Path) -> Iterator[Block]:
+def read_npz(path: Path) -> Iterator[RowBlock]:
     """Yield the block of a file.
 
     Raises:
@@ -72,7 +72,7 @@ def read_npz(path: Path) -> Iterator[Block]:
         raise ExportError(f"{path} is not an exported file that can be read ({error})") from error
 
 
-def _block(parts: dict[str, NDArray[Any]]) -> Block:
+def _block(parts: dict[str, NDArray[Any]]) -> RowBlock:
     arrays: dict[str, NDArray[Any]] = {}
     texts: dict[str, Coded] = {}
     for column in COLUMNS:
@@ -82,4 +82,4 @@ def _block(parts: dict[str, NDArray[Any]]) -> Block:
         elif column.kind != "policy":
             arrays[name] = parts[name]
     policies = Policies(parts["policy" + _ROWS].astype(np.int32), parts["policy"].astype(np.float16))
-    return Block(len(arrays["match_id"]), arrays, texts, policies)
+    return RowBlock(len(arrays["match_id"]), arrays, texts, policies)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.errors import ExportError
-from arena.export._blocks import Block, Coded, Policies, code_type
+from arena.export._blocks import Coded, Policies, RowBlock, code_type
 from arena.export.schema import COLUMNS
 from arena_plugins.extras import require_modules
 
@@ -48,7 +48,7 @@ class ParquetWriter:
         self._path = path
         self._file: Any = None
 
-    def write(self, block: Block) -> None:
+    def write(self, block: RowBlock) -> None:
         """Add a block."""
         arrow = self._arrow
         arrays = [self._array(column, block) for column in COLUMNS]
@@ -73,7 +73,7 @@ class ParquetWriter:
             self._file.close()
             self._file = None
 
-    def _array(self, column: Column, block: Block) -> Any:  # noqa: ANN401 # pyarrow has no type information
+    def _array(self, column: Column, block: RowBlock) -> Any:  # noqa: ANN401 # pyarrow has no type information
         arrow, name = self._arrow, column.name
         if column.kind == "text":
             codes, values = block.texts[name]
@@ -90,7 +90,7 @@ class ParquetWriter:
             return arrow.array(array).cast(arrow.timestamp("ms", "UTC"))
         return arrow.array(array, from_pandas=column.nullable)
 
-    def _policies(self, block: Block) -> Any:  # noqa: ANN401 # pyarrow has no type information
+    def _policies(self, block: RowBlock) -> Any:  # noqa: ANN401 # pyarrow has no type information
         arrow = self._arrow
         rows, values = block.policies
         missing = np.ones(block.num_rows, np.bool_)
@@ -102,7 +102,7 @@ class ParquetWriter:
         )
 
 
-def read_parquet(path: Path) -> Iterator[Block]:
+def read_parquet(path: Path) -> Iterator[RowBlock]:
     """Yield the blocks of a file.
 
     Raises:
@@ -118,7 +118,7 @@ def read_parquet(path: Path) -> Iterator[Block]:
         raise ExportError(f"{path} is not an exported file that can be read ({error})") from error
 
 
-def _block(table: Any) -> Block:  # noqa: ANN401 # pyarrow has no type information
+def _block(table: Any) -> RowBlock:  # noqa: ANN401 # pyarrow has no type information
     arrays: dict[str, NDArray[Any]] = {}
     texts: dict[str, Coded] = {}
     policies = Policies(np.zeros(0, np.int32), np.zeros((0, 0), np.float16))
@@ -139,4 +139,4 @@ def _block(table: Any) -> Block:  # noqa: ANN401 # pyarrow has no type informati
         else:
             kind = "int64" if column.name == "played_at" else column.kind
             arrays[column.name] = array.to_numpy(zero_copy_only=False).astype(kind)
-    return Block(table.num_rows, arrays, texts, policies)
+    return RowBlock(table.num_rows, arrays, texts, policies)

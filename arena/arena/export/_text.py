@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from arena.errors import ExportError
-from arena.export._blocks import Block, Coded, Policies, code_type
+from arena.export._blocks import Coded, Policies, RowBlock, code_type
 from arena.export._boards import WORD, num_words
 from arena.export.schema import COLUMNS
 
@@ -36,7 +36,7 @@ _QUOTE = '"'
 _DIGITS_2, _DIGITS_4 = 5, 9
 
 
-class Layout(NamedTuple):
+class ColumnWidths(NamedTuple):
     """What the text does not tell: the number of bits of its columns."""
 
     num_cells: int
@@ -61,7 +61,7 @@ class JsonlWriter(_TextWriter):
 
     suffix = "jsonl"
 
-    def write(self, block: Block) -> None:
+    def write(self, block: RowBlock) -> None:
         """Add rows."""
         names = [column.name for column in COLUMNS]
         for row in _rows(block):
@@ -83,7 +83,7 @@ class CsvWriter(_TextWriter):
         self._writer = csv.writer(self._file, lineterminator="\r\n")
         self._writer.writerow(column.name for column in COLUMNS)
 
-    def write(self, block: Block) -> None:
+    def write(self, block: RowBlock) -> None:
         """Add rows."""
         self._writer.writerows([_cell(value) for value in row] for row in _rows(block))
 
@@ -97,7 +97,7 @@ def _cell(value: object) -> object:
     return value
 
 
-def read_jsonl(path: Path, layout: Layout) -> Iterator[Block]:
+def read_jsonl(path: Path, layout: ColumnWidths) -> Iterator[RowBlock]:
     """Yield the rows of a file in blocks.
 
     Raises:
@@ -107,7 +107,7 @@ def read_jsonl(path: Path, layout: Layout) -> Iterator[Block]:
         yield from _blocks(path, (json.loads(line) for line in file), layout)
 
 
-def read_csv(path: Path, layout: Layout) -> Iterator[Block]:
+def read_csv(path: Path, layout: ColumnWidths) -> Iterator[RowBlock]:
     """Yield the rows of a file in blocks.
 
     Raises:
@@ -117,11 +117,11 @@ def read_csv(path: Path, layout: Layout) -> Iterator[Block]:
         yield from _blocks(path, _rows_of_csv(csv.reader(file)), layout)
 
 
-def _rows(block: Block) -> Iterator[tuple[Any, ...]]:
+def _rows(block: RowBlock) -> Iterator[tuple[Any, ...]]:
     return zip(*(_values(column, block) for column in COLUMNS), strict=True)
 
 
-def _values(column: Column, block: Block) -> Iterable[Any]:
+def _values(column: Column, block: RowBlock) -> Iterable[Any]:
     """Return the values of a column as JSON values."""
     name, kind = column.name, column.kind
     if kind == "text":
@@ -139,7 +139,7 @@ def _values(column: Column, block: Block) -> Iterable[Any]:
     return array.tolist()
 
 
-def _policies(block: Block) -> list[list[float | None] | None]:
+def _policies(block: RowBlock) -> list[list[float | None] | None]:
     policies: list[list[float | None] | None] = [None] * block.num_rows
     for row, values in zip(block.policies.rows.tolist(), block.policies.values, strict=True):
         policies[row] = _numbers(values, _DIGITS_2)
@@ -181,7 +181,7 @@ def _value_of_csv(column: Column, text: str) -> object:
     return json.loads(text) if text else None
 
 
-def _blocks(path: Path, rows: Iterator[Row], layout: Layout) -> Iterator[Block]:
+def _blocks(path: Path, rows: Iterator[Row], layout: ColumnWidths) -> Iterator[RowBlock]:
     line = 0
     try:
         while some := list(islice(rows, _ROWS)):
@@ -193,7 +193,7 @@ def _blocks(path: Path, rows: Iterator[Row], layout: Layout) -> Iterator[Block]:
         ) from error
 
 
-def _block(rows: list[Row], layout: Layout) -> Block:
+def _block(rows: list[Row], layout: ColumnWidths) -> RowBlock:
     arrays: dict[str, NDArray[Any]] = {}
     texts: dict[str, Coded] = {}
     for column in COLUMNS:
@@ -205,7 +205,7 @@ def _block(rows: list[Row], layout: Layout) -> Block:
             arrays[column.name] = _words(values, bits)
         elif column.kind != "policy":
             arrays[column.name] = np.array([_PARSERS[column.name](value) for value in values], column.kind)
-    return Block(len(rows), arrays, texts, _read_policies([row["policy"] for row in rows], layout))
+    return RowBlock(len(rows), arrays, texts, _read_policies([row["policy"] for row in rows], layout))
 
 
 def _coded(values: list[str]) -> Coded:
@@ -219,7 +219,7 @@ def _words(values: list[str], bits: int) -> NDArray[np.uint64]:
     return np.frombuffer(packed, "<u8").reshape(len(values), -1).astype(np.uint64)
 
 
-def _read_policies(values: list[list[float] | None], layout: Layout) -> Policies:
+def _read_policies(values: list[list[float] | None], layout: ColumnWidths) -> Policies:
     rows = [row for row, value in enumerate(values) if value is not None]
     shape = (len(rows), layout.num_actions)
     given = np.array([values[row] for row in rows], np.float16).reshape(shape)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 import numpy as np
 
 from arena.errors import ExportError
-from arena.export._batches import Board, tensors
+from arena.export._batches import SymmetricBoard, tensors
 from arena.export._files import read_blocks
 from arena.export._manifest import Manifest, file_sha256, read_manifest
-from arena.export._text import Layout
+from arena.export._text import ColumnWidths
 from arena.export.schema import COLUMNS
 from arena_plugins.spec import nearest
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
-    from arena.export._blocks import Block, Coded
-    from arena.export._manifest import Part
+    from arena.export._blocks import Coded, RowBlock
+    from arena.export._manifest import DatasetSplit
     from arena_plugins.contract import Symmetry
 
 Batch: TypeAlias = "dict[str, NDArray[Any]]"
@@ -32,7 +32,7 @@ WINDOW = 4
 """Number of blocks that are shuffled together, about half a million positions."""
 
 
-class Wish(TypedDict, total=False):
+class BatchOptions(TypedDict, total=False):
     """Options for making batches; every key is optional."""
 
     shuffle: int | None
@@ -55,7 +55,7 @@ class Dataset:
         self.folder = folder
         self.manifest = manifest
         game = manifest.game
-        self._layout = Layout(game.rows * game.columns, game.num_actions)
+        self._layout = ColumnWidths(game.rows * game.columns, game.num_actions)
 
     @classmethod
     def open(cls, folder: str | Path, *, verify: bool = True) -> Dataset:
@@ -135,7 +135,7 @@ class Dataset:
             raise ExportError(f"{self.folder} has no rows in {split}")
         return {name: np.concatenate([part[name] for part in parts]) for name in wanted}
 
-    def batches(self, split: str, batch_size: int = 1024, **wish: Unpack[Wish]) -> Iterator[Batch]:
+    def batches(self, split: str, batch_size: int = 1024, **wish: Unpack[BatchOptions]) -> Iterator[Batch]:
         """Yield positions in batches of `batch_size`; the last one may be shorter.
 
         Each batch is a dict of arrays with `b` rows:
@@ -151,7 +151,7 @@ class Dataset:
         Args:
             split: train or validation.
             batch_size: number of rows in a batch.
-            **wish: see `Wish`.
+            **wish: see `BatchOptions`.
 
         Raises:
             ExportError: there is no such split, or a file cannot be read.
@@ -161,7 +161,7 @@ class Dataset:
             raise ExportError(f"a batch of {batch_size} rows cannot be made; ask for 1 or more")
         return self._batches(split, batch_size, wish)
 
-    def arrays(self, split: str, **wish: Unpack[Wish]) -> Batch:
+    def arrays(self, split: str, **wish: Unpack[BatchOptions]) -> Batch:
         """Return all rows of a split as a single batch in memory.
 
         Raises:
@@ -173,11 +173,11 @@ class Dataset:
             raise ExportError(f"{self.folder} has no rows in {split}")
         return parts[0]
 
-    def _batches(self, split: str, batch_size: int, wish: Wish) -> Iterator[Batch]:
+    def _batches(self, split: str, batch_size: int, wish: BatchOptions) -> Iterator[Batch]:
         shuffle = wish.get("shuffle")
         order = None if shuffle is None else np.random.default_rng(shuffle)
         turns = np.random.default_rng(wish.get("seed", 0)) if wish.get("symmetry") == "random" else None
-        board = Board(self.shape, self.num_actions, tuple(self.symmetries))
+        board = SymmetricBoard(self.shape, self.num_actions, tuple(self.symmetries))
         left: Batch | None = None
         for window in self._windows(split, order):
             rows = _joined([tensors(block, board, policy=wish.get("policy", "stored")) for block in window])
@@ -194,13 +194,13 @@ class Dataset:
         if left is not None and len(left["value"]) and not wish.get("drop_last", False):
             yield left
 
-    def _windows(self, split: str, order: np.random.Generator | None) -> Iterator[list[Block]]:
+    def _windows(self, split: str, order: np.random.Generator | None) -> Iterator[list[RowBlock]]:
         """Yield groups of blocks to shuffle together; without shuffling, single blocks in file order."""
         files = [file.name for file in self._part(split).files]
         if order is None:
             yield from ([block] for block in self._blocks(split))
             return
-        window: list[Block] = []
+        window: list[RowBlock] = []
         order.shuffle(files)
         for file in files:
             for block in self._read(file):
@@ -211,14 +211,14 @@ class Dataset:
         if window:
             yield window
 
-    def _blocks(self, split: str) -> Iterator[Block]:
+    def _blocks(self, split: str) -> Iterator[RowBlock]:
         for file in self._part(split).files:
             yield from self._read(file.name)
 
-    def _read(self, name: str) -> Iterator[Block]:
+    def _read(self, name: str) -> Iterator[RowBlock]:
         return read_blocks(self.folder / name, self.manifest.format, self._layout)
 
-    def _part(self, split: str) -> Part:
+    def _part(self, split: str) -> DatasetSplit:
         if split not in self.manifest.splits:
             there = " and ".join(self.splits)
             raise ExportError(f'{self.folder} has no split "{split}"{nearest(split, self.splits)} ({there})')
@@ -239,7 +239,7 @@ def _check_file(path: Path, num_bytes: int, sha256: str | None) -> None:
         )
 
 
-def _columns(block: Block, names: Sequence[str], num_actions: int) -> Batch:
+def _columns(block: RowBlock, names: Sequence[str], num_actions: int) -> Batch:
     columns: Batch = {}
     for name in names:
         if name in block.texts:

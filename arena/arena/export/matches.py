@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError, ExportError, IllegalMoveError, InvalidMoveError
 from arena.export._staging import replaced, staged
-from arena.export.pgn import PgnMatch, Remark, print_pgn
+from arena.export.pgn import MoveComment, PgnMatch, print_pgn
 from arena.export.query import MATCH_FORMATS, count
 from arena.export.sgf import SgfMatch, print_sgf
 from arena.results.addresses import address_of
@@ -274,9 +274,11 @@ def _sgf_reason(termination: Termination) -> str:
     return "" if termination.is_regular else "F"
 
 
-def _remarks(match: StoredMatch) -> tuple[Remark | None, ...]:
+def _remarks(match: StoredMatch) -> tuple[MoveComment | None, ...]:
     return tuple(
-        None if ply < match.num_opening else Remark(None if value is None else round(value, _DIGITS), time)
+        None
+        if ply < match.num_opening
+        else MoveComment(None if value is None else round(value, _DIGITS), time)
         for ply, (value, time) in enumerate(zip(match.values, match.times_ms, strict=True))
     )
 

@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"\{[^{}]*\}|[^\s{}]+")
 _NUMBER = re.compile(r"[0-9]+\.")
 
 
-class Remark(NamedTuple):
+class MoveComment(NamedTuple):
     """The comment beside a move."""
 
     value: float | None
@@ -56,7 +56,7 @@ class PgnMatch:
     """Number of the match in the store."""
     moves: tuple[str, ...]
     """All moves from the initial state, opening included."""
-    remarks: tuple[Remark | None, ...]
+    remarks: tuple[MoveComment | None, ...]
     """One per move; None for preset moves."""
 
 
@@ -170,10 +170,10 @@ def _match(lines: list[str], moves: str) -> PgnMatch:
     return PgnMatch(**given, match_id=number, moves=tuple(words), remarks=tuple(remarks))
 
 
-def _parse_moves(text: str) -> tuple[list[str], list[Remark | None]]:
+def _parse_moves(text: str) -> tuple[list[str], list[MoveComment | None]]:
     """Return moves (with the result last) and the comments beside them."""
     words: list[str] = []
-    remarks: list[Remark | None] = []
+    remarks: list[MoveComment | None] = []
     for token in _TOKEN.findall(text):
         if token.startswith("{"):
             if not words or remarks[-1] is not None:
@@ -190,6 +190,6 @@ def _parse_moves(text: str) -> tuple[list[str], list[Remark | None]]:
     return words, remarks
 
 
-def _remark(token: str) -> Remark:
+def _remark(token: str) -> MoveComment:
     value, time_ms = token[1:-1].split()
-    return Remark(None if value == _NOTHING else float(value), int(time_ms))
+    return MoveComment(None if value == _NOTHING else float(value), int(time_ms))

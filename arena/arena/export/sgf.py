@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ExportError
-from arena.export.pgn import Remark
+from arena.export.pgn import MoveComment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ class SgfMatch:
     """Number of the match in the store."""
     actions: tuple[int, ...]
     """Cells, row 0 on top; opening included."""
-    remarks: tuple[Remark | None, ...]
+    remarks: tuple[MoveComment | None, ...]
     """One per action; None for preset actions."""
 
 
@@ -96,7 +96,7 @@ def _escaped(text: str) -> str:
     return re.sub(r"([\]\\])", r"\\\1", text)
 
 
-def _comment(remark: Remark) -> str:
+def _comment(remark: MoveComment) -> str:
     value = _NOTHING if remark.value is None else repr(remark.value)
     return f"{value} {remark.time_ms}"
 
@@ -141,7 +141,7 @@ def _match(nodes: list[list[tuple[str, str]]]) -> SgfMatch:
     size = int(given.pop("size"))
     number = int(given.pop("match_id"))
     actions: list[int] = []
-    remarks: list[Remark | None] = []
+    remarks: list[MoveComment | None] = []
     for ply, node in enumerate(nodes[1:]):
         properties = dict(node)
         actions.append(_action(properties.pop(_COLOURS[ply % 2]), size))
@@ -159,6 +159,6 @@ def _action(place: str, size: int) -> int:
     return row * size + col
 
 
-def _remark(comment: str) -> Remark:
+def _remark(comment: str) -> MoveComment:
     value, time_ms = comment.split()
-    return Remark(None if value == _NOTHING else float(value), int(time_ms))
+    return MoveComment(None if value == _NOTHING else float(value), int(time_ms))

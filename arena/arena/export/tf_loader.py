@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from arena.export.dataset import Wish
+    from arena.export.dataset import BatchOptions
 
 _FLOATS = ("value", "root_value", "solver_value", "count")
 _INTS = ("action", "plies_to_end", "player", "ply", "match_id")
 
 
 def positions(
-    data: Dataset | str | Path, split: str = "train", batch_size: int = 1024, **wish: Unpack[Wish]
+    data: Dataset | str | Path, split: str = "train", batch_size: int = 1024, **wish: Unpack[BatchOptions]
 ) -> Any:  # noqa: ANN401 # a tf.data.Dataset; TensorFlow has no type information
     """Return a `tf.data.Dataset` that yields the batches of `Dataset.batches` as dicts of tensors.
 
@@ -31,7 +31,7 @@ def positions(
         data: an export, or its folder.
         split: train or validation.
         batch_size: number of rows in a batch.
-        **wish: see `arena.export.dataset.Wish`.
+        **wish: see `arena.export.dataset.BatchOptions`.
 
     Raises:
         ExportError: it is not an export, is damaged, or has no such split.

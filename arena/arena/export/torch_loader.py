@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from torch.utils.data import IterableDataset
     from typing_extensions import Unpack
 
-    from arena.export.dataset import Wish
+    from arena.export.dataset import BatchOptions
 
 
 def positions(
-    data: Dataset | str | Path, split: str = "train", batch_size: int = 1024, **wish: Unpack[Wish]
+    data: Dataset | str | Path, split: str = "train", batch_size: int = 1024, **wish: Unpack[BatchOptions]
 ) -> IterableDataset[dict[str, Tensor]]:
     """Return a data set that yields the batches of `Dataset.batches` as tensors.
 
@@ -35,7 +35,7 @@ def positions(
         data: an export, or its folder.
         split: train or validation.
         batch_size: number of rows in a batch.
-        **wish: see `arena.export.dataset.Wish`.
+        **wish: see `arena.export.dataset.BatchOptions`.
 
     Raises:
         ExportError: it is not an export, is damaged, or has no such split.

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import ConfigError
 from arena.export._card import write_card
-from arena.export._job import Job, Wish
+from arena.export._job import ExportJob, WriteOptions
 from arena.export._manifest import (
     KIND,
-    Board,
+    BoardSpec,
     BotEntry,
     Cut,
+    DatasetSplit,
     Manifest,
     Overlap,
-    Part,
     TournamentEntry,
     write_manifest,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from arena.export._names import Competitor
+    from arena.export._names import PoolBot
     from arena.export.query import Count, ExportQuery
     from arena_db.store import Store
 
@@ -116,8 +116,8 @@ def export_positions(
     game = only_game(found)
     with staged(out, is_folder=True) as folder:
         source = Source(store, query, load_game(game), game)
-        wish = Wish(settings.form, settings.cut(), settings.dedup, settings.disjoint)
-        job = Job(source, folder, wish, found, progress)
+        wish = WriteOptions(settings.form, settings.cut(), settings.dedup, settings.disjoint)
+        job = ExportJob(source, folder, wish, found, progress)
         job.run()
         manifest = _manifest(job, query, settings, game)
         write_manifest(folder, manifest)
@@ -143,14 +143,14 @@ def only_game(found: Count) -> str:
     raise ConfigError(f"matches of {' and '.join(found.games)} fit; choose one with --game")
 
 
-def _manifest(job: Job, query: ExportQuery, settings: ExportSettings, spec: str) -> Manifest:
+def _manifest(job: ExportJob, query: ExportQuery, settings: ExportSettings, spec: str) -> Manifest:
     """Return the manifest of a finished export."""
     game, names, overlap = job.source.game, job.source.names, job.overlap
     return Manifest(
         kind=KIND,
         schema_version=SCHEMA_VERSION,
         format=settings.form,
-        game=Board(
+        game=BoardSpec(
             spec=spec,
             rows=game.shape[0],
             columns=game.shape[1],
@@ -176,9 +176,9 @@ def _manifest(job: Job, query: ExportQuery, settings: ExportSettings, spec: str)
     )
 
 
-def _part(job: Job, split: str) -> Part:
+def _part(job: ExportJob, split: str) -> DatasetSplit:
     tally, files, names = job.tallies[split], job.files[split], job.source.names.terminations
-    return Part(
+    return DatasetSplit(
         num_matches=tally.num_matches,
         num_positions=tally.num_positions,
         num_distinct=tally.num_distinct,
@@ -189,7 +189,7 @@ def _part(job: Job, split: str) -> Part:
     )
 
 
-def _bot(competitor: Competitor) -> BotEntry:
+def _bot(competitor: PoolBot) -> BotEntry:
     record, pool, elo = competitor
     return BotEntry(
         identity=record.identity,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
-from arena.games.tally import Tally
+from arena.games.tally import LineTally
 from arena_plugins.contract import Game, State
 from arena_plugins.errors import IllegalMoveError, InvalidMoveError, OptionError
 
@@ -58,7 +58,7 @@ class KInARowState(State):
     _past: KInARowState | tuple[int, ...]
     """The previous state; replaced by the tuple of actions when `history` is first read."""
     _own: int
-    """The tally of the side to move (see `Tally`)."""
+    """The tally of the side to move (see `LineTally`)."""
     _opp: int
     """The tally of the other side."""
     _free: int
@@ -191,7 +191,7 @@ class KInARow(Game):
     """The default values of `params`."""
     board: Bitboard
     """Layout of the states' bitboards, and the test for lines."""
-    tally: Tally
+    tally: LineTally
     """Counts the stones on each line of the board."""
     min_length: int
     """Length in actions of the shortest possible win."""
@@ -210,7 +210,7 @@ class KInARow(Game):
                 f" k is at most {max(board.rows, board.cols)}"
             )
         self.board = board
-        self.tally = Tally(board)
+        self.tally = LineTally(board)
         self.params = params
         self.symmetries = symmetries
         self.shape = (board.rows, board.cols)

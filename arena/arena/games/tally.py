@@ -16,7 +16,7 @@ _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 """The four directions of lines, as steps in (rows, columns)."""
 
 
-class Tally:
+class LineTally:
     """Counts, for every line of k cells on a board, the stones that a player has on it.
 
     A player's tally is an int: the low bits are the stones in the bitboard's layout, the bits above hold one
@@ -70,9 +70,9 @@ class Tally:
             self.places[bit] = (gain, -bit if closes else bit, closes)
 
     @override
-    def __reduce__(self) -> tuple[type[Tally], tuple[Bitboard]]:
+    def __reduce__(self) -> tuple[type[LineTally], tuple[Bitboard]]:
         """Pickle only the board, which is a hundredth of the size of the tables made from it."""
-        return Tally, (self._board,)
+        return LineTally, (self._board,)
 
     def is_won(self, tally: int) -> bool:
         """Return whether a filled line wins; with `exact` it does not if it is part of a longer row."""

@@ -10,7 +10,7 @@ from arena.errors import ArenaError
 from arena.live.geometry import position
 
 if TYPE_CHECKING:
-    from arena.live.views import LiveView, MatchView, Seat
+    from arena.live.views import LiveView, MatchView, SeatView
 
 
 class Delay:
@@ -67,7 +67,7 @@ def delayed_match(match: MatchView, plies: int) -> MatchView:
     )
 
 
-def _silent(match: MatchView, player: int, num: int) -> Seat:
+def _silent(match: MatchView, player: int, num: int) -> SeatView:
     """Return a seat with what its bot reported with its last visible move."""
     own = [move for move in match.moves[:num] if move.player == player and not move.is_opening]
     return replace(

@@ -27,7 +27,7 @@ _MAX_PV = 30
 _POLICY_DIGITS = 4
 
 
-class Thoughts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MoveThoughts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a bot reports about the position in which it moves; fields that it omits are None."""
 
     value: float | None = None
@@ -65,7 +65,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Id of the match in the store, such as 20417, if it has one."""
 
 
-class Move(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
+class Move(MoveThoughts, frozen=True, kw_only=True, omit_defaults=True):
     """A bot has moved."""
 
     action: int
@@ -75,7 +75,7 @@ class Move(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
     """Values of both clocks in milliseconds at the time when the next player is asked."""
 
 
-class Info(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
+class ThinkingInfo(MoveThoughts, frozen=True, kw_only=True, omit_defaults=True):
     """A report of a bot that is thinking."""
 
 
@@ -167,11 +167,11 @@ class EntrantChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return f"{self.bot} {what}" + (f": {self.reason}" if self.reason else "")
 
 
-Payload: TypeAlias = Started | Move | Info | Finished | Fault | RunState | Voided | EntrantChange
+Payload: TypeAlias = Started | Move | ThinkingInfo | Finished | Fault | RunState | Voided | EntrantChange
 BODIES: Mapping[Kind, type[Payload]] = {
     "started": Started,
     "move": Move,
-    "info": Info,
+    "info": ThinkingInfo,
     "finished": Finished,
     "fault": Fault,
     "state": RunState,
@@ -179,7 +179,7 @@ BODIES: Mapping[Kind, type[Payload]] = {
     "entrant": EntrantChange,
 }
 """Payload type of each kind."""
-_Said: TypeAlias = Move | Info
+_Said: TypeAlias = Move | ThinkingInfo
 _KINDS: Mapping[type[Payload], Kind] = {body: kind for kind, body in BODIES.items()}
 
 
@@ -246,9 +246,9 @@ def thoughts_of(  # noqa: PLR0913 # a bot may say all this
     nodes: int | None = None,
     depth: int | None = None,
     text: str | None = None,
-) -> Thoughts:
+) -> MoveThoughts:
     """Return thoughts from a referee's values, in which policy and visits are mappings by action."""
-    return Thoughts(
+    return MoveThoughts(
         value=value,
         policy=None if policy is None else tuple(sorted(policy.items())),
         visits=None if visits is None else tuple(sorted(visits.items())),
@@ -266,7 +266,7 @@ def pack(body: Payload) -> str:
         ProtocolError: it is too long even after shortening.
     """
     text = msgspec.json.encode(body).decode()
-    if isinstance(body, Move | Info):
+    if isinstance(body, Move | ThinkingInfo):
         for shorten in (_rounded, _fewer, _bare):
             if len(text) > MAX_PAYLOAD:
                 text = msgspec.json.encode(shorten(body)).decode()

@@ -36,7 +36,7 @@ _MAX_T: Final = 250_000_000_000.0
 """Latest accepted time in seconds since 1970 (UTC); `datetime` ends soon after."""
 
 
-class _Line(msgspec.Struct):
+class _MetricsLine(msgspec.Struct):
     step: float
     name: str
     value: float | None
@@ -44,7 +44,7 @@ class _Line(msgspec.Struct):
     t: float = 0.0
 
 
-_DECODER: Final = msgspec.json.Decoder(_Line)
+_DECODER: Final = msgspec.json.Decoder(_MetricsLine)
 
 
 class Metric:
@@ -102,7 +102,7 @@ class Metric:
         self._x = self._x[1::2]
 
 
-class MetricsFile:
+class MetricsReader:
     """One file that is followed; `read` adds its new lines."""
 
     def __init__(self, path: Path) -> None:
@@ -190,13 +190,13 @@ class MetricsFile:
         return Series(label, points) if points else None
 
 
-def _loosely(line: bytes) -> _Line | None:
+def _loosely(line: bytes) -> _MetricsLine | None:
     """Parse a line with Python's extensions NaN and Infinity, which JSON lacks; None if it is invalid."""
     import json
 
     try:
         found: object = json.loads(line)
-        return msgspec.convert(cast("dict[str, object]", found), _Line, strict=True)
+        return msgspec.convert(cast("dict[str, object]", found), _MetricsLine, strict=True)
     except (ValueError, msgspec.ValidationError, RecursionError):
         return None
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from arena.errors import ArenaError
-from arena.live.events import Thoughts
+from arena.live.events import MoveThoughts
 from arena.live.geometry import changed_cells, find_game, position
 from arena.live.labels import show_name
-from arena.live.views import MatchView, MoveView, Seat, percent_for_first
+from arena.live.views import MatchView, MoveView, SeatView, percent_for_first
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.live.events import Event, Finished, Info, Move, Started
+    from arena.live.events import Event, Finished, Move, Started, ThinkingInfo
 
 _MAX_TEXT = 200
 _MAX_MOVE = 7
@@ -34,7 +34,7 @@ def begin(event: Event, body: Started, labels: Mapping[str, str], tournament: st
     """
     clocks = body.clock_ms or (None, None)
     seats = tuple(
-        Seat(
+        SeatView(
             name=show_name(body.bots[player]),
             label=labels.get(body.bots[player]) or show_name(body.bots[player]),
             clock_ms=clocks[player],
@@ -87,7 +87,7 @@ def move(match: MatchView, event: Event, body: Move) -> MatchView:
     return replace(match, clock_t=event.t, last_t=event.t, is_stalled=False)
 
 
-def think(match: MatchView, event: Event, body: Info) -> MatchView:
+def think(match: MatchView, event: Event, body: ThinkingInfo) -> MatchView:
     """Return the match with the latest report of the bot to move; reports on past positions are ignored."""
     if event.ply != match.ply or match.to_move < 0:
         return match
@@ -157,12 +157,12 @@ def _play(match: MatchView, action: int, drawn: MoveView) -> MatchView:
     )
 
 
-def _with_seat(match: MatchView, player: int, seat: Seat) -> MatchView:
+def _with_seat(match: MatchView, player: int, seat: SeatView) -> MatchView:
     return replace(match, seats=(seat, match.seats[1]) if player == 0 else (match.seats[0], seat))
 
 
-def _only_thoughts(body: Thoughts) -> Thoughts:
-    return Thoughts(
+def _only_thoughts(body: MoveThoughts) -> MoveThoughts:
+    return MoveThoughts(
         value=body.value,
         policy=body.policy,
         visits=body.visits,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from arena.errors import ArenaError, ProtocolError
 from arena.live import playing
-from arena.live.events import EntrantChange, Fault, Finished, Info, Move, RunState, Started, Voided
+from arena.live.events import EntrantChange, Fault, Finished, Move, RunState, Started, ThinkingInfo, Voided
 from arena.live.labels import show_name
 from arena.live.views import (
     MAX_FINISHED,
@@ -83,7 +83,7 @@ def changed_matches(before: LiveView, after: LiveView) -> frozenset[int]:
 
 
 def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
-    if event.match is None and isinstance(body, Started | Move | Info | Finished):
+    if event.match is None and isinstance(body, Started | Move | ThinkingInfo | Finished):
         raise ProtocolError(f"event {event.seq} of kind {event.kind} names no match")
     match = None if event.match is None else view.matches.get(event.match)
     if match is not None and match.attempt != event.attempt:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from arena.live.events import Finished, Move, Started, Thoughts, make_event
+from arena.live.events import Finished, Move, MoveThoughts, Started, make_event
 from arena.live.reducer import reduce
 from arena.live.views import LiveView, Mark, MatchView, ProgressView
 
@@ -60,7 +60,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """Actions from the initial position, opening included."""
     num_opening: int = 0
     times_ms: tuple[int | None, ...] = ()
-    thoughts: tuple[Thoughts | None, ...] = ()
+    thoughts: tuple[MoveThoughts | None, ...] = ()
     """Reports of the movers."""
     grades: tuple[PlyGrade | None, ...] = ()
     """Grades by ply; None for a ply that is not judged yet. Empty if there is no grading."""
@@ -207,8 +207,10 @@ def _get(values: tuple[_T, ...], index: int) -> _T | None:
     return values[index] if index < len(values) else None
 
 
-def _move(action: int, elapsed: int | None, clocks: tuple[int, int] | None, said: Thoughts | None) -> Move:
-    said = said or Thoughts()
+def _move(
+    action: int, elapsed: int | None, clocks: tuple[int, int] | None, said: MoveThoughts | None
+) -> Move:
+    said = said or MoveThoughts()
     return Move(
         action=action,
         elapsed_ms=elapsed,

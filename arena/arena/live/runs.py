@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from arena.live.metrics import CHUNK, FILE, MetricsFile
+from arena.live.metrics import CHUNK, FILE, MetricsReader
 from arena.live.tables import Series
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MAX_LOG: Final = 200_000
 """Maximum bytes read from the end of a log."""
 
 
-class Chart(msgspec.Struct, frozen=True):
+class MetricChart(msgspec.Struct, frozen=True):
     """Series in one chart."""
 
     title: str
@@ -77,7 +77,7 @@ class Runs:
         """Follow a folder, which need not exist yet."""
         self.folder = folder
         """The folder of the runs."""
-        self._files: dict[str, MetricsFile] = {}
+        self._files: dict[str, MetricsReader] = {}
 
     def read(self, wanted: Sequence[str] = ()) -> bool:
         """Read new metrics of all runs, those in `wanted` first; return whether there are more to read.
@@ -85,7 +85,7 @@ class Runs:
         A run that cannot be read keeps its state.
         """
         for name in self._found():
-            self._files.setdefault(name, MetricsFile(self.folder / name / FILE))
+            self._files.setdefault(name, MetricsReader(self.folder / name / FILE))
         for name in [name for name in self._files if not (self.folder / name / FILE).is_file()]:
             del self._files[name]
         left = CHUNK
@@ -109,7 +109,7 @@ class Runs:
         return [name for _, name in sorted(found)[:MAX_RUNS]]
 
     @staticmethod
-    def _read_one(file: MetricsFile, limit: int) -> int:
+    def _read_one(file: MetricsReader, limit: int) -> int:
         try:
             return file.read(limit)
         except OSError:
@@ -120,7 +120,7 @@ class Runs:
         rows = [_row(self.folder / name, file) for name, file in self._files.items()]
         return tuple(sorted(rows, key=lambda row: (-row.newest_t, row.name)))
 
-    def charts(self, name: str) -> tuple[Chart, ...]:
+    def charts(self, name: str) -> tuple[MetricChart, ...]:
         """Return the charts of one run: losses, scores, accuracy, entropy, learning rate."""
         file = self._files.get(name)
         if file is None:
@@ -133,10 +133,10 @@ class Runs:
             "entropy of the policy": ("entropy",),
             "learning rate": ("lr",),
         }
-        charts = [Chart(title, _lines(file, names)) for title, names in groups.items()]
+        charts = [MetricChart(title, _lines(file, names)) for title, names in groups.items()]
         return tuple(chart for chart in charts if chart.series)
 
-    def comparison(self, names: Sequence[str]) -> tuple[Chart, ...]:
+    def comparison(self, names: Sequence[str]) -> tuple[MetricChart, ...]:
         """Return a chart for each metric, with a series for each of some runs."""
         files = [(name, self._files[name]) for name in names if name in self._files]
         told = dict.fromkeys(metric for _, file in files for metric in file.metrics)
@@ -144,7 +144,7 @@ class Runs:
         scores = [metric for metric in told if metric.startswith(SCORE)]
         ordered = [*known[:1], *scores, *known[1:], *(m for m in told if m not in known and m not in scores)]
         charts = [
-            Chart(metric, tuple(line for name, file in files if (line := file.series(metric, name))))
+            MetricChart(metric, tuple(line for name, file in files if (line := file.series(metric, name))))
             for metric in ordered
         ]
         return tuple(chart for chart in charts if chart.series)
@@ -201,13 +201,13 @@ def number_text(value: float | None) -> str:
     return f"{value:.1e}"
 
 
-def _lines(file: MetricsFile, names: Sequence[str]) -> tuple[Series, ...]:
+def _lines(file: MetricsReader, names: Sequence[str]) -> tuple[Series, ...]:
     told = [name for name in names if name in file.metrics]
     found = (file.series(name, name.removeprefix(SCORE).removesuffix("_loss")) for name in told)
     return tuple(line for line in found if line is not None)
 
 
-def _row(folder: Path, file: MetricsFile) -> RunRow:
+def _row(folder: Path, file: MetricsReader) -> RunRow:
     losses = [file.metrics[metric] for metric in LOSSES if metric in file.metrics]
     scores = [metric for key, metric in file.metrics.items() if key.startswith(SCORE)]
     return RunRow(

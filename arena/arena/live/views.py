@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from arena.live.events import Thoughts
+from arena.live.events import MoveThoughts
 from arena.live.pace import Progress
 from arena.naming import match_address
 
@@ -21,7 +21,7 @@ Mark = Literal["", "#", "?", "??", "~"]
 grade; `~` is a swing in the evaluations of both bots of a match without grades."""
 
 
-class Seat(msgspec.Struct, frozen=True, kw_only=True):
+class SeatView(msgspec.Struct, frozen=True, kw_only=True):
     """One of the two bots of a match."""
 
     name: str
@@ -30,11 +30,11 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     """Short label, unique among all bots that are shown."""
     clock_ms: int | None = None
     """Value of its clock at `MatchView.clock_t`."""
-    thoughts: Thoughts | None = None
+    thoughts: MoveThoughts | None = None
     """Its report with its last move."""
     thoughts_ply: int = 0
     """The ply of that move, from 1; 0 before the first."""
-    thinking: Thoughts | None = None
+    thinking: MoveThoughts | None = None
     """Its report while it thinks; None once it has moved."""
     eval: float | None = None
     """Its last evaluation, 50 * (1 + value for the first player), in percent; None if it reported none."""
@@ -79,7 +79,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """Row 0 on top: 0 empty, 1 first player, 2 second player."""
     winning: tuple[int, ...] = ()
     """The cells that decided the match, if the rules report them; empty until then."""
-    seats: tuple[Seat, Seat]
+    seats: tuple[SeatView, SeatView]
     actions: tuple[int, ...] = ()
     """Actions from the initial position, opening included."""
     moves: tuple[MoveView, ...] = ()
@@ -161,7 +161,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
             return clock
         return max(0, clock - max(0, round((now - self.clock_t) * 1000) - self.free_ms))
 
-    def last_thoughts(self) -> tuple[int, Thoughts] | None:
+    def last_thoughts(self) -> tuple[int, MoveThoughts] | None:
         """Return player and report of the last move; None if there is none."""
         if not self.moves or self.moves[-1].is_opening:
             return None

@@ -13,7 +13,7 @@ from arena.live.views import MatchView
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.live.events import Thoughts
+    from arena.live.events import MoveThoughts
     from arena.live.geometry import Geometry
     from arena.live.views import LiveView
 
@@ -179,7 +179,7 @@ def _shape(match: MatchView) -> Geometry | None:
         return None
 
 
-def _weights(thoughts: Thoughts) -> Mapping[int, float] | None:
+def _weights(thoughts: MoveThoughts) -> Mapping[int, float] | None:
     return _mapping(thoughts.visits) or _mapping(thoughts.policy)
 
 

@@ -72,7 +72,7 @@ class PlayConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forb
         )
 
 
-class PlayPlan(NamedTuple):
+class SessionPlan(NamedTuple):
     """A session that is ready to be stored."""
 
     config: PlayConfig
@@ -117,7 +117,7 @@ def play_config(values: Mapping[str, object]) -> PlayConfig:
         raise ConfigError(f"these options are not valid: {error}") from error
 
 
-def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
+def make_play(config: PlayConfig, bot: Competitor | None = None) -> SessionPlan:
     """Find game and bots of a session and check its options; nothing is stored, no bot is started.
 
     Args:
@@ -147,7 +147,7 @@ def make_play(config: PlayConfig, bot: Competitor | None = None) -> PlayPlan:
     hinter = resolve([config.hint], margin_ms=bot_control.margin_ms)[0] if config.hint else None
     # Files are named by absolute paths, so that the session can be resumed from any folder.
     config = msgspec.structs.replace(config, bot=bot.spec, hint=hinter.spec if hinter else "")
-    return PlayPlan(config, game, person(), bot, hinter, person_control, bot.limit or bot_control)
+    return SessionPlan(config, game, person(), bot, hinter, person_control, bot.limit or bot_control)
 
 
 def person() -> Competitor:
@@ -208,7 +208,7 @@ def _check_opening(game: Game, actions: tuple[int, ...]) -> None:
         raise ConfigError("--opening ends the game")
 
 
-def words_of(plan: PlayPlan) -> list[str]:
+def words_of(plan: SessionPlan) -> list[str]:
     """Return the command, without `arena`, of the coordinator that plays a session."""
     config = plan.config
     words = ["play", "--headless", "--game", config.game, f"--{config.side}"]

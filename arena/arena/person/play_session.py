@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.events import Event
     from arena.executor.job import Job
-    from arena.person.config import PlayPlan
+    from arena.person.config import SessionPlan
     from arena.person.session_commands import SessionCommands
     from arena.sandbox.tier import Tier
     from arena_db.records import MatchRecord, TournamentRecord
@@ -38,7 +38,7 @@ class Play(NamedTuple):
     store: Store
     """The store, opened by the holder of the session's lease."""
     tournament: TournamentRecord
-    plan: PlayPlan
+    plan: SessionPlan
     tier: Tier
     """Isolation tier of the bot."""
 

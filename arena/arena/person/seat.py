@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from arena.person.config import PERSON
-from arena.referee.seats import Answer, Fault, Resignation, Thoughts
+from arena.referee.seats import Answer, Forfeit, Resignation, Thoughts
 from arena.referee.verdict import FaultError, evidence
 from arena.sandbox.tier import Tier
 from arena_plugins import Termination
@@ -46,11 +46,11 @@ class PersonSeat:
         self._give_hint = give_hint
         self._player = 0
 
-    def start(self, setup: SeatSetup) -> Fault | None:
+    def start(self, setup: SeatSetup) -> Forfeit | None:
         """Store the side of the person."""
         self._player = setup.player
 
-    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
+    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Forfeit:
         """Wait for a move or a resignation; a match that is taken back ends as `aborted`."""
         del num_opening
         limit_ms, allowance_s, lateness = clock.bound(self._player)
@@ -58,7 +58,7 @@ class PersonSeat:
         self._commands.turn(state)
         while (elapsed_s := time.monotonic() - began) <= allowance_s:
             if self._commands.must_end:
-                return Fault(Termination.ABORTED, {})
+                return Forfeit(Termination.ABORTED, {})
             order = self._commands.next_order(min(_TICK_S, allowance_s - elapsed_s))
             if order is None:
                 continue
@@ -70,12 +70,12 @@ class PersonSeat:
                 self._commands.moved(order.action)
                 return Answer(order.action, max(0.0, order.t - began), Thoughts())
         late = FaultError(lateness, "no move came in time")
-        return Fault(lateness, evidence(late, self, elapsed_s, limit_ms))
+        return Forfeit(lateness, evidence(late, self, elapsed_s, limit_ms))
 
-    def check(self) -> Fault | None:
+    def check(self) -> Forfeit | None:
         """Return None: a person cannot fail between moves."""
 
-    def check_idle(self, opponent_s: float) -> Fault | None:
+    def check_idle(self, opponent_s: float) -> Forfeit | None:
         """Return None: a person may think during the opponent's turn."""
 
     def finish(self, outcome: Outcome, termination: Termination) -> None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from arena.coordinator.changes import BotChange
-    from arena.person.config import PlayConfig, PlayPlan
+    from arena.person.config import PlayConfig, SessionPlan
     from arena.referee.seats import Seat
     from arena_db.records import PlannedMatch, TournamentRecord
     from arena_db.store import Store
@@ -179,7 +179,7 @@ def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match
 
 
 def store_play(
-    store: Store, plan: PlayPlan, tier: Tier, match: PlannedMatch, reserved: TournamentRecord | None = None
+    store: Store, plan: SessionPlan, tier: Tier, match: PlannedMatch, reserved: TournamentRecord | None = None
 ) -> TournamentRecord:
     """Store a session with its first match; the others are added one by one.
 
@@ -197,7 +197,7 @@ def store_play(
     return store.begin(reserved.id, new.config, entrants, [match])
 
 
-def _new_play(plan: PlayPlan, tier: Tier) -> NewTournament:
+def _new_play(plan: SessionPlan, tier: Tier) -> NewTournament:
     return NewTournament(
         name=plan.config.name,
         type="play",
@@ -211,7 +211,7 @@ def _new_play(plan: PlayPlan, tier: Tier) -> NewTournament:
     )
 
 
-def _choose_tier(plan: PlayPlan) -> Tier:
+def _choose_tier(plan: SessionPlan) -> Tier:
     """Return the isolation tier for the bots of a session.
 
     Raises:
@@ -225,7 +225,7 @@ def _choose_tier(plan: PlayPlan) -> Tier:
 
 
 @contextmanager
-def _ready(plan: PlayPlan, tier: Tier) -> Generator[Seat]:
+def _ready(plan: SessionPlan, tier: Tier) -> Generator[Seat]:
     """Start the bot for a `with` block; yield its seat.
 
     Raises:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arena.referee.clock import GameClock
     from arena.referee.inprocess import FastSeat
     from arena.referee.output import BotOutput
-    from arena.referee.seats import Answer, Fault, Record, Resignation, Seat
+    from arena.referee.seats import Answer, Forfeit, Record, Resignation, Seat
     from arena_plugins.contract import State
 
 
@@ -38,7 +38,7 @@ def play_fast(
     record: Record,
     clock: GameClock,
     abort: Callable[[], bool] | None,
-) -> tuple[State, Answer | Resignation | Fault | None]:
+) -> tuple[State, Answer | Resignation | Forfeit | None]:
     """Ask two bots in turn and accept plain answers; an answer that is not plain is judged by its seat.
 
     A plain answer is a PlayResult that contains only a legal action as a plain int and arrives at once. No
@@ -92,7 +92,7 @@ def _play_fast(
     record: Record,
     clock: GameClock,
     abort: Callable[[], bool] | None,
-) -> tuple[State, Answer | Resignation | Fault | None]:
+) -> tuple[State, Answer | Resignation | Forfeit | None]:
     actions, now = record.actions, time.monotonic
     asleep_s = suspended_s()
     while not state.is_terminal:

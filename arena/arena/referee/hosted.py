@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from arena.referee.connection import Connection
 from arena.referee.dialogue import Question, await_reply, check_time, get_ready, greet, is_awake
 from arena.referee.pause import Pause
-from arena.referee.seats import Answer, Fault, Resignation
+from arena.referee.seats import Answer, Forfeit, Resignation
 from arena.referee.stall import AnswerTime, is_stall, most_given_back_s, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
@@ -130,7 +130,7 @@ class HostedSeat:
         """CPU seconds the bot used while it had to wait, as last measured; None if not measured."""
         return self._pause.idle_cpu_s if self._pause.is_measured else None
 
-    def start(self, setup: SeatSetup) -> Fault | None:
+    def start(self, setup: SeatSetup) -> Forfeit | None:
         """Start a process unless a usable warm one exists, and prepare it for a match."""
         self._setup = setup
         self._is_busy = True
@@ -158,7 +158,7 @@ class HostedSeat:
         self._rest()
         return None
 
-    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
+    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Forfeit:
         """Ask for an action; `start` must have been called."""
         connection, setup = self._connection, self._setup
         if connection is None or setup is None:
@@ -200,7 +200,7 @@ class HostedSeat:
         thoughts = read_thoughts(message, info, state, setup.game)
         return Answer(message.action, elapsed_s, thoughts, given_back_s)
 
-    def check(self) -> Fault | None:
+    def check(self) -> Forfeit | None:
         """Check that the bot is alive and silent."""
         connection = self._connection
         if connection is None:
@@ -211,7 +211,7 @@ class HostedSeat:
             return self._end(connection, error, AnswerTime(time.monotonic(), 0.0, 0.0, 0.0, suspended_s()))
         return None
 
-    def check_idle(self, opponent_s: float) -> Fault | None:
+    def check_idle(self, opponent_s: float) -> Forfeit | None:
         """Measure the CPU time that the bot used while it had to wait; from T2 on, too much is a fault."""
         connection = self._connection
         if connection is None:
@@ -330,7 +330,7 @@ class HostedSeat:
         self._is_busy = False
         self._idle_from = time.monotonic()
 
-    def _end(self, connection: Connection, error: FaultError, window: AnswerTime) -> Fault:
+    def _end(self, connection: Connection, error: FaultError, window: AnswerTime) -> Forfeit:
         elapsed_s = time.monotonic() - window.began
         self._pause.settle()
         detail = evidence(error, self, elapsed_s, window.limit_ms)
@@ -363,7 +363,7 @@ class HostedSeat:
         # The kernel reports why a process died; without such a report, the memory it used last must do.
         near_limit = self.limits == "polled" and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
         starved = died and (end.out_of_memory or near_limit)
-        return Fault(Termination.OOM if starved else error.termination, detail, stalled)
+        return Forfeit(Termination.OOM if starved else error.termination, detail, stalled)
 
     def _drop(self, connection: Connection, grace_s: float = 0.0) -> None:
         self._pause.end()

@@ -11,7 +11,7 @@ import msgspec
 
 from arena.referee.dialogue import check_action, check_time
 from arena.referee.output import BotOutput, Capture
-from arena.referee.seats import Answer, Fault, Resignation
+from arena.referee.seats import Answer, Forfeit, Resignation
 from arena.referee.stall import SUSPENDED_S, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
@@ -74,7 +74,7 @@ class InProcessSeat:
             return None
         return self._bot, self._limit, self._plain_s, self
 
-    def start(self, setup: SeatSetup) -> Fault | None:
+    def start(self, setup: SeatSetup) -> Forfeit | None:
         """Make the bot, or tell the existing one that a new match begins."""
         last, self._setup, self._num_asked = self._setup, setup, 0
         if last is None or last.control is not setup.control:
@@ -115,7 +115,7 @@ class InProcessSeat:
         output.ply = ply
         return Capture(lambda: output)
 
-    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
+    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Forfeit:
         """Ask for an action; `start` must have been called."""
         del num_opening
         bot, setup = self._begun()
@@ -135,7 +135,7 @@ class InProcessSeat:
 
     def judge(
         self, given: object, state: State, elapsed_s: float, clock: GameClock, asleep_s: float
-    ) -> Answer | Resignation | Fault:
+    ) -> Answer | Resignation | Forfeit:
         """Judge what `play` returned.
 
         Args:
@@ -164,7 +164,7 @@ class InProcessSeat:
         said = info if isinstance(info, Info) else None
         return Answer(answer.action, elapsed_s, read_thoughts(answer, said, state, setup.game))
 
-    def blame(self, error: BaseException, elapsed_s: float, clock: GameClock) -> Fault:
+    def blame(self, error: BaseException, elapsed_s: float, clock: GameClock) -> Forfeit:
         """Judge an exception that the bot raised `elapsed_s` seconds after the question.
 
         Raises:
@@ -173,10 +173,10 @@ class InProcessSeat:
         _, setup = self._begun()
         return self._end(_fault_of(error), elapsed_s, clock.bound(setup.player).limit_ms)
 
-    def check_idle(self, opponent_s: float) -> Fault | None:
+    def check_idle(self, opponent_s: float) -> Forfeit | None:
         """Return None: the CPU time of a bot in this process is not measured."""
 
-    def check(self) -> Fault | None:
+    def check(self) -> Forfeit | None:
         """Return None: between two calls a bot in this process cannot fail."""
         return None
 
@@ -199,7 +199,7 @@ class InProcessSeat:
             raise RuntimeError(f"{self.name} was asked for a move before its match was started")
         return self._bot, self._setup
 
-    def _end(self, error: FaultError, elapsed_s: float, limit_ms: float) -> Fault:
+    def _end(self, error: FaultError, elapsed_s: float, limit_ms: float) -> Forfeit:
         self._bot = None
         detail = evidence(error, self, elapsed_s, limit_ms)
         cause = error.__cause__
@@ -208,7 +208,7 @@ class InProcessSeat:
         if cause is not None:
             # For a bot in this process the traceback takes the place of stderr.
             detail["stderr"] = stderr_text("".join(traceback.format_exception(cause)).encode())
-        return Fault(error.termination, detail)
+        return Forfeit(error.termination, detail)
 
 
 def _messages(given: object, legal: Collection[int]) -> list[Message]:

@@ -63,7 +63,7 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace").removesuffix("\r")
 
 
-class _Stream(io.TextIOBase):
+class _BotStream(io.TextIOBase):
     """Replaces `sys.stdout` and `sys.stderr` while bots run in this process."""
 
     encoding = "utf-8"
@@ -87,7 +87,7 @@ class Capture:
 
     def __init__(self, speaker: Callable[[], BotOutput]) -> None:
         """Prepare the capture; `speaker` returns the output of the bot that is being asked."""
-        self._stream = _Stream(speaker)
+        self._stream = _BotStream(speaker)
         self._before = sys.stdout, sys.stderr
 
     def __enter__(self) -> Self:

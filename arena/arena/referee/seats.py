@@ -112,7 +112,7 @@ class Resignation(msgspec.Struct, frozen=True):
     """Seconds from the question to the answer."""
 
 
-class Fault(msgspec.Struct, frozen=True):
+class Forfeit(msgspec.Struct, frozen=True):
     """The bot forfeits; the seat of a person who takes the match back returns one with `aborted`."""
 
     termination: Termination
@@ -176,19 +176,19 @@ class Seat(Protocol):
         """CPU seconds the bot used in this match while it had to wait; None if not measured."""
         ...
 
-    def start(self, setup: SeatSetup) -> Fault | None:
+    def start(self, setup: SeatSetup) -> Forfeit | None:
         """Prepare the bot for a match; return a fault if it did not become ready."""
         ...
 
-    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Fault:
+    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Forfeit:
         """Ask for an action in `state`, whose first `num_opening` actions were preset; charge no clock."""
         ...
 
-    def check(self) -> Fault | None:
+    def check(self) -> Forfeit | None:
         """Check, without asking a question, that the bot is still in order."""
         ...
 
-    def check_idle(self, opponent_s: float) -> Fault | None:
+    def check_idle(self, opponent_s: float) -> Forfeit | None:
         """Measure the CPU time the bot used while it had to wait; too much is the fault `pondering`.
 
         Args:

@@ -128,9 +128,9 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it bounds nodes, and time only as a watchdog."""
         return self.nodes is not None and str(self) == f"{self.nodes} nodes"
 
-    def to_wire(self) -> wire.TimeControl:
+    def to_wire(self) -> wire.ClockSpec:
         """Return the field `tc` of a `new_match` message."""
-        return wire.TimeControl(
+        return wire.ClockSpec(
             mode=self.mode,
             move_ms=self.move_ms,
             base_ms=self.base_ms,

@@ -34,7 +34,7 @@ class Result(NamedTuple):
         return POINTS[Outcome(self.tally.outcome)]
 
 
-class Field(NamedTuple):
+class BotTable(NamedTuple):
     """The bots of a table and their results."""
 
     names: tuple[str, ...]

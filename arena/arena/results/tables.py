@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from arena.rating.ratings import Gap, Ratings
     from arena.rating.sums import MatchArrays
-    from arena.results.sides import Field
+    from arena.results.sides import BotTable
 
 _MISFIT = 3.0
 """Standard deviations beyond which an encounter does not fit its ratings."""
@@ -111,7 +111,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
-    field: Field,
+    field: BotTable,
     rate: Callable[[Sequence[tuple[int, float]]], Ratings],
     game: str,
     pool: str,
@@ -177,7 +177,7 @@ class _RowMaker:
     """Builds the row of a bot from its rating and its counts."""
 
     def __init__(
-        self, field: Field, ratings: Ratings, pool: str, intervals: tuple[list[float], list[float]] | None
+        self, field: BotTable, ratings: Ratings, pool: str, intervals: tuple[list[float], list[float]] | None
     ) -> None:
         self._field = field
         self._ratings = ratings

@@ -15,7 +15,7 @@ from arena.results.names import long_names
 from arena.results.one_moment import at_one_moment
 from arena.results.rated_matches import RatedMatches
 from arena.results.replays import rate_event, replayed_of
-from arena.results.sides import Field, Result
+from arena.results.sides import BotTable, Result
 from arena.results.tables import Table, make_tables
 from arena.results.tested import count_tested, mark_tested
 from arena.results.tournaments import REPLAYED_TYPES
@@ -58,7 +58,7 @@ def standings(
     """
     entrants = store.entrants(tournament.id)
     where = MatchFilter(tournament=tournament.name)
-    field = Field(
+    field = BotTable(
         tuple(entrant.label for entrant in entrants),
         tuple(entrant.bot.identity for entrant in entrants),
         tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in store.tallies(where)),
@@ -146,7 +146,7 @@ class Leaderboard:
         ]
         identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
         index = {identity: number for number, identity in enumerate(identities)}
-        self._field = Field(
+        self._field = BotTable(
             long_names([bots[identity] for identity in identities], labels or {}),
             tuple(identities),
             tuple(Result(index[tally.first], index[tally.second], tally) for tally in used),

@@ -19,7 +19,7 @@ from arena.sandbox.limits.exact import own_subtree
 from arena.sandbox.limits.polled import Polled, Usage
 from arena.sandbox.recipe import encode, make_recipe
 from arena.sandbox.resources import Resources, environment
-from arena.sandbox.scratch import Scratch
+from arena.sandbox.scratch import ScratchFolder
 from arena.sandbox.starter import Spawned, start, take_descriptor, take_status
 from arena.sandbox.tier import Tier
 
@@ -36,7 +36,7 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _STEP_S = 0.001
 
 
-class Exit(NamedTuple):
+class ProcessExit(NamedTuple):
     """How a process ended."""
 
     code: int | None
@@ -56,7 +56,7 @@ class Process:
         self,
         started: Spawned,
         tier: Tier,
-        scratch: Scratch,
+        scratch: ScratchFolder,
         resources: Resources,
         user: int | None = None,
         *,
@@ -84,7 +84,7 @@ class Process:
         self._polled = Polled(self.pid, self.max_tasks + self._num_keepers)
         self._inside = take_descriptor(started.control) if started.control and tier is Tier.T3 else None
         self._inherited_rss = _own_max_rss()
-        self._exit: Exit | None = None
+        self._exit: ProcessExit | None = None
 
     @property
     def limits(self) -> Limits:
@@ -137,7 +137,7 @@ class Process:
         used = max(num_bytes / state.f_blocks, num_entries / state.f_files)
         return f"{used:.0%} of what it may" if used > part else ""
 
-    def kill(self, grace_s: float = 0.0) -> Exit:
+    def kill(self, grace_s: float = 0.0) -> ProcessExit:
         """Wait `grace_s` seconds for the process to exit, then kill its whole group and reap it.
 
         A second call returns the same result.
@@ -192,7 +192,7 @@ class Process:
             time.sleep(_STEP_S)
         return exited
 
-    def _reap(self, *, by_itself: bool) -> Exit:
+    def _reap(self, *, by_itself: bool) -> ProcessExit:
         _, status, usage = os.wait4(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         if self._started.popen is not None:
@@ -209,8 +209,8 @@ class Process:
             if inside is not None:
                 code = os.waitstatus_to_exitcode(inside)
         if not by_itself and (code == -signal.SIGKILL or self.tier is Tier.T3):
-            return Exit(None, None, max_rss, out_of_memory)
-        return Exit(code if code >= 0 else None, -code if code < 0 else None, max_rss, out_of_memory)
+            return ProcessExit(None, None, max_rss, out_of_memory)
+        return ProcessExit(code if code >= 0 else None, -code if code < 0 else None, max_rss, out_of_memory)
 
 
 def spawn(  # noqa: PLR0913 - one keyword for each setting of a bot
@@ -244,7 +244,7 @@ def spawn(  # noqa: PLR0913 - one keyword for each setting of a bot
         OSError: the process cannot be started.
     """
     resources = resources or Resources()
-    scratch, leaf = Scratch(), None
+    scratch, leaf = ScratchFolder(), None
     try:
         entries, user = make_recipe(command, tier, resources, scratch, readable=readable, engine=engine)
         subtree = own_subtree()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from arena.sandbox.readable import Readable
     from arena.sandbox.resources import Resources
-    from arena.sandbox.scratch import Scratch
+    from arena.sandbox.scratch import ScratchFolder
 
 Entries = list[tuple[str, str]]
 
@@ -31,7 +31,7 @@ def make_recipe(  # noqa: PLR0913 - one argument for each setting of a bot
     command: Sequence[str],
     tier: Tier,
     resources: Resources,
-    scratch: Scratch,
+    scratch: ScratchFolder,
     *,
     readable: Readable | None,
     engine: Sequence[str] | None,
@@ -99,7 +99,7 @@ def _programs_path(readable: Readable) -> str:
     return os.pathsep.join(dict.fromkeys([*shown, "/usr/local/bin", "/usr/bin", "/bin"]))
 
 
-def _container(readable: Readable, resources: Resources, scratch: Scratch) -> Entries:
+def _container(readable: Readable, resources: Resources, scratch: ScratchFolder) -> Entries:
     return [
         ("namespaces", namespace_mode()),
         ("uid", str(os.getuid())),
@@ -121,7 +121,9 @@ def _procfs(resources: Resources) -> str:
     return WHOLE_PROCFS if resources.procfs else OWN_PROCFS
 
 
-def _locks(readable: Readable, resources: Resources, scratch: Scratch, *, in_container: bool) -> Entries:
+def _locks(
+    readable: Readable, resources: Resources, scratch: ScratchFolder, *, in_container: bool
+) -> Entries:
     if in_container:
         # Everything in a container was put there for the bot, or cannot be changed.
         files = [("read", "/"), ("write", SCRATCH)]

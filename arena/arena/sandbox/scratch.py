@@ -30,7 +30,7 @@ class _ExcessError(Exception):
     """A folder exceeds a limit; the text says which one."""
 
 
-class Scratch:
+class ScratchFolder:
     """A folder for one process, which exists as long as the process and is never emptied before.
 
     Emptying it between matches would not help: the process could remember the content instead.

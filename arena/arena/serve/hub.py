@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from arena.live.views import MatchView
     from arena.pages.links import Links
-    from arena.watching.feed import Batch, Feed
+    from arena.watching.feed import Feed, FeedUpdate
 
 WALL: Final = "live"
 """Topic of the live page; the topic of a match page is the match number."""
@@ -256,7 +256,7 @@ class Hub:
         self._shown = msgspec.structs.replace(model, view=view)
         self._is_changed = True
 
-    def _keep_ended(self, before: Model, batch: Batch, after: Model) -> None:
+    def _keep_ended(self, before: Model, batch: FeedUpdate, after: Model) -> None:
         """Keep the boards of followed matches whose places on the wall went to others.
 
         The end of a match and the beginning of the next can come in one batch. Only the events of the match

@@ -11,7 +11,7 @@ import msgspec
 from arena.live.labels import show_name
 from arena.live.tables import StandingsView
 from arena.live.tournaments import TournamentRow
-from arena.live.views import FinishedMatch, MatchView, Notice, ProgressView, Seat
+from arena.live.views import FinishedMatch, MatchView, Notice, ProgressView, SeatView
 from arena.live.wall import wall
 from arena.pages.event import event_page
 from arena.pages.event_live import followed_event_page
@@ -155,7 +155,7 @@ def followed_match(
         tournament_name=record.name,
         game=record.game,
         tc=record.pool.short,
-        seats=(Seat(name=names[0], label=names[0]), Seat(name=names[1], label=names[1])),
+        seats=(SeatView(name=names[0], label=names[0]), SeatView(name=names[1], label=names[1])),
     )
     return FollowedMatch(
         match=match,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from arena.training.metrics import Figure, MetricsFile
+    from arena.training.metrics import Figure, MetricsWriter
     from arena.training.runs import RunSettings
     from arena_plugins.contract import Game
     from arena_plugins.training import Checkpoint, Score, TrainingMatch
@@ -73,7 +73,7 @@ class Context:
         settings: RunSettings,
         folder: Path,
         game: Game,
-        metrics: MetricsFile,
+        metrics: MetricsWriter,
         watcher: Watcher,
         *,
         orders: Commands,

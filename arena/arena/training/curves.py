@@ -36,7 +36,7 @@ class Stroke(NamedTuple):
     width: float
 
 
-class Label(NamedTuple):
+class ChartLabel(NamedTuple):
     """A text whose start or end is at a position."""
 
     x: float
@@ -45,11 +45,11 @@ class Label(NamedTuple):
     words: str
 
 
-class Chart(NamedTuple):
+class CurveChart(NamedTuple):
     """The shapes of one measurement's chart."""
 
     strokes: tuple[Stroke, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[ChartLabel, ...]
 
 
 def draw(folder: Path) -> None:
@@ -66,12 +66,12 @@ def draw(folder: Path) -> None:
         write_whole(folder / f"{NAME}.png", png(charts))
 
 
-def charts_of(series: dict[str, Points]) -> list[Chart]:
+def charts_of(series: dict[str, Points]) -> list[CurveChart]:
     """Return one chart per measurement, stacked vertically; each must have at least one point."""
     return [_chart(name, points, index * _HEIGHT) for index, (name, points) in enumerate(series.items())]
 
 
-def svg(charts: list[Chart]) -> str:
+def svg(charts: list[CurveChart]) -> str:
     """Render charts as SVG."""
     height = _HEIGHT * len(charts)
     size = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
@@ -92,7 +92,7 @@ def svg(charts: list[Chart]) -> str:
     )
 
 
-def png(charts: list[Chart]) -> bytes:
+def png(charts: list[CurveChart]) -> bytes:
     """Render charts as PNG; needs Pillow."""
     # Pillow is installed only with the training extras; it includes a font.
     image: Any = import_module("PIL.Image")
@@ -112,7 +112,7 @@ def png(charts: list[Chart]) -> bytes:
     return file.getvalue()
 
 
-def _chart(name: str, points: Points, top: int) -> Chart:
+def _chart(name: str, points: Points, top: int) -> CurveChart:
     shown = points[:: len(points) // _MOST + 1]
     if shown[-1] != points[-1]:
         shown.append(points[-1])
@@ -127,14 +127,14 @@ def _chart(name: str, points: Points, top: int) -> Chart:
         for step, value in shown
     )
     axes = ((_LEFT, top + _TOP), (_LEFT, bottom), (right, bottom))
-    return Chart(
+    return CurveChart(
         strokes=(Stroke(axes, "#888888", 1), Stroke(curve, "#1f6feb", 1.5)),
         labels=(
-            Label(_LEFT, top + 20, "start", name),
-            Label(_LEFT - 6, bottom, "end", f"{low:.4g}"),
-            Label(_LEFT - 6, top + _TOP + 8, "end", f"{high:.4g}"),
-            Label(_LEFT, bottom + 16, "start", f"{steps[0]:,}"),
-            Label(right, bottom + 16, "end", f"step {steps[-1]:,}"),
+            ChartLabel(_LEFT, top + 20, "start", name),
+            ChartLabel(_LEFT - 6, bottom, "end", f"{low:.4g}"),
+            ChartLabel(_LEFT - 6, top + _TOP + 8, "end", f"{high:.4g}"),
+            ChartLabel(_LEFT, bottom + 16, "start", f"{steps[0]:,}"),
+            ChartLabel(right, bottom + 16, "end", f"step {steps[-1]:,}"),
         ),
     )
 

@@ -31,7 +31,7 @@ class Figure(NamedTuple):
     """Time in seconds since the epoch (UTC)."""
 
 
-class MetricsFile:
+class MetricsWriter:
     """Appends measurements to the file; a context manager."""
 
     def __init__(self, folder: Path, *, last_step: int | None = None) -> None:

@@ -12,7 +12,7 @@ from arena.errors import ConfigError, PluginError
 from arena.training import checkpoints, curves
 from arena.training.context import Context
 from arena.training.files import held, write_whole
-from arena.training.metrics import MetricsFile
+from arena.training.metrics import MetricsWriter
 from arena.training.provenance import Measured, path_of, provenance
 from arena.training.stopping import run_orders
 from arena_plugins.manager import TRAINERS, load_game, load_plugin
@@ -66,7 +66,7 @@ def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None
         _check_unfinished(folder, settings, 0.0 if resumed is None else resumed[1])
         game = load_game(settings.game)
         trainer = load_plugin(TRAINERS, settings.trainer).make_trainer(settings.options)
-        with MetricsFile(folder, last_step=-1 if resumed is None else resumed[0].step) as metrics:
+        with MetricsWriter(folder, last_step=-1 if resumed is None else resumed[0].step) as metrics:
             context = Context(
                 settings,
                 folder,

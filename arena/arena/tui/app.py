@@ -11,7 +11,7 @@ from textual.command import CommandPalette
 from typing_extensions import override
 
 from arena.tui.look import LookApp
-from arena.tui.shell.chrome import Part
+from arena.tui.shell.chrome import HeaderPart
 from arena.tui.shell.commands import key_commands
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
@@ -364,14 +364,14 @@ class ArenaApp(LookApp):
 
     # What the lines around a screen show
 
-    def header_parts(self, width: int) -> Sequence[Part]:
+    def header_parts(self, width: int) -> Sequence[HeaderPart]:
         """Return the header of the current screen, or the default one."""
         shown = self.uppermost
         own = None if shown is None else shown.header_parts(width)
         parts = list(usual_parts(self, width) if own is None else own)
         doing = "" if shown is None else shown.doing
         # After the name of what is shown.
-        return [*parts[:2], Part(doing, "dim", 1), *parts[2:]] if doing else parts
+        return [*parts[:2], HeaderPart(doing, "dim", 1), *parts[2:]] if doing else parts
 
     def tabs(self) -> Sequence[tuple[str, str, str, bool]]:
         """Return the screens that have a digit, in order of the digits."""

@@ -55,7 +55,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
         return "no coordinator" if self.lease_until is not None and self.lease_until < now else ""
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class FeedUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """New data of a feed; unchanged parts are omitted."""
 
     view: LiveView | None = None
@@ -84,7 +84,7 @@ class Feed(Protocol):
         """Seconds to wait before the next `poll`."""
         ...
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         """Return new data without waiting; None if there are none.
 
         Raises:
@@ -105,7 +105,7 @@ class Feed(Protocol):
 class PolledFeed(NamedTuple):
     """The result of one poll."""
 
-    batch: Batch | None
+    batch: FeedUpdate | None
     """New data; None if there are none or the feed failed."""
     error: ArenaError | None
     """Why the feed failed; None if it did not."""
@@ -152,7 +152,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the feed has ended."""
 
 
-def advance(model: Model, batch: Batch) -> Model:
+def advance(model: Model, batch: FeedUpdate) -> Model:
     """Return the model after a batch."""
     view = reduce_all(model.view if batch.view is None else batch.view, batch.events)
     view = with_ends(view, batch.ends)
@@ -171,7 +171,7 @@ def advance(model: Model, batch: Batch) -> Model:
     )
 
 
-def with_news(view: LiveView, batch: Batch, known: LiveView) -> LiveView:
+def with_news(view: LiveView, batch: FeedUpdate, known: LiveView) -> LiveView:
     """Return a view with the news of a batch that are not events.
 
     Args:
@@ -225,7 +225,7 @@ def change_between(before: Model, after: Model) -> Change:
 class RecordedFeed:
     """A feed of given batches, for tests, screenshots and demonstrations."""
 
-    def __init__(self, batches: Sequence[Batch]) -> None:
+    def __init__(self, batches: Sequence[FeedUpdate]) -> None:
         self._batches = list(batches)
         self.is_closed = False
 
@@ -234,9 +234,9 @@ class RecordedFeed:
         """Return zero: no wait."""
         return 0.0
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         """Return the next batch; after the last one, a batch that ends the feed."""
-        return self._batches.pop(0) if self._batches else Batch(is_last=True)
+        return self._batches.pop(0) if self._batches else FeedUpdate(is_last=True)
 
     def close(self) -> None:
         """Record the call."""

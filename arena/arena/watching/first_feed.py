@@ -9,7 +9,7 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.home import has_store, store_errors, store_place
-from arena.watching.feed import Batch, Health
+from arena.watching.feed import FeedUpdate, Health
 from arena.watching.query import Query
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class FirstFeed:
         """Seconds to wait before the next `poll`."""
         return _LOOK_S
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         """Return the store's name in the first batch, and the first tournament in the last one.
 
         Raises:
@@ -57,7 +57,7 @@ class FirstFeed:
         if not self._has_said:
             self._has_said = True
             name = store_place(self._option).name
-            return Batch(health=Health(store=name, is_read_only=self._is_read_only))
+            return FeedUpdate(health=Health(store=name, is_read_only=self._is_read_only))
         if self._store is None and not has_store(self._option):
             return None
         try:
@@ -76,7 +76,7 @@ class FirstFeed:
         self._store, self._version = None, None
         self._stack.close()
 
-    def _poll(self) -> Batch | None:
+    def _poll(self) -> FeedUpdate | None:
         if self._store is None:
             self._store = self._stack.enter_context(self._query.store())
         self._store.check_readable()
@@ -85,4 +85,6 @@ class FirstFeed:
             return None
         self._version = version
         record = self._store.last_tournament(unfinished=False)
-        return None if record is None else Batch(facts={FIRST: First(record.id, record.name)}, is_last=True)
+        return (
+            None if record is None else FeedUpdate(facts={FIRST: First(record.id, record.name)}, is_last=True)
+        )

@@ -9,7 +9,7 @@ from typing_extensions import override
 from arena.watching.store_feed import StoreFeed
 
 if TYPE_CHECKING:
-    from arena.watching.feed import Batch
+    from arena.watching.feed import FeedUpdate
     from arena_db.store import Store
 
 _FAST_S: Final = 0.03
@@ -24,7 +24,7 @@ class PlayFeed(StoreFeed):
         return min(_FAST_S, super().interval)
 
     @override
-    def _tables(self, store: Store) -> Batch | None:
+    def _tables(self, store: Store) -> FeedUpdate | None:
         """Compute no tables: nobody looks at the standings during the match."""
         del store
         self._facts_are_due = False

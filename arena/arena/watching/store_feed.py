@@ -14,7 +14,7 @@ from arena.live.events import BODIES, Event, unpack
 from arena.live.reducer import reduce_all
 from arena.results.names import Naming, naming_of
 from arena.watching.dashboard_tables import DashboardTables
-from arena.watching.feed import NOBODY, Batch, Health
+from arena.watching.feed import NOBODY, FeedUpdate, Health
 from arena.watching.query import Query, StoreLost
 from arena.watching.stored import end_events, past_view
 
@@ -97,7 +97,7 @@ class StoreFeed:
         is_played = self._running and not (self._health.is_gone or self._health.is_silent)
         return _FAST_S if is_played or (self._facts_are_due and not self._facts_key) else _SLOW_S
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         """Return what is new: first the current state, then the tables.
 
         Raises:
@@ -126,7 +126,7 @@ class StoreFeed:
         self._version = _UNKNOWN
         self._stack.close()
 
-    def _poll(self) -> Batch | None:
+    def _poll(self) -> FeedUpdate | None:
         is_opened = self._store is None
         if self._store is None:
             self._store = self._stack.enter_context(self._query.store())
@@ -136,7 +136,7 @@ class StoreFeed:
         with damage_told(self._store):
             return self._beginning(self._store) if is_opened else self._what_is_new(self._store)
 
-    def _what_is_new(self, store: Store) -> Batch | None:
+    def _what_is_new(self, store: Store) -> FeedUpdate | None:
         version = store.data_version()
         if version != self._version:
             self._version = version
@@ -150,10 +150,10 @@ class StoreFeed:
                 return batch
         before = self._health
         if self._is_expected and self._clock() - self._health_at >= _HEALTH_S:
-            return None if self._look_at_health(store) == before else Batch(health=self._health)
+            return None if self._look_at_health(store) == before else FeedUpdate(health=self._health)
         return None
 
-    def _beginning(self, store: Store) -> Batch:
+    def _beginning(self, store: Store) -> FeedUpdate:
         """Return the current state: stored results and running matches of the same moment."""
         self._naming = naming_of(store, self._record(store))
         view, seq, events = self._moment(store)
@@ -164,7 +164,7 @@ class StoreFeed:
         self._facts_are_due = True
         self._facts_key = ()
         self._has_events = bool(events)
-        return Batch(view=view, ends=self._ends(store), health=self._look_at_health(store))
+        return FeedUpdate(view=view, ends=self._ends(store), health=self._look_at_health(store))
 
     def _moment(self, store: Store) -> tuple[LiveView, int, list[Event]]:
         """Read results and running matches of one moment, so that a match that ends counts exactly once."""
@@ -194,7 +194,7 @@ class StoreFeed:
         )
         return replace(view, seq=snapshot.seq, progress=progress), snapshot.seq, events
 
-    def _following(self, store: Store) -> Batch | None:
+    def _following(self, store: Store) -> FeedUpdate | None:
         page = store.events_after(self._seq, _LIMIT, tournament=self._tournament)
         if page.has_gap:
             return self._beginning(store)
@@ -209,15 +209,15 @@ class StoreFeed:
             self._has_events = True
             self._hear(events)
             is_due = self._clock() - self._health_at >= _HEALTH_S
-            return Batch(events=events, health=self._look_at_health(store) if is_due else None)
+            return FeedUpdate(events=events, health=self._look_at_health(store) if is_due else None)
         return None
 
-    def _after_changes(self, store: Store, events: list[Event]) -> Batch:
+    def _after_changes(self, store: Store, events: list[Event]) -> FeedUpdate:
         """Read all results again, since matches became void or valid, and the decisions with them."""
         # Viewers that print events have a line for each.
         return replace(self._beginning(store), events=events)
 
-    def _tables(self, store: Store) -> Batch | None:
+    def _tables(self, store: Store) -> FeedUpdate | None:
         self._facts_are_due = False
         self._facts_at = self._clock()
         record = self._record(store)
@@ -238,11 +238,11 @@ class StoreFeed:
             self._facts_pause = max(_FACTS_S, (time.thread_time() - began_s) / _FACTS_SHARE)
         # Without events, progress can only be derived from stored results.
         if (is_first or self._has_events) and not is_renamed:
-            found = Batch(facts=tables, goal=self._facts.goal)
+            found = FeedUpdate(facts=tables, goal=self._facts.goal)
         else:
             view, self._seq, events = self._moment(store)
             self._hear(events)
-            found = Batch(view=view, facts=tables, goal=self._facts.goal)
+            found = FeedUpdate(view=view, facts=tables, goal=self._facts.goal)
         return replace(found, ends=self._ends(store), health=self._look_at_health(store))
 
     def _ends(self, store: Store) -> list[Event]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from msgspec.structs import replace
 
 from arena.errors import ArenaError
-from arena.live.events import Finished, Move, Thoughts, make_event
+from arena.live.events import Finished, Move, MoveThoughts, make_event
 from arena.live.geometry import find_game, position
 from arena.live.labels import MAX_NAME
 from arena.live.replay import Recorded, Replay
@@ -97,10 +97,10 @@ def recorded_of(
     )
 
 
-def _thoughts(value: float | None, remark: Remark | None) -> Thoughts | None:
+def _thoughts(value: float | None, remark: Remark | None) -> MoveThoughts | None:
     if remark is None:
-        return None if value is None else Thoughts(value=value)
-    return Thoughts(
+        return None if value is None else MoveThoughts(value=value)
+    return MoveThoughts(
         value=value,
         policy=remark.policy,
         visits=remark.visits,

@@ -27,7 +27,7 @@ _DEATH_S = 1.0
 """Seconds that a program has to exit after closing its pipes, so that its exit code becomes known."""
 
 
-class Child:
+class EngineProcess:
     """A running program; one that was started here ends with this object, at the latest with the process."""
 
     def __init__(self, name: str, reader: int, writer: int, popen: subprocess.Popen[bytes] | None) -> None:
@@ -124,7 +124,7 @@ class Child:
         self._buffer += chunk
 
 
-def open_child(command: Sequence[str]) -> Child:
+def open_child(command: Sequence[str]) -> EngineProcess:
     """Return the program that the arena started for this process, or start it; its stderr is this process's.
 
     Raises:
@@ -133,7 +133,7 @@ def open_child(command: Sequence[str]) -> Child:
     inherited = os.environ.get(ENGINE_FDS)
     if inherited:
         reader, writer = (int(number) for number in inherited.split(","))
-        return Child(command[0], reader, writer, None)
+        return EngineProcess(command[0], reader, writer, None)
     try:
         popen = subprocess.Popen(  # noqa: S603 - runs the program that the user registered
             command,
@@ -146,7 +146,7 @@ def open_child(command: Sequence[str]) -> Child:
     except OSError as error:
         raise PluginError(f"cannot run {command[0]}: {error.strerror}") from error
     reader, writer = (-1 if pipe is None else pipe.fileno() for pipe in (popen.stdout, popen.stdin))
-    return Child(command[0], reader, writer, popen)
+    return EngineProcess(command[0], reader, writer, popen)
 
 
 def _exit_code(popen: subprocess.Popen[bytes] | None) -> int | None:

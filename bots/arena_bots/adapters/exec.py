@@ -22,6 +22,7 @@ from arena_plugins.wire import (
     BotHello,
     BotMessage,
     Clock,
+    ClockSpec,
     Error,
     GameSpec,
     Go,
@@ -31,7 +32,6 @@ from arena_plugins.wire import (
     NewMatch,
     Ready,
     Resign,
-    TimeControl,
     decode_bot,
     encode,
 )
@@ -109,7 +109,7 @@ class ProgramBot:
             num_actions=self._game.num_actions,
             player=player,
             seed=self._seed,
-            tc=TimeControl(
+            tc=ClockSpec(
                 mode="move", move_ms=milliseconds, base_ms=0, inc_ms=0, margin_ms=0, nodes=limit.nodes
             ),
         )

@@ -17,7 +17,7 @@ from arena_plugins.wire import MAX_TEXT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena_bots.adapters.child import Child
+    from arena_bots.adapters.child import EngineProcess
 
 _MOVE = re.compile(rb"(-?[0-9]{1,9})\s*,\s*(-?[0-9]{1,9})")
 _MOVES = re.compile(rb"%b(?:[\s,;]+%b)+" % (_MOVE.pattern, _MOVE.pattern))
@@ -51,7 +51,7 @@ _LEAST_S = 0.1
 class Engine:
     """A running engine, the settings it was sent and the stones on its board; points are (column, row)."""
 
-    def __init__(self, child: Child, quiet_s: float) -> None:
+    def __init__(self, child: EngineProcess, quiet_s: float) -> None:
         """Wrap a started program; after each move its output is read for `quiet_s` more seconds."""
         self._child = child
         self._quiet_s = quiet_s

@@ -15,7 +15,7 @@ from arena_bots.alphazero.games import GAMES
 from arena_bots.alphazero.network import load_net
 from arena_bots.search.budget import Budget
 from arena_bots.search.lockstep.forest import DRAW, NOWHERE, UNKNOWN, Rule
-from arena_bots.search.lockstep.search import MOST_ENDINGS, LockstepSearch, Settings, most_endings
+from arena_bots.search.lockstep.search import MOST_ENDINGS, LockstepSearch, LockstepSettings, most_endings
 from arena_bots.search.lockstep.selecting import edge_proofs
 from arena_plugins.contract import PlayResult
 from arena_plugins.errors import OptionError
@@ -241,7 +241,9 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
     search = LockstepSearch(
         game,
         net,
-        Settings(rule, nodes=_room(game, simulations), ending_cells=endings if simulations != 0 else 0),
+        LockstepSettings(
+            rule, nodes=_room(game, simulations), ending_cells=endings if simulations != 0 else 0
+        ),
     )
     _load_kernels(search, game)
     return AlphaZeroBot(

@@ -22,7 +22,7 @@ LINE = BIG // 2
 WON = 1 << 30
 """Score of a position that is won now; each ply until the win subtracts one."""
 WORTH, KEY = range(2)
-"""Indices in `Board.sums`."""
+"""Indices in `AlphaBetaBoard.sums`."""
 _LOW = (1 << 32) - 1
 _MAX_K = 10
 """For longer lines gains could reach `LINE`: up to 4^(k - 2) per window, k windows in four directions."""
@@ -30,7 +30,7 @@ _SEED = 4
 """Seed of the random keys; its value does not matter."""
 
 
-class Geometry(NamedTuple):
+class AlphaBetaGeometry(NamedTuple):
     """The constants of a board. Cells are numbered as in `State.cells`; windows are k cells in a line."""
 
     rows: int
@@ -47,13 +47,13 @@ class Geometry(NamedTuple):
     """The windows through each cell: row 0 has their number, each further row one window and its other cells;
     `[cells, 1 + windows through a cell, k]`."""
     changes: NDArray[np.int64]
-    """What a stone of each player in a window adds to `Board.gains` of its other cells, by the window's
-    previous code; `[2, codes]`."""
+    """What a stone of each player in a window adds to `AlphaBetaBoard.gains` of its other cells, by the
+    window's previous code; `[2, codes]`."""
     keys: NDArray[np.int64]
     """What a stone of each player adds to the key of the position; `[2, cells]`."""
 
 
-class Board(NamedTuple):
+class AlphaBetaBoard(NamedTuple):
     """A position, in arrays that `put` and `lift` update."""
 
     codes: NDArray[np.uint8]
@@ -68,7 +68,7 @@ class Board(NamedTuple):
     """The worth for player 0 as in `OpenLines`, and a key that identifies the position; `[2]`."""
 
 
-def geometry_of(game: Game) -> Geometry | None:
+def geometry_of(game: Game) -> AlphaBetaGeometry | None:
     """Return the constants of a game's board; None if it is not k in a row or k is too large for kernels."""
     if not isinstance(game, KInARow) or type(game.initial_state()) is not KInARowState:
         return None
@@ -77,7 +77,7 @@ def geometry_of(game: Game) -> Geometry | None:
     bound = OpenLines(game.shape, board.k).bound
     if not 1 < board.k <= _MAX_K or bound >= WON // 2 or (board.exact and gravity):
         return None
-    return Geometry(
+    return AlphaBetaGeometry(
         board.rows,
         board.cols,
         board.k,
@@ -89,13 +89,13 @@ def geometry_of(game: Game) -> Geometry | None:
     )
 
 
-def empty_board(geometry: Geometry) -> Board:
+def empty_board(geometry: AlphaBetaGeometry) -> AlphaBetaBoard:
     """Return the position before the first action."""
     num_cells = geometry.rows * geometry.columns
     through = geometry.reach[:, 0, 0].astype(np.int64)
     # Both players' gains share one 64-bit word, 32 bits each, so one addition updates both.
     each = _gain(geometry.k, 0, 0)
-    return Board(
+    return AlphaBetaBoard(
         codes=np.zeros(int(geometry.reach[:, 1:, 0].max()) + 1, np.uint8),
         gains=through * (each + (each << 32)),
         landing=np.arange(num_cells - geometry.columns if geometry.gravity else 0, num_cells, dtype=np.int16),
@@ -159,7 +159,7 @@ def _keys(rows: int, columns: int, *, gravity: bool) -> NDArray[np.int64]:
 
 
 @inline_kernel
-def gain_of(board: Board, cell: np.uint64, player: int) -> int:
+def gain_of(board: AlphaBetaBoard, cell: np.uint64, player: int) -> int:
     """Return the gain of a stone of `player` on `cell`; at least `LINE` if it makes a row of k or more."""
     return (board.gains[cell] >> (32 * player)) & _LOW
 
@@ -172,7 +172,7 @@ def without_lines(gain: int) -> int:
 
 
 @inline_kernel
-def put(geometry: Geometry, board: Board, action: int, player: int) -> None:
+def put(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, action: int, player: int) -> None:
     """Play a legal action that does not win, and update the board."""
     cell = np.uint64(board.landing[action])
     gain = without_lines(gain_of(board, cell, player))
@@ -196,7 +196,7 @@ def put(geometry: Geometry, board: Board, action: int, player: int) -> None:
 
 
 @inline_kernel
-def lift(geometry: Geometry, board: Board, action: int, place: int, player: int) -> None:
+def lift(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, action: int, place: int, player: int) -> None:
     """Undo `put` of `action`, which was played on the cell `place`."""
     cell = np.uint64(place)
     step = geometry.k + 1 if player else 1
@@ -216,7 +216,7 @@ def lift(geometry: Geometry, board: Board, action: int, place: int, player: int)
 
 
 @inline_kernel
-def is_line(geometry: Geometry, board: Board, place: int, player: int) -> bool:
+def is_line(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, place: int, player: int) -> bool:
     """Return whether a stone of `player` on the cell `place`, whose gain is at least `LINE`, wins."""
     if not geometry.exact:
         return True
@@ -237,7 +237,7 @@ def is_line(geometry: Geometry, board: Board, place: int, player: int) -> bool:
 
 
 @kernel
-def replay(geometry: Geometry, board: Board, actions: NDArray[np.int64]) -> None:
+def replay(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, actions: NDArray[np.int64]) -> None:
     """Play `actions`, starting from the empty board."""
     for ply in range(len(actions)):
         put(geometry, board, actions[ply], ply & 1)

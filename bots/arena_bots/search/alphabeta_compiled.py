@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena_bots.search.alphabeta import Verdict
-from arena_bots.search.alphabeta_board import WON, Board, empty_board, geometry_of, replay
+from arena_bots.search.alphabeta_board import WON, AlphaBetaBoard, empty_board, geometry_of, replay
 from arena_bots.search.alphabeta_frames import (
     AGE,
     LEVEL,
@@ -22,14 +22,14 @@ from arena_bots.search.alphabeta_frames import (
     PLIES,
     SHIFT,
     STONES,
-    Search,
+    AlphaBetaSearch,
 )
 from arena_bots.search.alphabeta_kernels import DONE, PAUSED, SKIPPED, glance, run
 from arena_bots.search.alphabeta_table import MAX_AGE
 from arena_bots.search.budget import Budget
 
 if TYPE_CHECKING:
-    from arena_bots.search.alphabeta_board import Geometry
+    from arena_bots.search.alphabeta_board import AlphaBetaGeometry
     from arena_plugins.contract import Game, State, Symmetry
 
 _MAX_BITS = 20
@@ -46,7 +46,7 @@ _DECIDED = WON // 2
 class CompiledAlphaBeta:
     """A search of one game to at most `depth` plies; nothing it keeps can change a later result."""
 
-    def __init__(self, game: Game, geometry: Geometry, depth: int) -> None:
+    def __init__(self, game: Game, geometry: AlphaBetaGeometry, depth: int) -> None:
         cells, num_actions = geometry.rows * geometry.columns, game.num_actions
         levels = min(depth, cells) + 2
         bits = min(depth + 11, _MAX_BITS)
@@ -56,7 +56,7 @@ class CompiledAlphaBeta:
         self._scale = 4.0 ** (geometry.k - 1)
         self._shift = _WORD - bits
         self._slice = max(min(WORK // num_actions, _STONES), 1)
-        self._search = Search(
+        self._search = AlphaBetaSearch(
             numbers=np.zeros(NUM_NUMBERS, np.int64),
             frames=np.zeros((levels, NUM_COLUMNS), np.int64),
             moves=np.zeros((levels, num_actions), np.int64),
@@ -78,7 +78,9 @@ class CompiledAlphaBeta:
         if len(state.legal_actions) > budget.nodes or budget.is_late:
             return None
         empty = self._empty
-        board = Board(empty.codes.copy(), empty.gains.copy(), empty.landing.copy(), empty.sums.copy())
+        board = AlphaBetaBoard(
+            empty.codes.copy(), empty.gains.copy(), empty.landing.copy(), empty.sums.copy()
+        )
         replay(self._geometry, board, np.array(state.history, np.int64))
         self._reset(len(state.history), budget)
         glance(self._geometry, board, self._search)
@@ -119,7 +121,7 @@ class CompiledAlphaBeta:
         search.numbers[SHIFT] = self._shift
         search.numbers[MAX_NODES] = np.iinfo(np.int64).max if budget.nodes == inf else int(budget.nodes)
 
-    def _reach(self, plies: int, board: Board, budget: Budget) -> bool:
+    def _reach(self, plies: int, board: AlphaBetaBoard, budget: Budget) -> bool:
         """Search to `plies`; return False if the budget ran out first."""
         numbers = self._search.numbers
         numbers[PLIES] = plies

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from arena_bots.search.alphabeta_board import Geometry
+    from arena_bots.search.alphabeta_board import AlphaBetaGeometry
 
-# Indices in `Search.numbers`: plies of this depth, plies played before the search, level to resume at, states
-# visited, their maximum, stones tried, number of stones at which to pause, whether any leaf was undecided,
-# age of table entries, number of hash bits to discard.
+# Indices in `AlphaBetaSearch.numbers`: plies of this depth, plies played before the search, level to resume
+# at, states visited, their maximum, stones tried, number of stones at which to pause, whether any leaf was
+# undecided, age of table entries, number of hash bits to discard.
 PLIES, PLAYED, LEVEL, NODES, MAX_NODES, STONES, PAUSE, OPEN, AGE, SHIFT = range(10)
 NUM_NUMBERS = 10
-# Columns of `Search.frames`: bounds of the score, the initial lower bound, best score, its action, number of
-# moves, number of moves tried, the action tried last, its cell, whether it was searched with the full window,
-# and whether the window is wider than one point.
+# Columns of `AlphaBetaSearch.frames`: bounds of the score, the initial lower bound, best score, its action,
+# number of moves, number of moves tried, the action tried last, its cell, whether it was searched with the
+# full window, and whether the window is wider than one point.
 ALPHA, BETA, FLOOR, BEST, ACTION, COUNT, INDEX, TRIED, CELL, FULL, WIDE = range(11)
 NUM_COLUMNS = 11
 
@@ -33,7 +33,7 @@ ACTION_BITS = 10
 ACTION_MASK = (1 << ACTION_BITS) - 1
 
 
-class Search(NamedTuple):
+class AlphaBetaSearch(NamedTuple):
     """A search in progress; levels count plies from the root, which is level 0."""
 
     numbers: NDArray[np.int64]
@@ -54,26 +54,26 @@ class Search(NamedTuple):
 
 
 @inline_kernel
-def player_at(search: Search, level: int) -> int:
+def player_at(search: AlphaBetaSearch, level: int) -> int:
     """Return the side to move at `level`."""
     return (search.numbers[PLAYED] + level) & 1
 
 
 @inline_kernel
-def num_empty(geometry: Geometry, search: Search, level: int) -> int:
+def num_empty(geometry: AlphaBetaGeometry, search: AlphaBetaSearch, level: int) -> int:
     """Return the number of empty cells at `level`."""
     return geometry.rows * geometry.columns - search.numbers[PLAYED] - level
 
 
 @inline_kernel
-def say(search: Search, level: int, action: int) -> None:
+def say(search: AlphaBetaSearch, level: int, action: int) -> None:
     """Set the variation at `level` to `action` alone."""
     search.lines[level, 0] = 1
     search.lines[level, 1] = action
 
 
 @inline_kernel
-def say_line(search: Search, source: int, target: int, action: int) -> None:
+def say_line(search: AlphaBetaSearch, source: int, target: int, action: int) -> None:
     """Set variation `target` to `action` followed by variation `source`."""
     lines = search.lines
     length = lines[source, 0]
@@ -84,7 +84,7 @@ def say_line(search: Search, source: int, target: int, action: int) -> None:
 
 
 @inline_kernel
-def pick(search: Search, level: int) -> bool:
+def pick(search: AlphaBetaSearch, level: int) -> bool:
     """Select the untried move of highest merit; return False if none is left or the position is refuted."""
     frame, moves = search.frames[level], search.moves[level]
     index = frame[INDEX]

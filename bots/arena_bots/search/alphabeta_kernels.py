@@ -54,8 +54,8 @@ from arena_bots.search.alphabeta_leaves import best_leaf, frontier, last_but_one
 from arena_bots.search.alphabeta_table import keep, recall
 
 if TYPE_CHECKING:
-    from arena_bots.search.alphabeta_board import Board, Geometry
-    from arena_bots.search.alphabeta_frames import Search
+    from arena_bots.search.alphabeta_board import AlphaBetaBoard, AlphaBetaGeometry
+    from arena_bots.search.alphabeta_frames import AlphaBetaSearch
 
 DONE, PAUSED, SPENT = range(3)
 """Results of `run`: the search is complete, must be resumed, or has exceeded the allowed states."""
@@ -69,7 +69,7 @@ _GAIN = 64
 
 
 @kernel
-def glance(geometry: Geometry, board: Board, search: Search) -> None:
+def glance(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBetaSearch) -> None:
     """Score each root action by the position after it, which is depth 0."""
     numbers = search.numbers
     root = numbers[LEVEL]
@@ -95,7 +95,7 @@ def glance(geometry: Geometry, board: Board, search: Search) -> None:
 
 
 @kernel
-def run(geometry: Geometry, board: Board, search: Search) -> int:
+def run(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBetaSearch) -> int:
     """Continue the search to `numbers[PLIES]` plies until it is complete or must stop; return which."""
     numbers = search.numbers
     level = numbers[LEVEL]
@@ -123,7 +123,7 @@ def run(geometry: Geometry, board: Board, search: Search) -> int:
 
 
 @inline_kernel
-def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
+def _enter(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBetaSearch, level: int) -> int:
     """Return the score of the position at `level`, or list its moves and return UNKNOWN."""
     numbers = search.numbers
     plies = numbers[PLIES] - level
@@ -154,7 +154,7 @@ def _enter(geometry: Geometry, board: Board, search: Search, level: int) -> int:
 
 
 @inline_kernel
-def _decide(geometry: Geometry, board: Board, search: Search, level: int) -> int:
+def _decide(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBetaSearch, level: int) -> int:
     """Return the score if a win, two opposing threats or the last cell decide; otherwise UNKNOWN."""
     numbers = search.numbers
     player = player_at(search, level)
@@ -179,7 +179,7 @@ def _decide(geometry: Geometry, board: Board, search: Search, level: int) -> int
 
 
 @inline_kernel
-def _threats(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]:
+def _threats(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, player: int) -> tuple[int, int, int]:
     """Return the last two actions with which `player` would win, and the number of such actions."""
     first, second, count = -1, -1, 0
     for action in range(len(board.landing)):
@@ -193,7 +193,13 @@ def _threats(geometry: Geometry, board: Board, player: int) -> tuple[int, int, i
 
 
 @inline_kernel
-def _list(geometry: Geometry, board: Board, search: Search, level: int, threatened: bool) -> int:  # noqa: FBT001 # kernels take no keywords
+def _list(
+    geometry: AlphaBetaGeometry,
+    board: AlphaBetaBoard,
+    search: AlphaBetaSearch,
+    level: int,
+    threatened: bool,  # noqa: FBT001 # kernels take no keywords
+) -> int:
     """List the relevant moves; return the cell where the opponent's gain is largest."""
     moves = search.moves[level]
     player = player_at(search, level)
@@ -223,7 +229,7 @@ def _list(geometry: Geometry, board: Board, search: Search, level: int, threaten
 
 
 @inline_kernel
-def _begin(search: Search, level: int) -> None:
+def _begin(search: AlphaBetaSearch, level: int) -> None:
     frame = search.frames[level]
     frame[INDEX] = 0
     frame[FLOOR] = frame[ALPHA]
@@ -234,7 +240,7 @@ def _begin(search: Search, level: int) -> None:
 
 
 @inline_kernel
-def _list_root(search: Search, level: int) -> None:
+def _list_root(search: AlphaBetaSearch, level: int) -> None:
     """List the root actions that are not excluded, the best ones of the previous depth first."""
     frame, scores = search.frames[level], search.scores
     best, count = SKIPPED, 0
@@ -251,7 +257,13 @@ def _list_root(search: Search, level: int) -> None:
 
 
 @inline_kernel
-def _go_down(geometry: Geometry, board: Board, search: Search, level: int, again: bool) -> None:  # noqa: FBT001 # kernels take no keywords
+def _go_down(
+    geometry: AlphaBetaGeometry,
+    board: AlphaBetaBoard,
+    search: AlphaBetaSearch,
+    level: int,
+    again: bool,  # noqa: FBT001 # kernels take no keywords
+) -> None:
     """Play the move tried at `level`; after the first, with a null window until one proves better."""
     frame, child = search.frames[level], search.frames[level + 1]
     full = again or frame[INDEX] == 1 or frame[BETA] - frame[ALPHA] == 1
@@ -263,7 +275,9 @@ def _go_down(geometry: Geometry, board: Board, search: Search, level: int, again
 
 
 @inline_kernel
-def _take(geometry: Geometry, board: Board, search: Search, level: int, below: int) -> bool:
+def _take(
+    geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, below: int
+) -> bool:
     """Undo the move tried at `level` and record its score; return True if it needs the full window."""
     frame = search.frames[level]
     action = frame[TRIED]
@@ -287,7 +301,7 @@ def _take(geometry: Geometry, board: Board, search: Search, level: int, below: i
 
 
 @inline_kernel
-def _leave(board: Board, search: Search, level: int) -> int:
+def _leave(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int) -> int:
     """Return the score of a position whose relevant moves have all been tried, and store it."""
     frame = search.frames[level]
     if level:

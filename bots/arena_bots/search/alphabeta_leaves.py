@@ -37,12 +37,12 @@ from arena_bots.search.alphabeta_frames import (
 )
 
 if TYPE_CHECKING:
-    from arena_bots.search.alphabeta_board import Board, Geometry
-    from arena_bots.search.alphabeta_frames import Search
+    from arena_bots.search.alphabeta_board import AlphaBetaBoard, AlphaBetaGeometry
+    from arena_bots.search.alphabeta_frames import AlphaBetaSearch
 
 
 @inline_kernel
-def peaks(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]:
+def peaks(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, player: int) -> tuple[int, int, int]:
     """Return the largest gain of a stone for `player`, for the opponent, and the number of legal actions."""
     own, other, count = 0, 0, 0
     if geometry.gravity:
@@ -63,7 +63,7 @@ def peaks(geometry: Geometry, board: Board, player: int) -> tuple[int, int, int]
 
 
 @inline_kernel
-def best_leaf(geometry: Geometry, board: Board, player: int) -> tuple[int, int]:
+def best_leaf(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, player: int) -> tuple[int, int]:
     """Return the action with the largest gain, and the gain; a gain of `BIG` means that it wins."""
     chosen, best = -1, -BIG
     for action in range(len(board.landing)):
@@ -81,7 +81,13 @@ def best_leaf(geometry: Geometry, board: Board, player: int) -> tuple[int, int]:
 
 
 @inline_kernel
-def frontier(geometry: Geometry, board: Board, search: Search, level: int, wide: bool) -> int:  # noqa: FBT001 # kernels take no keywords
+def frontier(
+    geometry: AlphaBetaGeometry,
+    board: AlphaBetaBoard,
+    search: AlphaBetaSearch,
+    level: int,
+    wide: bool,  # noqa: FBT001 # kernels take no keywords
+) -> int:
     """Return the score of a position whose children are leaves; with `wide`, also set the variation."""
     numbers = search.numbers
     player = player_at(search, level)
@@ -99,7 +105,7 @@ def frontier(geometry: Geometry, board: Board, search: Search, level: int, wide:
 
 
 @inline_kernel
-def are_apart(geometry: Geometry, place: int, other: int) -> bool:
+def are_apart(geometry: AlphaBetaGeometry, place: int, other: int) -> bool:
     """Return whether no window contains both cells."""
     down = abs(place // geometry.columns - other // geometry.columns)
     right = abs(place % geometry.columns - other % geometry.columns)
@@ -107,7 +113,9 @@ def are_apart(geometry: Geometry, place: int, other: int) -> bool:
 
 
 @inline_kernel
-def last_but_one(geometry: Geometry, board: Board, search: Search, level: int, rival: int) -> int:
+def last_but_one(
+    geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, rival: int
+) -> int:
     """Return the score of a position whose grandchildren are leaves; the merit of a move is its own gain.
 
     Moves that cannot raise the score are not played. The bound for a move is its gain, less the least gain of

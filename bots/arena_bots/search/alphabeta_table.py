@@ -23,8 +23,8 @@ from arena_bots.search.alphabeta_frames import (
 )
 
 if TYPE_CHECKING:
-    from arena_bots.search.alphabeta_board import Board
-    from arena_bots.search.alphabeta_frames import Search
+    from arena_bots.search.alphabeta_board import AlphaBetaBoard
+    from arena_bots.search.alphabeta_frames import AlphaBetaSearch
 
 MAX_AGE = (1 << 12) - 1
 """Number of searches that the table can tell apart."""
@@ -39,13 +39,13 @@ _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
 @inline_kernel
-def slot_of(board: Board, search: Search) -> np.uint64:
+def slot_of(board: AlphaBetaBoard, search: AlphaBetaSearch) -> np.uint64:
     """Return the position's index in the table."""
     return (np.uint64(board.sums[KEY]) * _MIX) >> np.uint64(search.numbers[SHIFT])
 
 
 @inline_kernel
-def keep(board: Board, search: Search, level: int, plies: int) -> None:
+def keep(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, plies: int) -> None:
     """Store the score of the position at `level`, searched to `plies`, with its best action."""
     frame = search.frames[level]
     score = frame[BEST]
@@ -67,7 +67,7 @@ def keep(board: Board, search: Search, level: int, plies: int) -> None:
 
 
 @inline_kernel
-def recall(board: Board, search: Search, level: int, plies: int) -> int:
+def recall(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, plies: int) -> int:
     """Return the stored score if it suffices, else UNKNOWN; put the stored best action first."""
     frame, moves = search.frames[level], search.moves[level]
     slot = slot_of(board, search)

@@ -17,7 +17,7 @@ PLIES = 64
 """Plies of a rollout between two reads of the clock; rules in Python take 0.1 to 3 ms for that many."""
 
 
-class Settings(NamedTuple):
+class TreeSettings(NamedTuple):
     """How a tree is grown."""
 
     c: float
@@ -63,7 +63,7 @@ class Tree:
 
     root: Node
 
-    def __init__(self, random: Random, settings: Settings) -> None:
+    def __init__(self, random: Random, settings: TreeSettings) -> None:
         self._random = random
         self._c = settings.c
         self._is_puct = settings.is_puct

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from arena.games.kernels.cells import CellLayout
     from arena.games.kernels.compiling import Int
     from arena.games.kernels.layout import Layout
-    from arena_bots.search.uct import Settings
+    from arena_bots.search.uct import TreeSettings
     from arena_plugins.contract import Game, State
 
 
 NEVER = 1 << 62
-"""Value of `pause` in `Board.grow` that exceeds the size of any tree."""
+"""Value of `pause` in `PlayoutRoot.grow` that exceeds the size of any tree."""
 
 
-class Board(Protocol):
+class PlayoutRoot(Protocol):
     """The root position, and the kernel that plays from it."""
 
     def seed(self, seed: int) -> None:
@@ -50,13 +50,13 @@ class Board(Protocol):
         ...
 
 
-def board_for(game: Game, settings: Settings) -> Board:
+def board_for(game: Game, settings: TreeSettings) -> PlayoutRoot:
     """Make the fastest board that supports `game`, with its kernel loaded.
 
     Raises:
         ValueError: kernels do not support `game`.
     """
-    board: Board
+    board: PlayoutRoot
     if layout := layout_of(game):
         board = WordBoard(layout, settings)
     elif cell_layout := cell_layout_of(game):
@@ -72,7 +72,7 @@ def board_for(game: Game, settings: Settings) -> Board:
 class WordBoard:
     """A board in 64-bit words."""
 
-    def __init__(self, layout: Layout, settings: Settings) -> None:
+    def __init__(self, layout: Layout, settings: TreeSettings) -> None:
         self._layout = layout
         self._rule = selection(settings.c, is_puct=settings.is_puct)
         self._proves = settings.proves
@@ -90,7 +90,7 @@ class WordBoard:
         self._own, self._opp = words_of(state)
 
     def grow(self, nodes: NDArray[np.void], size: int, playouts: int, pause: int) -> tuple[Int, Int]:
-        """Make up to `playouts`, see `Board.grow`; return the number of nodes and of playouts made."""
+        """Make up to `playouts`, see `PlayoutRoot.grow`; return the number of nodes and of playouts made."""
         return grow_words(
             nodes,
             size,
@@ -110,7 +110,7 @@ class WordBoard:
 class CellBoard:
     """A board of cells."""
 
-    def __init__(self, layout: CellLayout, settings: Settings) -> None:
+    def __init__(self, layout: CellLayout, settings: TreeSettings) -> None:
         num_cells = len(layout.cells)
         self._layout = layout
         self._rule = selection(settings.c, is_puct=settings.is_puct)
@@ -134,7 +134,7 @@ class CellBoard:
             find_threats(self._boards[0], self._threats[0], self._layout)
 
     def grow(self, nodes: NDArray[np.void], size: int, playouts: int, pause: int) -> tuple[Int, Int]:
-        """Make up to `playouts`, see `Board.grow`; return the number of nodes and of playouts made."""
+        """Make up to `playouts`, see `PlayoutRoot.grow`; return the number of nodes and of playouts made."""
         return grow_cells(
             nodes,
             size,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena_bots.search.budget import Budget
-    from arena_bots.search.uct import Settings
+    from arena_bots.search.uct import TreeSettings
     from arena_plugins.contract import Game, State
 
 MOST = 1 << 21
@@ -35,7 +35,7 @@ _ENDLESS = 1 << 30
 class CompiledTree:
     """The search tree of a game that kernels support; all its randomness comes from `random`."""
 
-    def __init__(self, game: Game, random: Random, settings: Settings, *, most: int = MOST) -> None:
+    def __init__(self, game: Game, random: Random, settings: TreeSettings, *, most: int = MOST) -> None:
         """Make a tree without a root; kernels are loaded, or compiled if they are not cached.
 
         Raises:

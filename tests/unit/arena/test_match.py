@@ -16,7 +16,7 @@ import arena_plugins
 from arena.match import MatchResult, MatchSetup, match_seed, play_match, play_matches
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.seats import Fault
+from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Limit, PlayResult, State, Termination
 from arena_plugins.manager import load_game
@@ -154,9 +154,9 @@ class Judged(InProcessSeat):
     """Is told at the end how long its opponent thought, and may have pondered."""
 
     opponent_s = -1.0
-    fault: Fault | None = None
+    fault: Forfeit | None = None
 
-    def check_idle(self, opponent_s: float) -> Fault | None:
+    def check_idle(self, opponent_s: float) -> Forfeit | None:
         self.opponent_s = opponent_s
         return self.fault
 
@@ -191,7 +191,7 @@ def test_each_bot_is_judged_by_what_the_other_one_thought(last: PlayResult | Non
 @pytest.mark.parametrize("player", [0, 1])
 def test_a_winner_that_pondered_loses(player: int) -> None:
     seats = judged(), judged()
-    seats[player].fault = Fault(Termination.PONDERING, {"idle_cpu_ms": 500.0})
+    seats[player].fault = Forfeit(Termination.PONDERING, {"idle_cpu_ms": 500.0})
     result = play(*seats)
     assert (result.outcome, result.termination) == (("second", "first")[player], "pondering")
     assert (result.fault_player, result.fault, result.rated) == (player, {"idle_cpu_ms": 500.0}, True)

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from arena_plugins import Limit
 from arena_plugins.clock import make_limit
-from arena_plugins.wire import Clock, TimeControl
+from arena_plugins.wire import Clock, ClockSpec
 
 DAY = 86_400_000
 
 
 def limit(mode: str, remaining: int, *, inc: int = 0, moves: int | None = None, played: int = 0) -> float:
-    tc = TimeControl(mode, DAY if mode == "fischer" else 1000, 60_000, inc, 50, moves)
+    tc = ClockSpec(mode, DAY if mode == "fischer" else 1000, 60_000, inc, 50, moves)
     seconds = make_limit(tc, Clock(remaining, 0), played).seconds
     assert seconds is not None
     return seconds
@@ -23,7 +23,7 @@ def limit(mode: str, remaining: int, *, inc: int = 0, moves: int | None = None, 
 def test_a_limit_per_move() -> None:
     assert limit("move", 1000) == 1.0
     assert limit("move", 400) == 0.4
-    tc = TimeControl("move", 60_000, 0, 0, 50, nodes=800)
+    tc = ClockSpec("move", 60_000, 0, 0, 50, nodes=800)
     assert make_limit(tc, Clock(60_000, 60_000), 0) == Limit(seconds=60.0, nodes=800)
 
 
@@ -32,10 +32,10 @@ def test_a_bank_stays_for_accidents() -> None:
 
 
 def test_a_bank_is_told_where_there_is_one() -> None:
-    tc = TimeControl("bank", 2000, 60_000, 0, 50, nodes=9)
+    tc = ClockSpec("bank", 2000, 60_000, 0, 50, nodes=9)
     assert make_limit(tc, Clock(1500, 0), 3) == Limit(seconds=2.0, nodes=9, bank=1.5)
     assert make_limit(tc, Clock(-5, 0), 3).bank == 0.0
-    assert make_limit(TimeControl("move", 2000, 0, 0, 50), Clock(1500, 0), 0).bank is None
+    assert make_limit(ClockSpec("move", 2000, 0, 0, 50), Clock(1500, 0), 0).bank is None
 
 
 @pytest.mark.parametrize(

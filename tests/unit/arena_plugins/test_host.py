@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     WriteModule = Callable[[str], str]
 
 HELLO = wire.ArenaHello([1, 2], "arena", wire.Limits(), "nonce")
-TC = wire.TimeControl("move", 1000, 0, 0, 50)
+TC = wire.ClockSpec("move", 1000, 0, 0, 50)
 CLOCK = wire.Clock(1000, 1000)
 BOT = """
 from arena_plugins import OptionError, PlayResult, hookimpl
@@ -198,7 +198,7 @@ def test_a_bot_gets_limit_options_and_seed(write_module: WriteModule) -> None:
 def test_own_moves_are_counted_without_the_opening(write_module: WriteModule) -> None:
     module = write_module(BOT.format(play="return PlayResult(0, text=str(limit.seconds))", make="pass"))
     host = playing(module)
-    tc = wire.TimeControl("fischer", 10**8, 10_000, 0, 0, moves=2)
+    tc = wire.ClockSpec("fischer", 10**8, 10_000, 0, 0, moves=2)
     for player, actions, opening, seconds in (
         (0, (), 0, "5.0"),
         (0, (0, 1), 0, "10.0"),

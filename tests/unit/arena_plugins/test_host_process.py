@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     WriteModule = Callable[[str], str]
 
-NEW_MATCH = wire.NewMatch("m", wire.GameSpec("misere", {}), 9, 0, 5, wire.TimeControl("move", 1000, 0, 0, 50))
+NEW_MATCH = wire.NewMatch("m", wire.GameSpec("misere", {}), 9, 0, 5, wire.ClockSpec("move", 1000, 0, 0, 50))
 GO = wire.Go("g", [], 0, list(range(9)), wire.Clock(1000, 1000))
 NOISY = """
 import os, subprocess, sys

@@ -44,7 +44,7 @@ FROM_BOT = st.one_of(
 )
 CLOCKS = st.builds(wire.Clock, INTEGERS, INTEGERS)
 CONTROLS = st.builds(
-    wire.TimeControl, TEXTS, *([INTEGERS] * 4), moves=OPTIONAL_INTEGERS, nodes=OPTIONAL_INTEGERS
+    wire.ClockSpec, TEXTS, *([INTEGERS] * 4), moves=OPTIONAL_INTEGERS, nodes=OPTIONAL_INTEGERS
 )
 GAMES = st.builds(wire.GameSpec, TEXTS, st.dictionaries(TEXTS, INTEGERS | TEXTS))
 LISTS = st.lists(INTEGERS)

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 _KERNELS = Path(__file__).parent
 
 
-class _Place:
+class _CacheLocator:
     """The cache location of one function and the stamp of its sources, with the interface numba expects."""
 
     def __init__(self, source: str) -> None:
         self._folder = Path(source).parent
 
     @classmethod
-    def from_function(cls, _function: Callable[..., object], source: str) -> _Place:
+    def from_function(cls, _function: Callable[..., object], source: str) -> _CacheLocator:
         return cls(source)
 
     @property
@@ -86,8 +86,8 @@ class _File(IndexDataCacheFile):
         return False
 
 
-class _Kept(CompileResultCacheImpl):
-    _locator_classes = (_Place,)
+class _KernelResultCache(CompileResultCacheImpl):
+    _locator_classes = (_CacheLocator,)
 
 
 class KernelCache(FunctionCache):
@@ -96,11 +96,11 @@ class KernelCache(FunctionCache):
     It never raises, because a function that cannot be loaded is compiled.
     """
 
-    _impl_class = _Kept
+    _impl_class = _KernelResultCache
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)
-        place = _Place(function.__code__.co_filename)
+        place = _CacheLocator(function.__code__.co_filename)
         self._cache_file, self._beside = (
             _File(folder, self._impl.filename_base, place.get_source_stamp())
             for folder in (place.get_cache_path(), place.beside)

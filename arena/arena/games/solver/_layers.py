@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Layer(NamedTuple):
+class PlyPositions(NamedTuple):
     """All unfinished positions of a ply by key; of two mirror images, the one with the smaller key."""
 
     keys: NDArray[np.int64]
@@ -25,17 +25,17 @@ class Layer(NamedTuple):
     """All stones; `[positions]`."""
 
 
-def make_layers(plies: int) -> list[Layer]:
+def make_layers(plies: int) -> list[PlyPositions]:
     """Return the layers 0 to `plies`; eight of them take a tenth of a second."""
     start = np.zeros(1, np.int64)
-    layers = [Layer(start, start, start)]
+    layers = [PlyPositions(start, start, start)]
     while len(layers) <= plies:
         parents = layers[-1]
         own, mask = np.empty((2, NUM_ACTIONS * len(parents.keys)), np.int64)
         number = _expand(parents.own, parents.mask, own, mask)
         own, mask = own[:number], mask[:number]
         keys, first = np.unique(own + mask, return_index=True)
-        layers.append(Layer(keys, own[first], mask[first]))
+        layers.append(PlyPositions(keys, own[first], mask[first]))
     return layers
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from arena.errors import ArenaError
 from arena.games.kernels.compiling import kernel
 from arena.games.solver._four import best, worst
-from arena.games.solver._layers import Layer, canonical_key, make_layers
+from arena.games.solver._layers import PlyPositions, canonical_key, make_layers
 from arena.games.solver._memory import COLUMN_BITS
 from arena.games.solver._stones import NUM_ACTIONS, has_four, landings
 
@@ -36,14 +36,14 @@ class Book:
     sizes: list[int]
     """Number of positions by ply, without mirror images."""
 
-    def __init__(self, layers: Sequence[Layer], scores: Sequence[NDArray[np.int8]]) -> None:
+    def __init__(self, layers: Sequence[PlyPositions], scores: Sequence[NDArray[np.int8]]) -> None:
         self.plies = len(layers) - 1
         self.sizes = [len(layer.keys) for layer in layers]
         self._layers = layers
         self._scores = scores
 
     @classmethod
-    def from_last(cls, layers: Sequence[Layer], last: NDArray[np.int8]) -> Book:
+    def from_last(cls, layers: Sequence[PlyPositions], last: NDArray[np.int8]) -> Book:
         """Return the book whose last layer has these scores; all earlier layers follow from it."""
         scores = [last]
         for ply in range(len(layers) - 2, -1, -1):

@@ -14,7 +14,7 @@ from arena.live.labels import fits_words
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.page_screens import BotPageScreen
-from arena.tui.shell.child import Child, Output
+from arena.tui.shell.child import ChildProcess, Output
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.output import OutputPanel
 from arena.tui.widgets.table import Col, ColumnTable
@@ -86,8 +86,8 @@ class BotsScreen(ArenaScreen):
         self._looks = self.query_runner("bots")
         self._view = BotsView()
         self._statuses: dict[tuple[str, str, str], str] = {}
-        self._loading: Child | None = None
-        self._child: Child | None = None
+        self._loading: ChildProcess | None = None
+        self._child: ChildProcess | None = None
         self._wanted = ""
 
     @override
@@ -115,7 +115,7 @@ class BotsScreen(ArenaScreen):
     @override
     def reload(self) -> None:
         if self._loading is None and not dashboard_of(self).is_read_only:
-            self._loading = Child(LIST_WORDS)
+            self._loading = ChildProcess(LIST_WORDS)
             self._run(self._loading, "load")
         self._look()
 
@@ -127,7 +127,7 @@ class BotsScreen(ArenaScreen):
     def _look(self) -> None:
         self._looks.run(read_bots, "reading bots", self._take, key="all")
 
-    def _run(self, child: Child, name: str) -> None:
+    def _run(self, child: ChildProcess, name: str) -> None:
         self.run_worker(partial(child.follow, self), name=name, group=name, thread=True)
 
     def _take(self, answer: Answer[BotsView]) -> None:
@@ -211,7 +211,7 @@ class BotsScreen(ArenaScreen):
             self.notify("a check is already running; esc ends it", markup=False)
             return
         # After "--" a name such as --help, which an entry point may have, is not taken for an option.
-        self._child = Child(["bots", what, *options, "--", row.name])
+        self._child = ChildProcess(["bots", what, *options, "--", row.name])
         self.add_class("-output")
         panel = self.query_one(OutputPanel)
         panel.clear(f"arena {' '.join(self._child.words)}")

@@ -15,10 +15,10 @@ from arena.results.condition import HINT, word
 from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
-from arena.tui.shell.child import Child, Output
+from arena.tui.shell.child import ChildProcess, Output
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
-from arena.tui.widgets.form import Choice, Field, Fields, Push
+from arena.tui.widgets.form import Choice, Fields, FormField, Push
 from arena.tui.widgets.output import OutputPanel
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class ExportScreen(FormScreen[ExportForm]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._child: Child | None = None
+        self._child: ChildProcess | None = None
         self._filter = ""
         self._usual = ""
 
@@ -71,14 +71,14 @@ class ExportScreen(FormScreen[ExportForm]):
         with Vertical():
             with Fields(id="fields"):
                 yield Choice("format", FORMATS)
-                yield Field("filter", HINT, "As on screen 3.")
-                yield Field(
+                yield FormField("filter", HINT, "As on screen 3.")
+                yield FormField(
                     "out", "folder, or file for pgn and sgf", "What is written; it must not be there yet."
                 )
-                yield Field(
+                yield FormField(
                     "split", "none", "Share of the matches for training, as 0.9; the others validate."
                 )
-                yield Field("limit", "all", "The newest, at most so many.")
+                yield FormField("limit", "all", "The newest, at most so many.")
                 for name in _SWITCHES:
                     yield Choice(name, OFF_ON)
             yield BareLines(id="count")
@@ -91,7 +91,7 @@ class ExportScreen(FormScreen[ExportForm]):
     def on_mount(self) -> None:
         """Begin with npz, which needs no further package, and with the filter of the previous screen."""
         self.query_one("#field-format", Choice).value = "npz"
-        self.query_one("#field-filter", Field).value = self._filter
+        self.query_one("#field-filter", FormField).value = self._filter
         self._take_usual()
         self.changed()
 
@@ -103,7 +103,7 @@ class ExportScreen(FormScreen[ExportForm]):
 
     def _take_usual(self) -> None:
         """Put the current tournament into the filter, unless the user has changed it."""
-        field, before = self.query_one("#field-filter", Field), self._usual
+        field, before = self.query_one("#field-filter", FormField), self._usual
         tournament = dashboard_of(self).tournament
         self._usual = word("tournament", tournament) if tournament else ""
         if field.value == before:
@@ -126,7 +126,7 @@ class ExportScreen(FormScreen[ExportForm]):
     def show_filter(self, text: str) -> None:
         """Put a filter into the form, as if it had been typed."""
         self._filter = text
-        for field in self.query("#field-filter").results(Field):
+        for field in self.query("#field-filter").results(FormField):
             field.value = text
 
     @override
@@ -179,7 +179,7 @@ class ExportScreen(FormScreen[ExportForm]):
             self.notify(str(error), severity="warning", markup=False)
             return
         store = dashboard_of(self).store
-        self._child = Child([words[0], *(("--db", store) if store is not None else ()), *words[1:]])
+        self._child = ChildProcess([words[0], *(("--db", store) if store is not None else ()), *words[1:]])
         self.add_class("-output")
         panel = self.query_one(OutputPanel)
         panel.clear("exporting; esc ends it")

@@ -14,7 +14,7 @@ from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
-from arena.tui.widgets.form import Choice, Field, FieldInput
+from arena.tui.widgets.form import Choice, FieldInput, FormField
 from arena.tui.widgets.output import break_lines
 from arena.watching.answers import Answer, Empty, Rows, Unavailable
 
@@ -67,7 +67,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
     @property
     def form(self) -> _Form:
         """The form as filled in now."""
-        values = {field.key: field.value for field in self.query(Field)}
+        values = {field.key: field.value for field in self.query(FormField)}
         values |= {choice.key: choice.value for choice in self.query(Choice)}
         return msgspec.convert(values, self.FORM)
 

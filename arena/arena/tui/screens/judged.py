@@ -12,7 +12,7 @@ from typing_extensions import override
 from arena.analysis import SOLVER
 from arena.live.tournaments import command_line
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.shell.child import Child
+from arena.tui.shell.child import ChildProcess
 from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
@@ -55,7 +55,7 @@ class Grading:
         options = ["--format=ndjson", *(["--read-only"] if is_read_only else [])]
         options += ["--db", db] if db is not None else []
         words = [command, *options, *words]
-        self.child = Child(words)
+        self.child = ChildProcess(words)
         self.progress = f"{by or SOLVER} starts to judge; g stops it"
         """The progress, as a sentence."""
         self._is_stopped = False

@@ -19,7 +19,7 @@ from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
 from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.widgets.bare_lines import BareLines
-from arena.tui.widgets.form import Choice, Field, Fields, Push
+from arena.tui.widgets.form import Choice, Fields, FormField, Push
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,10 +69,10 @@ class NewPlayScreen(FormScreen[PlayForm]):
     def compose_body(self) -> ComposeResult:
         with Vertical():
             with Fields(id="fields"):
-                yield Field("bot", "mcts:playouts=1000", "Its spec; names and options as everywhere.")
+                yield FormField("bot", "mcts:playouts=1000", "Its spec; names and options as everywhere.")
                 yield Choice("side", SIDES, label="you are")
                 for key, placeholder, help_text in _FIELDS:
-                    yield Field(key, placeholder, help_text)
+                    yield FormField(key, placeholder, help_text)
                 yield Choice("rated", OFF_ON)
             yield BareLines(id="found")
             yield BareLines(id="line")
@@ -84,7 +84,7 @@ class NewPlayScreen(FormScreen[PlayForm]):
     def show_opponent(self, bot: str, game: str) -> None:
         """Fill the current bot and game into the form, if there are any."""
         for key, value in (("bot", bot), ("game", game)):
-            for field in self.query(f"#field-{key}").results(Field):
+            for field in self.query(f"#field-{key}").results(FormField):
                 field.value = value or field.value
         for push in self.query(Push if bot else "#input-bot"):
             push.focus()

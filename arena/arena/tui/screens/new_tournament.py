@@ -25,7 +25,7 @@ from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.form_screen import FormScreen
 from arena.tui.shell.wanted import still_wanted
 from arena.tui.widgets.bare_lines import BareLines
-from arena.tui.widgets.form import Choice, Field, Fields, Push
+from arena.tui.widgets.form import Choice, Fields, FormField, Push
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,14 +98,14 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     def compose_body(self) -> ComposeResult:
         with Vertical():
             with Fields(id="fields"):
-                yield Field("bots", "mcts minimax:depth=4 ...", "Specs, with blanks between them.")
+                yield FormField("bots", "mcts minimax:depth=4 ...", "Specs, with blanks between them.")
                 yield Choice("type", TYPES)
                 yield Choice("elimination", ELIMINATIONS)
                 yield Choice("seeding", SEEDINGS)
                 yield Choice("bounds", BOUNDS)
                 yield Choice("isolation", ISOLATIONS)
                 for key, placeholder, help_text in _FIELDS:
-                    yield Field(key, placeholder, help_text, label=key.replace("_", "-"))
+                    yield FormField(key, placeholder, help_text, label=key.replace("_", "-"))
             yield BareLines(id="estimate")
             yield BareLines(id="line")
             with Horizontal(id="pushes"):
@@ -115,7 +115,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
 
     def on_mount(self) -> None:
         """Focus the field of the bots."""
-        self.query_one("#field-game", Field).value = self._game
+        self.query_one("#field-game", FormField).value = self._game
         self.query_one("#input-bots").focus()
         self.changed()
 
@@ -132,7 +132,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
     @override
     def changed(self) -> None:
         form = self.form
-        for field in (*self.query(Field), *self.query(Choice)):
+        for field in (*self.query(FormField), *self.query(Choice)):
             field.display = form.has(field.key)
         if self._refused is not None and self.form != self._refused:
             self._refused = None

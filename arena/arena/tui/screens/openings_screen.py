@@ -22,7 +22,7 @@ from arena.live.openings import (
 )
 from arena.results.condition import HINT, read_condition
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.shell.child import Child
+from arena.tui.shell.child import ChildProcess
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
@@ -105,7 +105,7 @@ class OpeningsScreen(ArenaScreen):
         self._match = actions
         self._line = actions[:ply]
         self._view: OpeningsView | None = None
-        self._solving: Child | None = None
+        self._solving: ChildProcess | None = None
         self._solved: dict[tuple[int, ...], dict[int, BestPlay]] = {}
         """Known results of perfect play, by line and action."""
         self._complete: set[tuple[int, ...]] = set()
@@ -222,7 +222,9 @@ class OpeningsScreen(ArenaScreen):
         line = self._line
         if not self._is_solved or self._trouble or self._solving is not None or line in self._complete:
             return
-        child = self._solving = Child(solving_words(self._spec, format_moves(self._game, line).split()))
+        child = self._solving = ChildProcess(
+            solving_words(self._spec, format_moves(self._game, line).split())
+        )
         self.run_worker(partial(child.follow, self), name="solve", group="solve", thread=True)
 
     def _end_solving(self) -> None:

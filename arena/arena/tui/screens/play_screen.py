@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.client import Link
     from arena.coordinator.commands import BoardCommand
-    from arena.tui.shell.chrome import Part
+    from arena.tui.shell.chrome import HeaderPart
     from arena_db.records import TournamentRecord
 
 _TICK_S = 0.2
@@ -337,7 +337,7 @@ class PlayScreen(ArenaScreen):
         self.repaint_lines()
 
     @override
-    def header_parts(self, width: int) -> Sequence[Part] | None:
+    def header_parts(self, width: int) -> Sequence[HeaderPart] | None:
         return header_of(self.seen, dashboard_of(self).glyphs)
 
     @override

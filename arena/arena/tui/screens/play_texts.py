@@ -13,7 +13,7 @@ from arena.errors import ArenaError
 from arena.live.geometry import find_game, position
 from arena.live.views import MatchView
 from arena.person.config import PERSON, is_rated
-from arena.tui.shell.chrome import Part
+from arena.tui.shell.chrome import HeaderPart
 from arena.tui.text import clip, safe
 
 if TYPE_CHECKING:
@@ -116,21 +116,21 @@ class PlayState(msgspec.Struct, frozen=True, kw_only=True):
         return seen
 
 
-def header_of(seen: PlayState, glyphs: Glyphs) -> Sequence[Part]:
+def header_of(seen: PlayState, glyphs: Glyphs) -> Sequence[HeaderPart]:
     """Return play, game, players, and whether the match is rated."""
     match = seen.match
     what = seen.name if match is None else match.address
-    parts = [Part("arena", "title"), Part("PLAY", "focus"), Part(safe(what))]
+    parts = [HeaderPart("arena", "title"), HeaderPart("PLAY", "focus"), HeaderPart(safe(what))]
     if seen.is_dead:
-        parts.append(Part("no coordinator", "alert"))
+        parts.append(HeaderPart("no coordinator", "alert"))
     if match is not None:
         bot = _bot_name(match, seen)
         you, other = glyphs.players[seen.player], glyphs.players[1 - seen.player]
         parts += [
-            Part(f"you ({you}) v {bot} ({other})", "", 1),
-            Part(safe(match.game), "", 2),
-            Part(safe(match.tc), "", 4),
-            Part("rated" if seen.is_rated else "unrated", "", 5),
+            HeaderPart(f"you ({you}) v {bot} ({other})", "", 1),
+            HeaderPart(safe(match.game), "", 2),
+            HeaderPart(safe(match.tc), "", 4),
+            HeaderPart("rated" if seen.is_rated else "unrated", "", 5),
         ]
     return [part for part in parts if part.text]
 

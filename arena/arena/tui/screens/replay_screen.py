@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from arena.live.replay import Replay
     from arena.person.config import PlayConfig
-    from arena.tui.shell.chrome import Part
+    from arena.tui.shell.chrome import HeaderPart
     from arena.watching.query import Query
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -222,7 +222,7 @@ class ReplayScreen(JudgedScreen):
         self.query_one("#about", BareLines).show(about)
 
     @override
-    def header_parts(self, width: int) -> Sequence[Part] | None:
+    def header_parts(self, width: int) -> Sequence[HeaderPart] | None:
         return header_of(self.match, dashboard_of(self).glyphs)
 
     @override

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from arena.live.plain import long_clock_text
 from arena.live.views import RESULTS, end_word
-from arena.tui.shell.chrome import Part
+from arena.tui.shell.chrome import HeaderPart
 from arena.tui.text import clip, join, safe
 from arena.tui.widgets.bars import bar
 
@@ -30,13 +30,13 @@ _BAR, _WIDE_BAR = 10, 32
 """Width of the evaluation bar on normal and on wide terminals, in cells."""
 
 
-def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[Part]:
+def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[HeaderPart]:
     """Return address, bots, game, result, day."""
-    parts = [Part("arena", "title"), Part("REPLAY", "focus")]
+    parts = [HeaderPart("arena", "title"), HeaderPart("REPLAY", "focus")]
     if match is None:
         return parts
     recorded = match.recorded
-    parts.append(Part(safe(match.address)))
+    parts.append(HeaderPart(safe(match.address)))
     names = [
         clip(label or name if cell_len(name) > _MAX_NAME else name, _MAX_NAME)
         for name, label in zip(map(safe, recorded.bots), recorded.labels, strict=True)
@@ -44,10 +44,10 @@ def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[Part]:
     day = datetime.fromtimestamp(recorded.started_t, UTC).date().isoformat()
     return [
         *parts,
-        Part(safe(recorded.game), "", 2),
-        Part(f"{names[0]} ({glyphs.players[0]}) v {names[1]} ({glyphs.players[1]})", "", 1),
-        Part(f"{RESULTS[recorded.outcome]} {end_word(recorded.termination, recorded.void_reason)}"),
-        Part(day, "", 3),
+        HeaderPart(safe(recorded.game), "", 2),
+        HeaderPart(f"{names[0]} ({glyphs.players[0]}) v {names[1]} ({glyphs.players[1]})", "", 1),
+        HeaderPart(f"{RESULTS[recorded.outcome]} {end_word(recorded.termination, recorded.void_reason)}"),
+        HeaderPart(day, "", 3),
     ]
 
 

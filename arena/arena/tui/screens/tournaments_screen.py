@@ -22,7 +22,7 @@ from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.play_screen import PlayScreen
-from arena.tui.shell.child import Child, Output
+from arena.tui.shell.child import ChildProcess, Output
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import clip
@@ -307,7 +307,7 @@ class TournamentsScreen(ArenaScreen):
     def _end(self, play: TournamentRow) -> None:
         """End a play with `arena stop`."""
         store = dashboard_of(self).store
-        child = Child(["stop", *([] if store is None else ["--db", store]), "--", play.name])
+        child = ChildProcess(["stop", *([] if store is None else ["--db", store]), "--", play.name])
         self.run_worker(partial(child.follow, self), name="stop", group="stop", thread=True)
 
     def on_output(self, message: Output) -> None:

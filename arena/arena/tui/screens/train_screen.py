@@ -13,7 +13,7 @@ from typing_extensions import override
 from arena.home import home
 from arena.live.labels import fits_words
 from arena.live.plain import duration_text, moment_text
-from arena.live.runs import Chart, RunRow, Runs, number_text
+from arena.live.runs import MetricChart, RunRow, Runs, number_text
 from arena.results.names import shortened
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.training_orders import TrainingControl
@@ -111,7 +111,7 @@ class TrainScreen(ArenaScreen):
             super().__init__()
             self.asked = asked
             self.rows = rows
-            self.charts: Sequence[Chart] = ()
+            self.charts: Sequence[MetricChart] = ()
             self.values: Mapping[str, tuple[float, float, int]] = {}
             self.log: Sequence[str] = ()
             self.has_more = False
@@ -134,7 +134,7 @@ class TrainScreen(ArenaScreen):
         self._marked: set[str] = set()
         self._compares = False
         self._page = 0
-        self._charts: Sequence[Chart] = ()
+        self._charts: Sequence[MetricChart] = ()
         self._log: Sequence[str] = ()
 
     @override

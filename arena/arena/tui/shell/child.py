@@ -37,7 +37,7 @@ _BREAKS: Final = re.compile(rb"[\r\n]+")
 class Output(Message):
     """A child has written output, or has ended."""
 
-    def __init__(self, child: Child, lines: Sequence[str], status: int | None) -> None:
+    def __init__(self, child: ChildProcess, lines: Sequence[str], status: int | None) -> None:
         super().__init__()
         self.child = child
         self.lines = lines
@@ -46,7 +46,7 @@ class Output(Message):
         """Exit status, or minus the number of the signal that ended it; None while it runs."""
 
 
-class Child:
+class ChildProcess:
     """A child process; `follow` runs in a thread, `end` may be called from any thread."""
 
     def __init__(self, words: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ _LAST_KEYS = ("app.palette", "app.help", "app.quit")
 """Bindings at the end of the footer, in this order; the quit key is left out if there is no room."""
 
 
-class Part(NamedTuple):
+class HeaderPart(NamedTuple):
     """A piece of the header."""
 
     text: str
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 class HasHeader(Protocol):
     """A screen or app that supplies the content of header and tabs."""
 
-    def header_parts(self, width: int) -> Sequence[Part]:
+    def header_parts(self, width: int) -> Sequence[HeaderPart]:
         """Return the pieces of the header, from left to right."""
         ...
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from arena.live.plain import duration_text
 from arena.naming import count_text
-from arena.tui.shell.chrome import Part
+from arena.tui.shell.chrome import HeaderPart
 from arena.tui.text import shorten
 from arena.watching.run_words import run_words
 
@@ -33,44 +33,44 @@ class Shown(Protocol):
     clock: Callable[[], float]
 
 
-def usual_parts(shown: Shown, width: int) -> Sequence[Part]:
+def usual_parts(shown: Shown, width: int) -> Sequence[HeaderPart]:
     """Return state, tournament, progress and health; health is the last part to be left out."""
     model, progress = shown.model, shown.model.view.progress
     words = run_words(model, shown.clock())
     name = f" {shown.glyphs.dot} {progress.name}" if progress.name else ""
     is_live = words.is_live
     parts = [
-        Part("arena", "title"),
-        Part(f"{words.state}{name}", "focus" if is_live else "alert"),
+        HeaderPart("arena", "title"),
+        HeaderPart(f"{words.state}{name}", "focus" if is_live else "alert"),
     ]
     if shown.is_frozen:
-        parts.append(Part("FROZEN", "alert"))
+        parts.append(HeaderPart("FROZEN", "alert"))
     if words.warning:
-        parts.append(Part(words.warning, "alert"))
-    parts.append(Part(f"{progress.game} {progress.tc}".strip(), "", 4))
-    parts.append(Part(shorten(progress.goal, _GOAL) if width >= _WIDE else "", "title", 2))
+        parts.append(HeaderPart(words.warning, "alert"))
+    parts.append(HeaderPart(f"{progress.game} {progress.tc}".strip(), "", 4))
+    parts.append(HeaderPart(shorten(progress.goal, _GOAL) if width >= _WIDE else "", "title", 2))
     if width >= _WIDE and progress.planned != 0:
         parts += _progress_parts(progress, shown.clock(), is_live=is_live)
     if progress.workers and progress.state != "ended":
         plural = "" if progress.workers == 1 else "s"
-        parts.append(Part(f"{progress.workers} worker{plural}", "", 7))
+        parts.append(HeaderPart(f"{progress.workers} worker{plural}", "", 7))
     if model.health.store:
-        parts.append(Part(f"store {model.health.store}", "", 3))
+        parts.append(HeaderPart(f"store {model.health.store}", "", 3))
     if shown.lag is not None:
-        parts.append(Part(f"lag {shown.lag:.2f}s", "", 1))
-    parts.append(Part(f"seq {model.view.seq}", "", 8))
+        parts.append(HeaderPart(f"lag {shown.lag:.2f}s", "", 1))
+    parts.append(HeaderPart(f"seq {model.view.seq}", "", 8))
     return [part for part in parts if part.text]
 
 
-def _progress_parts(progress: ProgressView, now: float, *, is_live: bool) -> list[Part]:
+def _progress_parts(progress: ProgressView, now: float, *, is_live: bool) -> list[HeaderPart]:
     """Return the progress, and while the tournament is live its rate and remaining time."""
     pace = progress.at(now)
     share = "" if progress.planned is None else f" {100 * pace.share:.0f}%"
-    parts = [Part(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5)]
+    parts = [HeaderPart(f"{count_text(progress.done, progress.planned)} matches{share}", "", 5)]
     if is_live and progress.rate is not None:
-        parts.append(Part(f"{progress.rate:.1f} matches/min", "", 6))
+        parts.append(HeaderPart(f"{progress.rate:.1f} matches/min", "", 6))
     if pace.is_stalled:
-        parts.append(Part("stalled", "alert", 5))
+        parts.append(HeaderPart("stalled", "alert", 5))
     elif is_live and pace.eta_s is not None:
-        parts.append(Part(f"ETA {duration_text(pace.eta_s).replace(' ', '')}", "", 5))
+        parts.append(HeaderPart(f"ETA {duration_text(pace.eta_s).replace(' ', '')}", "", 5))
     return parts

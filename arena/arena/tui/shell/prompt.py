@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from arena.tui.look import app_of
 from arena.tui.text import safe
-from arena.tui.widgets.form import Field
+from arena.tui.widgets.form import FormField
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -72,7 +72,7 @@ class PromptScreen(ModalScreen[Filled | None]):
         with Vertical():
             yield Static(Text(f"{safe(self._question)}\n", style="bold"))
             for asked in self._asked:
-                yield Field(asked.key, asked.placeholder)
+                yield FormField(asked.key, asked.placeholder)
             completes = ""
             if any(asked.options for asked in self._asked):
                 yield Static(id="options")
@@ -83,7 +83,7 @@ class PromptScreen(ModalScreen[Filled | None]):
     def on_mount(self) -> None:
         """Fill in the initial values and focus the first line."""
         for asked in self._asked:
-            field = self.query_one(f"#field-{asked.key}", Field)
+            field = self.query_one(f"#field-{asked.key}", FormField)
             field.value = asked.value
             field.suggest(asked.options)
         self.query_one(f"#input-{self._asked[0].key}").focus()
@@ -92,7 +92,7 @@ class PromptScreen(ModalScreen[Filled | None]):
     @property
     def answers(self) -> dict[str, str]:
         """The answers as filled in now."""
-        return {field.key: field.value.strip() for field in self.query(Field)}
+        return {field.key: field.value.strip() for field in self.query(FormField)}
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Update the command."""

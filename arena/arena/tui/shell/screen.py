@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
     from textual.widgets import Input
 
-    from arena.tui.shell.chrome import Part
+    from arena.tui.shell.chrome import HeaderPart
     from arena.watching.feed import Change, Model
 
 
@@ -36,7 +36,7 @@ NAME_HINT = "part of a name"
 
 
 @runtime_checkable
-class Painter(Protocol):
+class ScreenPainter(Protocol):
     """An app that shows its model on the current screen."""
 
     def paint(self, *, everything: bool = False) -> None:
@@ -133,7 +133,7 @@ class ArenaScreen(Screen[None]):
     def tick(self, now: float) -> None:
         """Update clocks; called about eight times a second during a match, `now` in UTC seconds."""
 
-    def header_parts(self, width: int) -> Sequence[Part] | None:
+    def header_parts(self, width: int) -> Sequence[HeaderPart] | None:
         """Return the header; None for the default one of the tournament."""
 
     def tab_labels(self, model: Model) -> tuple[str, str]:
@@ -269,7 +269,7 @@ class ArenaScreen(Screen[None]):
     def _catch_up(self) -> None:
         self.is_ready = True
         app = app_of(self)
-        if isinstance(app, Painter):
+        if isinstance(app, ScreenPainter):
             app.paint(everything=True)
 
     def repaint_lines(self) -> None:

@@ -41,11 +41,11 @@ def _go(node: Widget, step: int) -> None:
         node.screen.focus_previous()
 
 
-class Label(Canvas):
+class FieldLabel(Canvas):
     """The name of a field; a mark before it shows that the field has the focus."""
 
     DEFAULT_CSS = f"""
-    Label {{ width: {LABEL_WIDTH}; height: 1; }}
+    FieldLabel {{ width: {LABEL_WIDTH}; height: 1; }}
     """
 
     def __init__(self, text: str) -> None:
@@ -93,12 +93,12 @@ class Fields(VerticalScroll, can_focus=False):
             self.styles.scrollbar_size_vertical = 0
 
 
-class Field(Horizontal):
+class FormField(Horizontal):
     """A label and a line of text."""
 
     BINDINGS: ClassVar[list[BindingType]] = FIELD_BINDINGS
     DEFAULT_CSS = """
-    Field { height: 1; width: 100%; }
+    FormField { height: 1; width: 100%; }
     """
 
     def __init__(self, name: str, placeholder: str = "", help_text: str = "", *, label: str = "") -> None:
@@ -113,7 +113,7 @@ class Field(Horizontal):
         super().__init__(id=f"field-{name}")
         self.key = name
         """Key of its value."""
-        self._label = Label(label or name)
+        self._label = FieldLabel(label or name)
         self._input = FieldInput(placeholder, help_text, id=f"input-{name}")
 
     @override

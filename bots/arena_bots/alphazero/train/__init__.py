@@ -11,7 +11,7 @@ from arena_plugins.spec import OptionReader
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena_bots.alphazero.train.plan import Plan
+    from arena_bots.alphazero.train.plan import TrainingPlan
     from arena_plugins.training import Trained, TrainingContext
 
 
@@ -20,7 +20,7 @@ class AlphaZeroTrainer:
 
     bot = "alphazero"
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: TrainingPlan) -> None:
         self._plan = plan
 
     def train(self, context: TrainingContext) -> Trained:
@@ -36,9 +36,9 @@ class AlphaZeroTrainer:
 
         if str(spec_of(context.game)) not in GAMES:
             raise OptionError(f"alphazero learns {', '.join(GAMES)}, not {spec_of(context.game)}")
-        from arena_bots.alphazero.train.training import Training
+        from arena_bots.alphazero.train.training import AlphaZeroTraining
 
-        return Training(self._plan, context).run()
+        return AlphaZeroTraining(self._plan, context).run()
 
 
 @hookimpl
@@ -49,10 +49,10 @@ def make_trainer(options: Mapping[str, str]) -> AlphaZeroTrainer:
         OptionError: an option is unknown, or its value is not allowed.
         PluginError: the extra train-torch is not installed.
     """
-    from arena_bots.alphazero.train.plan import Plan
+    from arena_bots.alphazero.train.plan import TrainingPlan
 
     reader = OptionReader("the trainer alphazero", options)
-    plan = Plan.read(reader)
+    plan = TrainingPlan.read(reader)
     reader.done()
     require_modules("alphazero", "bot-arena[train-torch]", "onnx", "torch")
     return AlphaZeroTrainer(plan)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 
-class Batch(NamedTuple):
+class TrainingBatch(NamedTuple):
     """Positions in the form in which a network learns them."""
 
     planes: NDArray[np.float32]
@@ -90,7 +90,7 @@ class Buffer:
         self.add(samples)
 
 
-class Painter:
+class PositionEncoder:
     """Turns positions into network input, each transformed by one of the game's symmetries."""
 
     def __init__(self, game: Game, layout: Layout, planes: int, *, by_cell: bool) -> None:
@@ -111,7 +111,7 @@ class Painter:
         """Number of the game's symmetries, identity included."""
         return len(self._cell_maps)
 
-    def paint(self, samples: Samples, symmetries: NDArray[np.int64]) -> Batch:
+    def paint(self, samples: Samples, symmetries: NDArray[np.int64]) -> TrainingBatch:
         """Return a batch; `symmetries` is the index of the symmetry for each position, `[n]`."""
         n, planes = len(samples.own), self._shape[0]
         boards = np.zeros((n, planes, len(self._bits)), np.float32)
@@ -129,7 +129,7 @@ class Painter:
             moved = self._action_maps[symmetries]
             if landing.shape[1] != policies.shape[1]:
                 landing = landing.reshape(n, -1, self._shape[2]).any(axis=1)
-        return Batch(
+        return TrainingBatch(
             boards.reshape(n, *self._shape),
             np.take_along_axis(landing, moved, axis=1),
             np.take_along_axis(policies, moved, axis=1),

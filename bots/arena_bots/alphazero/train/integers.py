@@ -20,8 +20,8 @@ from typing_extensions import override
 from arena.games.kernels.layout import layout_of
 from arena.games.notation import spec_of
 from arena_bots.alphazero.network import GAME, OnnxNet
-from arena_bots.alphazero.train.buffer import Painter
-from arena_bots.alphazero.train.plan import Plan
+from arena_bots.alphazero.train.buffer import PositionEncoder
+from arena_bots.alphazero.train.plan import TrainingPlan
 from arena_bots.alphazero.train.selfplay import SelfPlay
 from arena_plugins.errors import PluginError
 from arena_plugins.manager import load_game
@@ -97,13 +97,13 @@ class _Positions(CalibrationDataReader):
 
 def _positions(game: Game, net: OnnxNet, seed: int) -> NDArray[np.float32]:
     """Play matches and return their positions as network input."""
-    plan = Plan.read(OptionReader("quantise", _PLAY)).fitted(game)
+    plan = TrainingPlan.read(OptionReader("quantise", _PLAY)).fitted(game)
     player = SelfPlay(game, net, plan.play, plan.lanes)
     samples = player.go_on(net, player.lanes, np.random.default_rng(seed)).samples
     layout = layout_of(game)
     if layout is None:
         raise AssertionError
-    painter = Painter(game, layout, net.planes, by_cell=False)
+    painter = PositionEncoder(game, layout, net.planes, by_cell=False)
     return painter.paint(samples, np.zeros(len(samples.own), np.int64)).planes
 
 

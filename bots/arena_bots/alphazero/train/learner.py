@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arena_bots.alphazero.train.buffer import Batch
+    from arena_bots.alphazero.train.buffer import TrainingBatch
     from arena_bots.alphazero.train.nets import Design, Shape
     from arena_bots.alphazero.train.plan import LearnPlan
 
@@ -87,7 +87,7 @@ class Learner:
             yield
         self._queue.synchronize()
 
-    def learn(self, batch: Batch, progress: float) -> Losses:
+    def learn(self, batch: TrainingBatch, progress: float) -> Losses:
         """Make one update; `progress` is the finished share of the training, from 0 to 1."""
         plan = self._plan
         if plan.schedule == "kl":
@@ -98,7 +98,7 @@ class Learner:
         self._follow()
         return losses
 
-    def _adapt(self, batch: Batch) -> Losses:
+    def _adapt(self, batch: TrainingBatch) -> Losses:
         """Make several steps on one batch, fewer if the policy moves far; adapt the learning rate to that."""
         plan, moved = self._plan, 0.0
         self._set_rate(plan.rate * self._multiplier)
@@ -118,7 +118,7 @@ class Learner:
         self._follow()
         return losses
 
-    def _step(self, batch: Batch) -> tuple[Losses, torch.Tensor]:
+    def _step(self, batch: TrainingBatch) -> tuple[Losses, torch.Tensor]:
         """Make one step; return its losses, and the policy's log-probabilities before it, `[n, logits]`."""
         self.net.train()
         legal, policies = self._tensor(batch.legal), self._tensor(batch.policies)
@@ -143,7 +143,7 @@ class Learner:
             return -(chances * functional.log_softmax(value, dim=1)).sum(dim=1).mean()
         return functional.mse_loss(expected(self.net, value), chances[:, 0] - chances[:, 2])
 
-    def _policy_of(self, batch: Batch) -> torch.Tensor:
+    def _policy_of(self, batch: TrainingBatch) -> torch.Tensor:
         logits, _value = self.net(self._tensor(batch.planes))
         return functional.log_softmax(logits.masked_fill(~self._tensor(batch.legal), _BARRED), dim=1)
 

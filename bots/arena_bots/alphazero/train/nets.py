@@ -88,7 +88,7 @@ class Unit(nn.Module):
         return unit
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """A residual block of two convolutions; He et al., Deep residual learning (2016)."""
 
     def __init__(self, first: Unit, second: Unit) -> None:
@@ -166,12 +166,12 @@ def deployed(net: PolicyValueNet) -> PolicyValueNet:
 
 
 def _folded(part: nn.Module) -> nn.Module:
-    if isinstance(part, Block):
-        return Block(part.first.folded(), part.second.folded())
+    if isinstance(part, ResidualBlock):
+        return ResidualBlock(part.first.folded(), part.second.folded())
     if isinstance(part, Unit):
         return part.folded()
     raise TypeError(part)
 
 
-def _new_block(width: int) -> Block:
-    return Block(Unit(width, width, 3, norm=True), Unit(width, width, 3, norm=True, relu=False))
+def _new_block(width: int) -> ResidualBlock:
+    return ResidualBlock(Unit(width, width, 3, norm=True), Unit(width, width, 3, norm=True, relu=False))

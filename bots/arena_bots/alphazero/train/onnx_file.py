@@ -15,7 +15,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from arena_bots.alphazero.network import GAME
-from arena_bots.alphazero.train.nets import Block, Unit, deployed
+from arena_bots.alphazero.train.nets import ResidualBlock, Unit, deployed
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +34,7 @@ def to_onnx(net: PolicyValueNet, game: str) -> bytes:
     graph = _Graph()
     seen = "boards"
     for part in plain.trunk:
-        seen = graph.block(part, seen) if isinstance(part, Block) else graph.unit(_unit(part), seen)
+        seen = graph.block(part, seen) if isinstance(part, ResidualBlock) else graph.unit(_unit(part), seen)
     policy = graph.node("Flatten", graph.unit(plain.policy_unit, seen))
     graph.dense(plain.policy, policy, "policy")
     value = graph.node("Flatten", graph.unit(plain.value_unit, seen))
@@ -93,7 +93,7 @@ class _Graph:
         out = self.node("Conv", taken, self.weight(unit.conv.weight), self.weight(bias), pads=[side] * 4)
         return self.node("Relu", out) if unit.relu else out
 
-    def block(self, block: Block, taken: str) -> str:
+    def block(self, block: ResidualBlock, taken: str) -> str:
         """Add a residual block."""
         return self.node(
             "Relu", self.node("Add", taken, self.unit(block.second, self.unit(block.first, taken)))

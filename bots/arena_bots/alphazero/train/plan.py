@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena_bots.alphazero.train.buffer import Window
-from arena_bots.alphazero.train.selfplay import PlayPlan
+from arena_bots.alphazero.train.selfplay import SelfPlaySettings
 from arena_bots.search.lockstep.search import MOST_ENDINGS, most_endings
 from arena_plugins.errors import OptionError
 
@@ -56,7 +56,7 @@ class Measuring(NamedTuple):
     """Number of matches against the best network so far; 0 always keeps the latest one."""
 
 
-class Plan(NamedTuple):
+class TrainingPlan(NamedTuple):
     """All settings of a training run."""
 
     steps: int
@@ -76,7 +76,7 @@ class Plan(NamedTuple):
     planes: int
     by_cell: bool
     """Whether the network has one logit per cell instead of one per action."""
-    play: PlayPlan
+    play: SelfPlaySettings
     window: Window
     learn: LearnPlan
     tests: Measuring
@@ -86,7 +86,7 @@ class Plan(NamedTuple):
         """Number of players that share the lanes."""
         return max(self.processes, self.threads)
 
-    def fitted(self, game: Game) -> Plan:
+    def fitted(self, game: Game) -> TrainingPlan:
         """Return a copy limited to the game's size: number of endings' cells, openings up to half a match."""
         play = self.play._replace(
             ending_cells=min(self.play.ending_cells, most_endings(game)),
@@ -95,7 +95,7 @@ class Plan(NamedTuple):
         return self._replace(play=play)
 
     @classmethod
-    def read(cls, reader: OptionReader) -> Plan:
+    def read(cls, reader: OptionReader) -> TrainingPlan:
         """Read the options.
 
         Raises:
@@ -133,9 +133,9 @@ class Plan(NamedTuple):
         return plan
 
 
-def _play(reader: OptionReader) -> PlayPlan:
+def _play(reader: OptionReader) -> SelfPlaySettings:
     simulations = reader.integer("simulations", 64, low=1, high=10**5)
-    return PlayPlan(
+    return SelfPlaySettings(
         search=reader.choice("search", "gumbel", SEARCHES),
         simulations=simulations,
         small=reader.integer("small", min(16, simulations), low=1, high=10**5),

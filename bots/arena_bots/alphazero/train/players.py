@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena_bots.alphazero.train.games import Harvest
-    from arena_bots.alphazero.train.plan import Plan
+    from arena_bots.alphazero.train.plan import TrainingPlan
     from arena_bots.search.lockstep.batches import Net
     from arena_plugins.contract import Game
 
@@ -38,7 +38,7 @@ class Player(Protocol):
         ...
 
 
-def new_player(game: Game, net: Net, plan: Plan) -> Player:
+def new_player(game: Game, net: Net, plan: TrainingPlan) -> Player:
     """Make one of the players of a plan, with its share of the lanes."""
     lanes = plan.lanes // plan.players
     if plan.play.search == "table":
@@ -54,7 +54,7 @@ def rng_of(seed: int, step: int, player: int) -> np.random.Generator:
 class Players:
     """All players of a run, and their matches in progress."""
 
-    def __init__(self, game: Game, plan: Plan, seed: int) -> None:
+    def __init__(self, game: Game, plan: TrainingPlan, seed: int) -> None:
         self._game = game
         self._plan = plan
         self._seed = seed
@@ -126,7 +126,7 @@ class Players:
         self.lanes = Lanes._make(arrays[f"lanes.{name}"].copy() for name in Lanes._fields)
 
 
-def _start(game: str, plan: Plan) -> tuple[SpawnProcess, Connection]:
+def _start(game: str, plan: TrainingPlan) -> tuple[SpawnProcess, Connection]:
     # Spawn, because a fork would copy the threads of PyTorch in an undefined state.
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -136,7 +136,7 @@ def _start(game: str, plan: Plan) -> tuple[SpawnProcess, Connection]:
     return process, cast("Connection", here)
 
 
-def _serve(pipe: Connection, game_spec: str, plan: Plan) -> None:
+def _serve(pipe: Connection, game_spec: str, plan: TrainingPlan) -> None:
     """Serve requests to play until the other end of the pipe closes, for whatever reason."""
     # Ctrl-C reaches all processes of the terminal; the learner decides how to react.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -20,7 +20,7 @@ from arena_bots.alphazero.train.games import (
 from arena_bots.alphazero.train.harvest import reap
 from arena_bots.search.lockstep.forest import NOWHERE, WIN, Rule
 from arena_bots.search.lockstep.halving import schedules
-from arena_bots.search.lockstep.search import LockstepSearch, Settings
+from arena_bots.search.lockstep.search import LockstepSearch, LockstepSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ _LEAST_MEMORY_BITS, _LANE_MEMORY_BITS = 15, 4
 """Binary logarithm of a player's cache size, emptied with each network: minimum, and per lane."""
 
 
-class PlayPlan(NamedTuple):
+class SelfPlaySettings(NamedTuple):
     """How self-play matches are played."""
 
     search: str
@@ -73,7 +73,7 @@ class PlayPlan(NamedTuple):
 class SelfPlay:
     """Plays matches of a network against itself."""
 
-    def __init__(self, game: Game, net: Net, plan: PlayPlan, lanes: int) -> None:
+    def __init__(self, game: Game, net: Net, plan: SelfPlaySettings, lanes: int) -> None:
         layout = layout_of(game)
         if layout is None:
             raise ValueError(f"there are no kernels for {game.name} of this size")
@@ -85,7 +85,7 @@ class SelfPlay:
         self._search = LockstepSearch(
             game,
             net,
-            Settings(
+            LockstepSettings(
                 rule,
                 lanes,
                 nodes=nodes,

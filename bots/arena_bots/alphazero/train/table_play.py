@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena_bots.alphazero.train.games import Lanes, Samples
-    from arena_bots.alphazero.train.selfplay import PlayPlan
+    from arena_bots.alphazero.train.selfplay import SelfPlaySettings
     from arena_bots.search.lockstep.batches import Net
     from arena_plugins.contract import Game
     from arena_plugins.training import TrainingMatch
@@ -31,7 +31,7 @@ _MEMORY_BITS = 14
 class TablePlay:
     """Plays one match per lane from start to end."""
 
-    def __init__(self, game: Game, plan: PlayPlan, lanes: int) -> None:
+    def __init__(self, game: Game, plan: SelfPlaySettings, lanes: int) -> None:
         layout, rules = layout_of(game), rules_of(game)
         if layout is None or rules is None:
             raise ValueError(f"there are no kernels for {game.name} of this size")

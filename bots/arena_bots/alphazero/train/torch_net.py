@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from typing_extensions import override
 
-from arena_bots.alphazero.train.nets import Block, Unit, deployed, expected
+from arena_bots.alphazero.train.nets import ResidualBlock, Unit, deployed, expected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ class FusedUnit(nn.Module):
 class FusedBlock(nn.Module):
     """A residual block as two fused cuDNN calls."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: ResidualBlock) -> None:
         super().__init__()
         self.first = FusedUnit(block.first)
         self.second = FusedUnit(block.second)
@@ -70,7 +70,7 @@ class FusedBlock(nn.Module):
 
 def _fused(net: PolicyValueNet) -> PolicyValueNet:
     """Return a deployed network whose trunk consists of fused cuDNN calls."""
-    parts = [FusedBlock(part) if isinstance(part, Block) else part for part in net.trunk]
+    parts = [FusedBlock(part) if isinstance(part, ResidualBlock) else part for part in net.trunk]
     net.trunk = nn.Sequential(*(FusedUnit(part) if isinstance(part, Unit) else part for part in parts))
     return net
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.games.kernels.layout import layout_of
 from arena.games.notation import spec_of
-from arena_bots.alphazero.train.buffer import Buffer, Painter
+from arena_bots.alphazero.train.buffer import Buffer, PositionEncoder
 from arena_bots.alphazero.train.judging import Judge
 from arena_bots.alphazero.train.learner import Learner, Losses
 from arena_bots.alphazero.train.nets import Design, Shape
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena_bots.alphazero.train.games import Harvest
-    from arena_bots.alphazero.train.plan import Plan
+    from arena_bots.alphazero.train.plan import TrainingPlan
     from arena_plugins.training import Fact, TrainingContext
 
 _WIDE = 64
@@ -33,10 +33,10 @@ _LEARNER = 1 << 20
 """The learner's number among the random generators; no player has it."""
 
 
-class Training:
+class AlphaZeroTraining:
     """A training run, from its first step or from a checkpoint."""
 
-    def __init__(self, plan: Plan, context: TrainingContext) -> None:
+    def __init__(self, plan: TrainingPlan, context: TrainingContext) -> None:
         layout = layout_of(context.game)
         if layout is None:
             raise ValueError(f"there are no kernels for {context.game.name} of this size")
@@ -47,7 +47,7 @@ class Training:
         logits = rows * columns if plan.by_cell else context.game.num_actions
         shape = Shape(plan.planes, rows, columns, logits)
         self._learner = Learner(plan.learn, Design(plan.trunk, plan.wdl), shape, context.seed, plan.device)
-        self._painter = Painter(context.game, layout, plan.planes, by_cell=plan.by_cell)
+        self._painter = PositionEncoder(context.game, layout, plan.planes, by_cell=plan.by_cell)
         self._buffer = Buffer(plan.window, context.game.num_actions)
         self._players = Players(context.game, plan, context.seed)
         self._numbers = {"step": 0, "matches": 0, "asked": 0, "owed": 0}

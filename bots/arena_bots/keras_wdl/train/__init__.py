@@ -29,9 +29,9 @@ class KerasTrainer:
         Raises:
             OptionError: the game cannot be learnt, or there are no games to learn from.
         """
-        from arena_bots.keras_wdl.train.training import Training
+        from arena_bots.keras_wdl.train.training import KerasTraining
 
-        return Training(self._options, context).run()
+        return KerasTraining(self._options, context).run()
 
 
 @hookimpl

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena_bots.keras_wdl.train.lockstep import Proofs
-    from arena_bots.keras_wdl.train.rules import Rules
+    from arena_bots.keras_wdl.train.rules import ArrayRules
 
 _CLASSES = 3
 
@@ -47,7 +47,7 @@ def joined(parts: Sequence[Examples]) -> Examples:
 
 
 def from_games(  # noqa: PLR0913 - describes games and a selection of their positions
-    rules: Rules,
+    rules: ArrayRules,
     actions: NDArray[np.integer],
     lengths: NDArray[np.integer],
     outcomes: NDArray[np.integer],
@@ -91,7 +91,7 @@ def from_proofs(proofs: Proofs) -> Examples:
     return Examples(proofs.mine, proofs.other, chances, np.ones(len(proofs.mine), np.float32))
 
 
-def merged(rules: Rules, examples: Examples) -> Examples:
+def merged(rules: ArrayRules, examples: Examples) -> Examples:
     """Merge examples whose positions are equal or symmetric."""
     mine, other = rules.canonical(examples.mine, examples.other)
     order = np.lexsort((other, mine))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from arena_bots.keras_wdl.train.rules import Look, Rules
+    from arena_bots.keras_wdl.train.rules import ArrayRules, Look
 
     Judge = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.float32]]
     """Returns the expected points, 0 to 1, of the player who has just moved in each position."""
@@ -26,7 +26,7 @@ _NOISE = 1e-6
 """Magnitude of the random numbers that break ties."""
 
 
-class Plan(NamedTuple):
+class LockstepPlan(NamedTuple):
     """How games are to be played."""
 
     openings: NDArray[np.int64]
@@ -60,10 +60,10 @@ class Games(NamedTuple):
     proofs: Proofs
 
 
-def plain_plan(count: int, *, rivals: NDArray[np.int64] | None = None) -> Plan:
+def plain_plan(count: int, *, rivals: NDArray[np.int64] | None = None) -> LockstepPlan:
     """Return a plan for games without openings, played as the bot plays."""
     none = np.full(count, -1, np.int64)
-    return Plan(
+    return LockstepPlan(
         np.zeros(count, np.int64),
         np.zeros(count),
         none if rivals is None else rivals,
@@ -72,7 +72,9 @@ def plain_plan(count: int, *, rivals: NDArray[np.int64] | None = None) -> Plan:
     )
 
 
-def play(rules: Rules, judge: Judge, plan: Plan, rng: np.random.Generator, *, proofs: float = 0.0) -> Games:
+def play(
+    rules: ArrayRules, judge: Judge, plan: LockstepPlan, rng: np.random.Generator, *, proofs: float = 0.0
+) -> Games:
     """Play games to their ends; `proofs` is the share of the proven positions seen on the way to keep."""
     count, length = len(plan.openings), rules.layout.max_length
     actions, lengths = np.zeros((count, length), np.int16), np.zeros(count, np.int64)
@@ -101,7 +103,7 @@ def play(rules: Rules, judge: Judge, plan: Plan, rng: np.random.Generator, *, pr
 
 
 def against_random(
-    rules: Rules, judge: Judge, count: int, rng: np.random.Generator
+    rules: ArrayRules, judge: Judge, count: int, rng: np.random.Generator
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Play the network (which takes immediate wins) against uniformly random play, `count` games per side.
 
@@ -123,7 +125,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - positions, evaluator and rules as separ
     own: NDArray[np.uint64],
     opp: NDArray[np.uint64],
     judge: Judge,
-    plan: Plan,
+    plan: LockstepPlan,
     running: NDArray[np.intp],
     ply: int,
     rng: np.random.Generator,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena_bots.keras_wdl.train.examples import Examples
-    from arena_bots.keras_wdl.train.options import Layer, Options
-    from arena_bots.keras_wdl.train.rules import Rules
+    from arena_bots.keras_wdl.train.options import HiddenLayer, Options
+    from arena_bots.keras_wdl.train.rules import ArrayRules
 
 _CLASSES = 3
 _SOON = 9
@@ -67,7 +67,7 @@ def _silence() -> Generator[None]:
 class Classifier:
     """A network for loss, draw and win, its optimiser, and the running average of its weights."""
 
-    def __init__(self, options: Options, rules: Rules, seed: int) -> None:
+    def __init__(self, options: Options, rules: ArrayRules, seed: int) -> None:
         """Make a network with initial weights drawn from `seed`.
 
         Raises:
@@ -169,7 +169,7 @@ class Classifier:
         return self._rules.planes(mine, other)
 
 
-def _model(keras: Any, layers: Sequence[Layer], shape: tuple[int, int]) -> Any:
+def _model(keras: Any, layers: Sequence[HiddenLayer], shape: tuple[int, int]) -> Any:
     map_shape(layers, shape)
     given = values = keras.layers.Input((*shape, 2))
     is_flat = False

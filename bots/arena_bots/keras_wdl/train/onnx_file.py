@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import NodeProto
 
-    from arena_bots.keras_wdl.train.options import Layer
+    from arena_bots.keras_wdl.train.options import HiddenLayer
     from arena_plugins.contract import Game
 
 _OPSET = 17
@@ -28,7 +28,7 @@ _IR = 8
 
 
 def onnx_bytes(
-    layers: Sequence[Layer], weights: Sequence[NDArray[np.float32]], game: Game, *, is_averaged: bool
+    layers: Sequence[HiddenLayer], weights: Sequence[NDArray[np.float32]], game: Game, *, is_averaged: bool
 ) -> bytes:
     """Return the ONNX file of a classifier.
 
@@ -88,8 +88,8 @@ def rounded(weights: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]
 
 
 def _by_layer(
-    layers: Sequence[Layer], weights: Sequence[NDArray[np.float32]], shape: tuple[int, int]
-) -> Iterator[tuple[Layer | None, NDArray[np.float32], NDArray[np.float32]]]:
+    layers: Sequence[HiddenLayer], weights: Sequence[NDArray[np.float32]], shape: tuple[int, int]
+) -> Iterator[tuple[HiddenLayer | None, NDArray[np.float32], NDArray[np.float32]]]:
     """Yield each layer (None for the last one) with its weights in ONNX's layout, channels first."""
     depth = PLANES
     has_map = True

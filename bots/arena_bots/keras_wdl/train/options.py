@@ -16,7 +16,7 @@ _LAYER = re.compile(r"([1-9][0-9]{0,3})(?:([cv])([1-9]))?")
 _MANY = 10**9
 
 
-class Layer(NamedTuple):
+class HiddenLayer(NamedTuple):
     """A hidden layer, followed by ReLU."""
 
     units: int
@@ -30,7 +30,7 @@ class Layer(NamedTuple):
 class Options(NamedTuple):
     """The settings of a training run; docs/reference/keras.md lists the options with their meaning."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[HiddenLayer, ...]
     source: str
     games: int
     ends: bool
@@ -92,7 +92,7 @@ class Options(NamedTuple):
         )
 
 
-def layers_of(text: str) -> tuple[Layer, ...]:
+def layers_of(text: str) -> tuple[HiddenLayer, ...]:
     """Parse a list of layers: `64c4 128` is 64 filters of 4 by 4 cells, then 128 dense units.
 
     The windows of `64v4` do not extend beyond the edges.
@@ -100,7 +100,7 @@ def layers_of(text: str) -> tuple[Layer, ...]:
     Raises:
         OptionError: the list is malformed, or a convolution follows a dense layer.
     """
-    layers: list[Layer] = []
+    layers: list[HiddenLayer] = []
     for word in text.split():
         found = _LAYER.fullmatch(word)
         if found is None:
@@ -109,14 +109,14 @@ def layers_of(text: str) -> tuple[Layer, ...]:
                 "(filters)"
             )
         units, kind, kernel = found.groups()
-        layer = Layer(int(units), int(kernel), kind == "c") if kernel else Layer(int(units))
+        layer = HiddenLayer(int(units), int(kernel), kind == "c") if kernel else HiddenLayer(int(units))
         if layer.kernel and layers and not layers[-1].kernel:
             raise OptionError(f'the trainer keras: "{word}" in layers comes after a dense layer')
         layers.append(layer)
     return tuple(layers)
 
 
-def map_shape(layers: Sequence[Layer], shape: tuple[int, int]) -> tuple[int, int]:
+def map_shape(layers: Sequence[HiddenLayer], shape: tuple[int, int]) -> tuple[int, int]:
     """Return the rows and columns of the feature map after the convolutions.
 
     Raises:

@@ -35,7 +35,7 @@ class Look(NamedTuple):
     """`ILLEGAL` to `SURE`; `[n, num_actions]`."""
 
 
-class Rules:
+class ArrayRules:
     """A game in arrays; a position is a pair of words: the last mover's stones and the other player's."""
 
     def __init__(self, game: Game) -> None:

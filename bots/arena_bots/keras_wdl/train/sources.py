@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena_bots.keras_wdl.train.options import Options
-    from arena_bots.keras_wdl.train.rules import Rules
+    from arena_bots.keras_wdl.train.rules import ArrayRules
     from arena_plugins.contract import Game
     from arena_plugins.training import TrainingContext
 
@@ -31,7 +31,7 @@ _HELD = 20
 """One in this many matches is held back for validation."""
 
 
-class Start(NamedTuple):
+class InitialExamples(NamedTuple):
     """Initial examples; no match, nor a symmetric image of it, occurs in both sets."""
 
     learnt: Examples
@@ -42,7 +42,7 @@ class Start(NamedTuple):
     """A short description of the source."""
 
 
-def start_of(context: TrainingContext, rules: Rules, options: Options) -> Start:
+def start_of(context: TrainingContext, rules: ArrayRules, options: Options) -> InitialExamples:
     """Return the initial data of a training run; an export takes precedence if one was given.
 
     Raises:
@@ -63,7 +63,7 @@ def start_of(context: TrainingContext, rules: Rules, options: Options) -> Start:
     return _split(rules, found.actions, lengths, outcomes, marks, options, "random play")
 
 
-def _stored(context: TrainingContext, rules: Rules, options: Options) -> Start:
+def _stored(context: TrainingContext, rules: ArrayRules, options: Options) -> InitialExamples:
     """Return positions of the newest stored matches."""
     count = options.games
     actions = np.zeros((count, rules.layout.max_length), np.int16)
@@ -83,14 +83,14 @@ def _stored(context: TrainingContext, rules: Rules, options: Options) -> Start:
 
 
 def _split(  # noqa: PLR0913, PLR0917 - matches as arrays, and the settings
-    rules: Rules,
+    rules: ArrayRules,
     actions: NDArray[np.integer],
     lengths: NDArray[np.int64],
     outcomes: NDArray[np.int64],
     marks: Sequence[int],
     options: Options,
     source: str,
-) -> Start:
+) -> InitialExamples:
     is_held = np.array(marks, np.int64) % _HELD == 0
     learnt, held = (
         merged(
@@ -99,7 +99,7 @@ def _split(  # noqa: PLR0913, PLR0917 - matches as arrays, and the settings
         )
         for rows in (~is_held, is_held)
     )
-    return Start(learnt, held, len(marks), source)
+    return InitialExamples(learnt, held, len(marks), source)
 
 
 def _mark(game: Game, actions: Sequence[int]) -> int:
@@ -107,7 +107,7 @@ def _mark(game: Game, actions: Sequence[int]) -> int:
     return int(match_hash(game, actions)[:_DIGITS], 16)
 
 
-def _exported(folder: Path, rules: Rules) -> Start:
+def _exported(folder: Path, rules: ArrayRules) -> InitialExamples:
     """Return the positions of an export, split as it specifies, otherwise by match."""
     data = Dataset.open(folder)
     if (theirs := full_spec(load_game(data.game))) != full_spec(rules.game):
@@ -121,10 +121,10 @@ def _exported(folder: Path, rules: Rules) -> Start:
         is_held = np.array([int(mark[:_DIGITS], 16) % _HELD == 0 for mark in hashes])
         learnt, held = learnt.take(np.nonzero(~is_held)[0]), learnt.take(np.nonzero(is_held)[0])
     num_matches = sum(part.num_matches for part in data.manifest.splits.values())
-    return Start(merged(rules, learnt), merged(rules, held), num_matches, f"export {folder.name}")
+    return InitialExamples(merged(rules, learnt), merged(rules, held), num_matches, f"export {folder.name}")
 
 
-def _rows(data: Dataset, split: str, rules: Rules) -> tuple[Examples, list[str]]:
+def _rows(data: Dataset, split: str, rules: ArrayRules) -> tuple[Examples, list[str]]:
     """Return the positions of a split for the player who has just moved, and the hash of each one's match."""
     if not data.num_rows(split):
         return no_examples(), []

@@ -17,10 +17,10 @@ from arena_bots.keras_wdl.train.examples import (
     merged,
     no_examples,
 )
-from arena_bots.keras_wdl.train.lockstep import Plan, against_random, play
+from arena_bots.keras_wdl.train.lockstep import LockstepPlan, against_random, play
 from arena_bots.keras_wdl.train.model import Classifier
 from arena_bots.keras_wdl.train.onnx_file import onnx_bytes
-from arena_bots.keras_wdl.train.rules import Rules
+from arena_bots.keras_wdl.train.rules import ArrayRules
 from arena_bots.keras_wdl.train.sources import start_of
 from arena_plugins.errors import OptionError
 from arena_plugins.training import Checkpoint, Trained, TrainingMatch
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from arena_plugins.training import TrainingContext
 
 
-class Training:
+class KerasTraining:
     """One training run, from its first epoch or from a checkpoint."""
 
     def __init__(self, options: Options, context: TrainingContext) -> None:
         self._options = options
         self._context = context
-        self._rules = Rules(context.game)
+        self._rules = ArrayRules(context.game)
         self._classifier = Classifier(options, self._rules, context.seed)
         self._total = options.epochs + options.rounds
         self._facts: dict[str, str | int] = {"source": options.source, "matches": 0, "own_matches": 0}
@@ -107,7 +107,7 @@ class Training:
         self._facts["own_matches"] = int(self._facts["own_matches"]) + len(games.lengths)
         return self._fit(self._options.per_round, rng)
 
-    def _play(self, rng: np.random.Generator) -> tuple[Games, Plan]:
+    def _play(self, rng: np.random.Generator) -> tuple[Games, LockstepPlan]:
         options, count = self._options, self._options.round_games
         done = (self._step - options.epochs) / max(options.rounds, 1)
         epsilon = options.epsilon + (options.epsilon_end - options.epsilon) * done
@@ -115,7 +115,7 @@ class Training:
         # A rival that always plays at random shows which of the safe actions win most often; one that mostly
         # follows the network shows which actions are safe.
         slips = np.where(rng.random(count) < options.random_rivals, 1.0, options.slips)
-        plan = Plan(
+        plan = LockstepPlan(
             rng.integers(options.opening + 1, size=count),
             rng.random(count) * epsilon,
             rivals,
@@ -179,7 +179,7 @@ class Training:
         return first, second
 
 
-def _labelled(plan: Plan, length: int) -> NDArray[np.bool_]:
+def _labelled(plan: LockstepPlan, length: int) -> NDArray[np.bool_]:
     """Return which positions the outcomes describe: those that no random action follows.
 
     In games with a slipping side these are the positions after the other side's actions. `[n, length]`,

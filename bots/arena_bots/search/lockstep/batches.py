@@ -52,7 +52,7 @@ class Cells(NamedTuple):
     """Cell of each bit, 0 for bits that are no cell; `[64]`."""
 
 
-class Memory(NamedTuple):
+class EvaluationCache(NamedTuple):
     """A cache of the network's evaluations; a new position replaces an old one in its entry."""
 
     own: NDArray[np.uint64]
@@ -71,10 +71,10 @@ def cells_of(bits: tuple[int, ...]) -> Cells:
     return Cells(np.array(bits, np.int64), places)
 
 
-def new_memory(bits: int, num_actions: int) -> Memory:
+def new_memory(bits: int, num_actions: int) -> EvaluationCache:
     """Return an empty cache with `2**bits` entries."""
     size = 1 << bits
-    return Memory(
+    return EvaluationCache(
         own=np.full(size, _NOTHING, np.uint64),
         opp=np.zeros(size, np.uint64),
         last=np.zeros(size, np.uint64),
@@ -83,13 +83,13 @@ def new_memory(bits: int, num_actions: int) -> Memory:
     )
 
 
-def forget(memory: Memory) -> None:
+def forget(memory: EvaluationCache) -> None:
     """Clear the cache, because the network has changed."""
     memory.own.fill(_NOTHING)
 
 
 @inline_kernel
-def _entry(own: np.uint64, opp: np.uint64, last: np.uint64, memory: Memory) -> Int:
+def _entry(own: np.uint64, opp: np.uint64, last: np.uint64, memory: EvaluationCache) -> Int:
     # Multiplicative hashing: products carry differences upwards, so the high bits are folded into the index.
     word = own * _MIX[0] ^ opp * _MIX[1] ^ last * _MIX[2]
     return np.int64((word ^ (word >> _SHIFT)) & np.uint64(len(memory.own) - 1))
@@ -132,7 +132,13 @@ def paint_all(
 
 
 @kernel
-def gather(leaves: Leaves, memory: Memory, cells: Cells, planes: NDArray[np.float32], sees_last: bool) -> Int:  # noqa: FBT001 # kernels take only positional arguments
+def gather(
+    leaves: Leaves,
+    memory: EvaluationCache,
+    cells: Cells,
+    planes: NDArray[np.float32],
+    sees_last: bool,  # noqa: FBT001 # kernels take only positional arguments
+) -> Int:
     """Evaluate leaves from the cache, and write the others into `planes`; return the number of the others.
 
     `leaves.places` is set to the row of the batch that evaluates each of them.
@@ -160,7 +166,7 @@ def gather(leaves: Leaves, memory: Memory, cells: Cells, planes: NDArray[np.floa
 @kernel
 def scatter(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     leaves: Leaves,
-    memory: Memory,
+    memory: EvaluationCache,
     layout: Layout,
     cells: Cells,
     logits: NDArray[np.float32],

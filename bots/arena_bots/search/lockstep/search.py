@@ -36,7 +36,7 @@ def most_endings(game: Game) -> int:
     return MOST_ENDINGS if str(spec_of(game)) == "connect-four" else PLAIN_ENDINGS
 
 
-class Settings(NamedTuple):
+class LockstepSettings(NamedTuple):
     """The size of a search, and its selection rule."""
 
     rule: Rule
@@ -64,7 +64,7 @@ class Searched(NamedTuple):
 class LockstepSearch:
     """The trees of many matches of one game, and the network that guides the search."""
 
-    def __init__(self, game: Game, net: Net, settings: Settings) -> None:
+    def __init__(self, game: Game, net: Net, settings: LockstepSettings) -> None:
         """Make trees without roots.
 
         Raises:

@@ -45,7 +45,7 @@ ALPHA, EPSILON, LAMBDA, GAMMA, OPENING, RIVAL, SQUASHED, RULES = range(8)
 and of the shallow opponent, and whether the value is bounded by tanh and wins are blocked in training."""
 
 
-class Learner(NamedTuple):
+class LinearLearner(NamedTuple):
     """The learnt weights and the scratch space of learning."""
 
     weights: NDArray[np.float64]
@@ -60,20 +60,20 @@ class Learner(NamedTuple):
     """The feature of each bit of the board; `[64]`."""
 
 
-def new_learner(weights: NDArray[np.float64] | None = None) -> Learner:
+def new_learner(weights: NDArray[np.float64] | None = None) -> LinearLearner:
     """Return a learner with the given weights, by default zeros."""
     cells = np.zeros(64, np.int64)
     cells[BITS.astype(np.intp)] = np.arange(CELLS)
     start = np.zeros(NUM_FEATURES) if weights is None else weights.copy()
     pair = (2, NUM_FEATURES)
-    return Learner(start, np.zeros(pair), np.zeros(pair), np.zeros(NUM_FEATURES), cells)
+    return LinearLearner(start, np.zeros(pair), np.zeros(pair), np.zeros(NUM_FEATURES), cells)
 
 
 @kernel
 def learn_linear(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     layout: Layout,
     windows: NDArray[np.uint64],
-    learner: Learner,
+    learner: LinearLearner,
     numbers: NDArray[np.float64],
     chance: NDArray[np.uint64],
     num_games: Int,
@@ -102,7 +102,7 @@ def learn_linear(  # noqa: PLR0913, PLR0917 # a kernel has no object that could 
 def _play(  # noqa: PLR0913, PLR0917 # as above
     layout: Layout,
     windows: NDArray[np.uint64],
-    learner: Learner,
+    learner: LinearLearner,
     numbers: NDArray[np.float64],
     state: np.uint64,
     rival: Int,
@@ -144,7 +144,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
 def _move(  # noqa: PLR0913, PLR0917 # as above
     layout: Layout,
     windows: NDArray[np.uint64],
-    learner: Learner,
+    learner: LinearLearner,
     numbers: NDArray[np.float64],
     state: np.uint64,
     own: np.uint64,
@@ -184,7 +184,7 @@ def _move(  # noqa: PLR0913, PLR0917 # as above
 def _best(  # noqa: PLR0913, PLR0917 # as above
     layout: Layout,
     windows: NDArray[np.uint64],
-    learner: Learner,
+    learner: LinearLearner,
     numbers: NDArray[np.float64],
     state: np.uint64,
     own: np.uint64,
@@ -213,7 +213,7 @@ def _best(  # noqa: PLR0913, PLR0917 # as above
 
 @inline_kernel
 def _update(
-    learner: Learner,
+    learner: LinearLearner,
     numbers: NDArray[np.float64],
     player: Int,
     target: np.float64,
@@ -233,7 +233,7 @@ def _update(
 
 @inline_kernel
 def _value(  # noqa: PLR0913, PLR0917 # as above
-    learner: Learner,
+    learner: LinearLearner,
     numbers: NDArray[np.float64],
     windows: NDArray[np.uint64],
     own: np.uint64,

@@ -39,7 +39,7 @@ ALPHA, EPSILON, LAMBDA, OPENING, ALONE = range(5)
 that only one player explores."""
 
 
-class Memory(NamedTuple):
+class TupleTables(NamedTuple):
     """The learnt tables, separate for after-states with an even and an odd number of stones."""
 
     weights: NDArray[np.float32]
@@ -67,10 +67,10 @@ class Desk(NamedTuple):
     """Whether the action at each ply was exploratory; `[43]`."""
 
 
-def new_memory(entries: int) -> Memory:
+def new_memory(entries: int) -> TupleTables:
     """Return tables of zeros."""
     shape = (2, entries)
-    return Memory(np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.float32))
+    return TupleTables(np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.float32))
 
 
 def new_desk(width: int) -> Desk:
@@ -90,7 +90,7 @@ def new_desk(width: int) -> Desk:
 def learn(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
     layout: Layout,
     parts: NDArray[np.int32],
-    memory: Memory,
+    memory: TupleTables,
     desk: Desk,
     rates: NDArray[np.float32],
     chance: NDArray[np.uint64],
@@ -113,7 +113,7 @@ def learn(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
 def _play(  # noqa: PLR0913, PLR0917 # as above
     layout: Layout,
     parts: NDArray[np.int32],
-    memory: Memory,
+    memory: TupleTables,
     desk: Desk,
     rates: NDArray[np.float32],
     chance: NDArray[np.uint64],
@@ -169,7 +169,7 @@ def _best_action(  # noqa: PLR0913, PLR0917 # as above
     ply: Int,
     layout: Layout,
     parts: NDArray[np.int32],
-    memory: Memory,
+    memory: TupleTables,
     desk: Desk,
 ) -> tuple[np.uint64, Int]:
     """Return the action with the best after-state, ties broken at random; set `desk.scores` for the mover."""
@@ -245,7 +245,7 @@ def _total(weights: NDArray[np.float32], entries: NDArray[np.int32]) -> np.float
 
 @inline_kernel
 def _learn_from(  # noqa: PLR0913, PLR0917 # as above
-    memory: Memory,
+    memory: TupleTables,
     desk: Desk,
     rates: NDArray[np.float32],
     start: Int,

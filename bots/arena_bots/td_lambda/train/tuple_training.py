@@ -10,7 +10,7 @@ import numpy as np
 from arena.games.kernels.chance import seeded
 from arena.games.kernels.layout import layout_of
 from arena_bots.td_lambda.train.schedule import geometric, seed_of
-from arena_bots.td_lambda.train.tuple_kernels import Memory, learn, new_desk, new_memory
+from arena_bots.td_lambda.train.tuple_kernels import TupleTables, learn, new_desk, new_memory
 from arena_bots.td_lambda.tuples import draw_tuples, parts_of
 from arena_plugins.training import Checkpoint, Trained
 
@@ -83,7 +83,7 @@ class TupleTraining:
         if resumed is None:
             self._memory = new_memory(int(self._parts.starts[-1]))
         else:
-            self._memory = Memory(*(resumed.arrays[name].copy() for name in Memory._fields))
+            self._memory = TupleTables(*(resumed.arrays[name].copy() for name in TupleTables._fields))
         self._results = np.zeros(5, np.int64) if resumed is None else resumed.arrays["results"].copy()
 
     def run(self) -> Trained:

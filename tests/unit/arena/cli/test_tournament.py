@@ -13,7 +13,7 @@ import strange_bots
 from arena.cli.reporter import HeldTournament
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.config import TournamentConfig
-from arena.coordinator.events import Notice
+from arena.coordinator.events import RunNotice
 from arena.home import open_store
 from arena.results.encounter import Scores
 from children import arena_environment, run_child
@@ -331,7 +331,7 @@ def test_notices_are_warnings(capsys: pytest.CaptureFixture[str], played: Comman
     assert record is not None
     held = HeldTournament(record, TournamentConfig(), [], Scores([]), list, quiet=True)
     reporter = TextReporter(held)
-    reporter.tell(Notice("a worker died"))
+    reporter.tell(RunNotice("a worker died"))
     assert reporter.num_warnings == 1
     assert capsys.readouterr() == ("", "warning: a worker died\n")
 

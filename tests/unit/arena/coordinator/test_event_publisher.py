@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from arena.coordinator import event_publisher as module
-from arena.coordinator.events import Ended, MatchFinished, Notice
+from arena.coordinator.events import Ended, MatchFinished, RunNotice
 from arena.coordinator.lease import Lease
 from arena.executor.record import void_record
 from arena.executor.streaming import live_event, started_of
-from arena.live.events import Event, Info, Move, unpack
+from arena.live.events import Event, Move, ThinkingInfo, unpack
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena_db.backend.sqlite.engine import FileSettings, open_raw
@@ -227,7 +227,7 @@ def test_of_remarks_the_newest_is_kept(
     ):
         other.execute("BEGIN IMMEDIATE")
         publisher.hear(running(jobs[0], records[0], 0))
-        publisher.hear([live_event(jobs[0], Info(depth=depth), ply, 3.0) for depth in range(5)])
+        publisher.hear([live_event(jobs[0], ThinkingInfo(depth=depth), ply, 3.0) for depth in range(5)])
         publisher.tick()
         other.execute("ROLLBACK")
         clock.now += 10
@@ -270,7 +270,7 @@ def test_matches_that_died_with_their_worker_are_forgotten(
         publisher.hear(running(jobs[0], records[0], 1))
         publisher.lost([1])
         publisher.hear(running(jobs[0], records[0])[2:])  # what the dead one sent last
-        publisher.tell(Notice("a worker died"))
+        publisher.tell(RunNotice("a worker died"))
         publisher.tick()
     assert [event.kind for event in sitting.told()].count("move") == 1
     view = view_of(sitting)

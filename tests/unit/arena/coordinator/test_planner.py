@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena.coordinator.enlarge import enlarge
-from arena.coordinator.events import DecisionFell, MatchStarted, Notice
+from arena.coordinator.events import DecisionFell, MatchStarted, RunNotice
 from arena.coordinator.kinds import PlanSource, schedule_of
 from arena.coordinator.plan import restore_plan
 from arena.coordinator.planner import Planner, check_batch
@@ -135,7 +135,9 @@ def test_a_resumed_run_hands_out_what_is_left_and_goes_on(begin: Begin) -> None:
     assert sitting.matches_planned() == whole_plan(sitting)
     assert sitting.store.check() == []
     assert len(sitting.matches()) == 360
-    assert {event.total for event in sitting.events if not isinstance(event, Notice | DecisionFell)} == {360}
+    assert {event.total for event in sitting.events if not isinstance(event, RunNotice | DecisionFell)} == {
+        360
+    }
 
 
 def test_other_openings_do_not_continue_a_plan(begin: Begin, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator import result_recorder
-from arena.coordinator.events import MatchFinished, MatchStarted, Notice
+from arena.coordinator.events import MatchFinished, MatchStarted, RunNotice
 from arena.coordinator.lease import Lease
 from arena.coordinator.result_recorder import ResultRecorder
 from arena.errors import ArenaError
@@ -202,7 +202,7 @@ def test_a_locked_store_costs_nothing(begin: Begin) -> None:
         def on_event(event: object) -> None:
             if isinstance(event, MatchStarted) and event.number == 27:
                 other.execute("BEGIN IMMEDIATE")
-            if isinstance(event, Notice):
+            if isinstance(event, RunNotice):
                 # How many come at once goes by the clock.
                 waited.append(sitting.store.num_waiting)
                 other.execute("ROLLBACK")

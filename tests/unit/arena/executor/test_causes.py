@@ -13,7 +13,7 @@ from arena.executor.causes import advice, missing_file
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.trial import run_kit
-from arena.referee.seats import Fault
+from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
 from arena_plugins import Spec, Termination, load_game
@@ -112,9 +112,9 @@ def test_what_an_adapter_says_itself_is_not_told_twice(tmp_path: Path) -> None:
     assert describe_fault(fault) == ("init_crash: Gomocup engines play five in a row only, not tic-tac-toe")
     said = "gomocup: the engine has not answered START 15 with OK; a Gomocup engine flushes its output"
     detail: Detail = {"cause": "it did not get ready in time", "stderr": said}
-    assert advice(Fault(Termination.INIT_TIMEOUT, detail), bot, tier) == ""
+    assert advice(Forfeit(Termination.INIT_TIMEOUT, detail), bot, tier) == ""
     silent: Detail = {**detail, "stderr": ""}
-    assert "must flush its output" in advice(Fault(Termination.INIT_TIMEOUT, silent), bot, tier)
+    assert "must flush its output" in advice(Forfeit(Termination.INIT_TIMEOUT, silent), bot, tier)
 
 
 @needs_fence

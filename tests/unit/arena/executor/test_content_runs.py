@@ -18,7 +18,7 @@ from arena.executor.slots import Slot
 from arena.executor.trial import run_kit
 from arena.executor.worker import SlotCallbacks, make_control, play_job
 from arena.referee.clock import GameClock
-from arena.referee.seats import Answer, Fault, SeatSetup
+from arena.referee.seats import Answer, Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
 from arena_plugins import Termination, load_game
@@ -51,7 +51,7 @@ def first_move(bot: Competitor, tier: Tier) -> int | Termination:
         answer = fault or seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL)))
     finally:
         seat.close()
-    if isinstance(answer, Fault):
+    if isinstance(answer, Forfeit):
         return answer.termination
     assert isinstance(answer, Answer)
     return answer.action

@@ -15,7 +15,7 @@ from arena.executor.preflight import describe_fault, is_refused_option, prefligh
 from arena.executor.sandboxed import strongest_usual_tier
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.seats import Fault
+from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
 from arena.referee.verdict import reason
 from arena.sandbox.tier import Tier
@@ -37,7 +37,7 @@ def tier(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def run(spec: str, tier: str, **changes: str) -> Fault | None:
+def run(spec: str, tier: str, **changes: str) -> Forfeit | None:
     (bot,) = resolve([spec], margin_ms=50)
     return preflight(msgspec.structs.replace(bot, **changes), GAME, LIMIT, tier=tier, init_s=30)
 
@@ -103,7 +103,7 @@ def test_a_program_that_does_not_start_is_told_what_it_may_read() -> None:
     ],
 )
 def test_the_line_of_a_log_that_names_the_error_is_shown(stderr: str, last: str) -> None:
-    fault = Fault(Termination.INIT_CRASH, {"cause": "it closed its output", "stderr": stderr})
+    fault = Forfeit(Termination.INIT_CRASH, {"cause": "it closed its output", "stderr": stderr})
     assert describe_fault(fault) == f"init_crash: it closed its output: {last}"
 
 
@@ -136,7 +136,7 @@ FRAME = '  File "/bot/bot.py", line 41, in play\n'
     ],
 )
 def test_an_exception_is_told_with_its_line(cause: str, stderr: str, said: str) -> None:
-    fault = Fault(Termination.BOT_ERROR, {"cause": cause, "stderr": stderr})
+    fault = Forfeit(Termination.BOT_ERROR, {"cause": cause, "stderr": stderr})
     assert describe_fault(fault) == f"bot_error: {said}"
 
 
@@ -183,7 +183,7 @@ def test_a_bot_is_asked_about_the_opening_and_told_whose_move_it_is(
     kind = InProcessSeat if tier == "T0" else HostedSeat
     ask, start = kind.ask, kind.start
 
-    def note_start(seat: Any, setup: SeatSetup) -> Fault | None:  # noqa: ANN401 - of either kind
+    def note_start(seat: Any, setup: SeatSetup) -> Forfeit | None:  # noqa: ANN401 - of either kind
         asked.append((setup.player, (), 0))
         return start(seat, setup)
 
@@ -199,10 +199,10 @@ def test_a_bot_is_asked_about_the_opening_and_told_whose_move_it_is(
         preflight(bot, GAME, LIMIT, tier=tier, init_s=30, opening=(4, 4))
 
 
-LATE = Fault(Termination.TIME_MOVE, {"cause": "late", "limit_ms": 1.0, "elapsed_ms": 100.0, "cpu_ms": 50.0})
+LATE = Forfeit(Termination.TIME_MOVE, {"cause": "late", "limit_ms": 1.0, "elapsed_ms": 100.0, "cpu_ms": 50.0})
 IDLE = msgspec.structs.replace(LATE, detail={**LATE.detail, "cpu_ms": 1.0})
 STALLED = msgspec.structs.replace(IDLE, is_stall=True)
-CRASHED = Fault(Termination.CRASH, {"cause": "dead", "cpu_ms": 50.0, "elapsed_ms": 50.0})
+CRASHED = Forfeit(Termination.CRASH, {"cause": "dead", "cpu_ms": 50.0, "elapsed_ms": 50.0})
 
 
 @pytest.mark.parametrize(
@@ -223,12 +223,12 @@ CRASHED = Fault(Termination.CRASH, {"cause": "dead", "cpu_ms": 50.0, "elapsed_ms
     ],
 )
 def test_who_is_late_is_tried_again(
-    faults: list[Fault | None], patient: list[int], expected: Fault | None
+    faults: list[Forfeit | None], patient: list[int], expected: Forfeit | None
 ) -> None:
     given: list[tuple[TimeControl, float]] = []
     coming = iter(faults)
 
-    def attempt(control: TimeControl, init_s: float) -> Fault | None:
+    def attempt(control: TimeControl, init_s: float) -> Forfeit | None:
         given.append((control, init_s))
         return next(coming)
 

@@ -14,7 +14,7 @@ import pytest
 from arena.entrants import resolve
 from arena.executor import preflights
 from arena.executor.preflights import Candidate, run_preflights
-from arena.referee.seats import Fault
+from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
 from arena_plugins import PluginError, Spec
 
@@ -57,7 +57,7 @@ def test_results_come_in_the_order_of_the_bots(num_workers: int, tier: str) -> N
     ]
     first, broken, illegal, last = run_preflights(bots, num_workers)
     assert first is last is None
-    assert isinstance(broken, Fault)
+    assert isinstance(broken, Forfeit)
     assert "broken on purpose" in str(broken.detail["cause"])
     assert type(illegal).__name__ == "IllegalMoveError"
 
@@ -69,7 +69,7 @@ def test_several_are_tried_at_once(tmp_path: Path) -> None:
         "sys.exit(7)"
     )
     faults = list(run_preflights([hanging(meet, init_s=60.0) for _ in range(3)], 3))
-    assert [fault.detail["exit_code"] for fault in faults if isinstance(fault, Fault)] == [7] * 3
+    assert [fault.detail["exit_code"] for fault in faults if isinstance(fault, Forfeit)] == [7] * 3
 
 
 def passes(_: Candidate) -> None:
@@ -106,7 +106,7 @@ def test_who_hears_enough_ends_the_others(tmp_path: Path) -> None:
     code = f"import time\nwhile True: open({str(mark)!r}, 'w').close(); time.sleep(0.01)"
     bots = [candidate("strange:broken=on"), *[hanging(code) for _ in range(3)]]
     with closing(run_preflights(bots, 4)) as results:
-        assert isinstance(next(results), Fault)
+        assert isinstance(next(results), Forfeit)
     mark.unlink(missing_ok=True)
     time.sleep(0.1)
     assert not mark.exists()
@@ -134,7 +134,7 @@ def test_after_the_death_of_a_worker_its_bot_alone_is_tried_again(tmp_path: Path
     killer.start()
     faults = list(run_preflights(bots, 3))
     killer.join()
-    assert [fault.detail["exit_code"] for fault in faults if isinstance(fault, Fault)] == [7] * 3
+    assert [fault.detail["exit_code"] for fault in faults if isinstance(fault, Forfeit)] == [7] * 3
     parents = pids.read_text().split()
     assert len(parents) == 4
     assert str(os.getpid()) not in parents

@@ -13,7 +13,7 @@ from arena.executor.seats import WarmSeats
 from arena.executor.slots import Slot
 from arena.executor.streaming import MatchStreamer, decode_events, live_event, started_of
 from arena.executor.worker import Control, SlotCallbacks, play_batch
-from arena.live.events import MAX_PAYLOAD, Finished, Info, Move, unpack
+from arena.live.events import MAX_PAYLOAD, Finished, Move, ThinkingInfo, unpack
 from arena.referee.seats import Answer, Record, Thoughts
 from arena.referee.timecontrol import TimeControl
 from tournaments import TRIO, config
@@ -177,7 +177,7 @@ def test_a_bank_is_what_is_beyond_the_free_time_of_a_move(job: Job) -> None:
 def test_of_a_move_that_says_too_much_the_action_stays(job: Job) -> None:
     text = "x" * 2 * MAX_PAYLOAD
     assert unpack(live_event(job, Move(action=3, text=text), 1, 0.0).payload) == {"action": 3}
-    assert unpack(live_event(job, Info(value=0.5, text=text), 1, 0.0).payload) == {"value": 0.5}
+    assert unpack(live_event(job, ThinkingInfo(value=0.5, text=text), 1, 0.0).payload) == {"value": 0.5}
     over = Finished(outcome="draw", termination="rules", plies=9, reason=text)
     assert unpack(live_event(job, over, 9, 0.0).payload) == {}
 

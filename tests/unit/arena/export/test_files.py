@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import ExportError, PluginError
-from arena.export._blocks import Block, Coded, Policies, RowsHash, code_type
+from arena.export._blocks import Coded, Policies, RowBlock, RowsHash, code_type
 from arena.export._boards import num_words
 from arena.export._files import WRITERS, SplitFiles, read_blocks
-from arena.export._text import Layout
+from arena.export._text import ColumnWidths
 from arena.export.schema import COLUMNS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from arena.export.schema import Column
 
-LAYOUT = Layout(num_cells=70, num_actions=9)
+LAYOUT = ColumnWidths(num_cells=70, num_actions=9)
 # An array of texts drops zeros at their end, and no text of the arena has one.
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
@@ -55,12 +55,12 @@ def _numbers(draw: st.DrawFn, column: Column, num: int) -> NDArray[Any]:
 
 
 @st.composite
-def blocks(draw: st.DrawFn) -> Block:
+def blocks(draw: st.DrawFn) -> RowBlock:
     num = draw(st.integers(1, 3))
     rows = draw(st.lists(st.integers(0, num - 1), unique=True).map(sorted))
     shares = st.lists(st.floats(0, 1, width=16), min_size=9, max_size=9)
     policies = draw(st.lists(shares, min_size=len(rows), max_size=len(rows)))
-    return Block(
+    return RowBlock(
         num,
         {c.name: _numbers(draw, c, num) for c in COLUMNS if c.kind not in {"text", "policy"}},
         {c.name: _coded(draw, num) for c in COLUMNS if c.kind == "text"},
@@ -68,7 +68,7 @@ def blocks(draw: st.DrawFn) -> Block:
     )
 
 
-def _digest(*some: Block) -> str:
+def _digest(*some: RowBlock) -> str:
     digest = RowsHash()
     for block in some:
         digest.add(block)
@@ -78,7 +78,7 @@ def _digest(*some: Block) -> str:
 @pytest.mark.parametrize("form", WRITERS)
 @settings(max_examples=12)
 @given(block=blocks())
-def test_rows_are_read_as_they_are_written(form: str, block: Block) -> None:
+def test_rows_are_read_as_they_are_written(form: str, block: RowBlock) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "rows")
         writer = WRITERS[form](path)
@@ -90,7 +90,7 @@ def test_rows_are_read_as_they_are_written(form: str, block: Block) -> None:
 @pytest.mark.parametrize("form", WRITERS)
 @given(block=blocks())
 @settings(max_examples=2)
-def test_full_files_are_followed_by_new_ones(form: str, block: Block) -> None:
+def test_full_files_are_followed_by_new_ones(form: str, block: RowBlock) -> None:
     with TemporaryDirectory() as folder:
         files = SplitFiles(Path(folder), "train", form)
         for _ in range(9):

@@ -8,7 +8,7 @@ import pytest
 
 from arena.errors import ConfigError, ExportError
 from arena.export.matches import MatchWriter, check_replaceable, export_matches, rewrite_matches
-from arena.export.pgn import Remark, parse_pgn
+from arena.export.pgn import MoveComment, parse_pgn
 from arena.export.query import ExportQuery
 from arena.export.sgf import parse_sgf
 from arena_db.records import MatchFilter
@@ -53,7 +53,7 @@ def test_pgn_says_what_the_store_says(tmp_path: Path) -> None:
         assert said.opening == " ".join(said.moves[:OPENING])
         assert said.remarks[:OPENING] == (None,) * OPENING
         for remark, value, time in zip(said.remarks, match.values, match.times_ms, strict=True):
-            assert remark is None or remark == Remark(None if value is None else round(value, 4), time)
+            assert remark is None or remark == MoveComment(None if value is None else round(value, 4), time)
 
 
 def test_names_are_labels_within_a_tournament(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from arena.errors import ExportError
 from arena.export.matches import pgn_termination
-from arena.export.pgn import RESULTS, PgnMatch, Remark, parse_pgn, print_pgn
+from arena.export.pgn import RESULTS, MoveComment, PgnMatch, parse_pgn, print_pgn
 from arena_plugins import Termination
 
 words = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=12)
 moves = st.from_regex(r"[a-z0-9]{1,3}", fullmatch=True)
-remarks = st.none() | st.builds(Remark, st.none() | st.floats(-1, 1), st.integers(0, 10**9))
+remarks = st.none() | st.builds(MoveComment, st.none() | st.floats(-1, 1), st.integers(0, 10**9))
 
 
 @st.composite
@@ -49,7 +49,7 @@ def _match(**changes: object) -> PgnMatch:
         "termination": "normal",
         "match_id": 20417,
         "moves": ("4", "4", "5"),
-        "remarks": (None, Remark(0.25, 130), Remark(None, 90)),
+        "remarks": (None, MoveComment(0.25, 130), MoveComment(None, 90)),
     }
     return PgnMatch(**(plain | changes))  # pyright: ignore[reportArgumentType] # a field each
 
@@ -75,7 +75,7 @@ def test_the_sentence_of_an_ending_is_a_tag_where_there_is_one() -> None:
 
 
 def test_long_matches_fill_lines_and_keep_comments_whole() -> None:
-    long = _match(moves=("a1",) * 60, remarks=(Remark(-0.125, 1000),) * 60)
+    long = _match(moves=("a1",) * 60, remarks=(MoveComment(-0.125, 1000),) * 60)
     lines = print_pgn(long).splitlines()[13:-1]
     assert all(len(line) <= 80 for line in lines)
     assert all(line.count("{") == line.count("}") for line in lines)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import ExportError
-from arena.export.pgn import Remark
+from arena.export.pgn import MoveComment
 from arena.export.sgf import SgfMatch, parse_sgf, print_sgf
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-remarks = st.none() | st.builds(Remark, st.none() | st.floats(-1, 1), st.integers(0, 10**9))
+remarks = st.none() | st.builds(MoveComment, st.none() | st.floats(-1, 1), st.integers(0, 10**9))
 
 
 @st.composite
@@ -42,7 +42,7 @@ def _match(**changes: object) -> SgfMatch:
         "result": "B+",
         "match_id": 20417,
         "actions": (0, 7, 35),
-        "remarks": (None, Remark(0.25, 130), Remark(None, 90)),
+        "remarks": (None, MoveComment(0.25, 130), MoveComment(None, 90)),
     }
     return SgfMatch(**(plain | changes))  # pyright: ignore[reportArgumentType] # a field each
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from arena.games.bitboard import Bitboard
 from arena.games.gomoku import Gomoku
-from arena.games.tally import Tally
+from arena.games.tally import LineTally
 from arena_plugins.errors import IllegalMoveError
 from game_samples import games_with_play, seeded
 
@@ -33,7 +33,7 @@ def test_a_line_is_full_where_shifts_find_one(  # noqa: PLR0913, PLR0917 # drawn
 ) -> None:
     assume(k <= max(rows, cols))
     board = Bitboard(rows, cols, k, exact=exact, gravity=gravity)
-    tally = Tally(board)
+    tally = LineTally(board)
     own = tally.empty
     for bit in data.draw(st.lists(st.sampled_from(sorted(tally.places)), unique=True)):
         own += tally.places[bit][0]
@@ -43,7 +43,7 @@ def test_a_line_is_full_where_shifts_find_one(  # noqa: PLR0913, PLR0917 # drawn
 
 
 def test_a_tally_has_a_counter_for_each_line() -> None:
-    tally = Tally(Bitboard(6, 7, 4, gravity=True))
+    tally = LineTally(Bitboard(6, 7, 4, gravity=True))
     assert tally.full.bit_count() == 69
     # In the corner three lines meet, in the middle of the lowest row seven.
     assert [(tally.places[1 << 7 * column][0] >> 49).bit_count() for column in (0, 3)] == [3, 7]

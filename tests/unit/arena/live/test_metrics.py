@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.live.metrics import MAX_LINE, MAX_NAMES, MAX_POINTS, Metric, MetricsFile
+from arena.live.metrics import MAX_LINE, MAX_NAMES, MAX_POINTS, Metric, MetricsReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,9 @@ def line(step: float, name: str = "loss", value: float | None = 0.5, t: float = 
     return json.dumps({"step": step, "name": name, "value": value, "t": t}) + "\n"
 
 
-def read(path: Path, text: str | bytes, *more: str | bytes) -> MetricsFile:
+def read(path: Path, text: str | bytes, *more: str | bytes) -> MetricsReader:
     """Read a file after each part of it was written."""
-    found = MetricsFile(path)
+    found = MetricsReader(path)
     for part in (text, *more):
         with path.open("ab") as file:
             file.write(part.encode() if isinstance(part, str) else part)
@@ -49,7 +49,7 @@ def test_lines_are_read_by_name(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_yet_may_come(tmp_path: Path) -> None:
     path = tmp_path / "m"
-    found = MetricsFile(path)
+    found = MetricsReader(path)
     assert found.read() == 0
     path.write_text(line(1), encoding="utf-8")
     assert found.read() > 0

@@ -8,10 +8,10 @@ from arena.live.events import (
     EntrantChange,
     Fault,
     Finished,
-    Info,
     Move,
     RunState,
     Started,
+    ThinkingInfo,
     Voided,
     make_event,
 )
@@ -36,7 +36,7 @@ def test_a_match() -> None:
     )
     assert _lines(
         (begin, 313, 1),
-        (Info(value=0.1), 313, 1),
+        (ThinkingInfo(value=0.1), 313, 1),
         (Move(action=2, value=-0.42, elapsed_ms=9, clock_ms=(10_000, 12_400)), 313, 2),
         (Move(action=3, value=None), 313, 3),
         (Finished(outcome="second", termination="time_game", plies=3), 313, 3),

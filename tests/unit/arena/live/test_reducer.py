@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.live.events import Event, Fault, Finished, Info, Move, RunState, Started, make_event
+from arena.live.events import Event, Fault, Finished, Move, RunState, Started, ThinkingInfo, make_event
 from arena.live.reducer import changed_matches, reduce, reduce_all, stalled
 from arena.live.views import MAX_FINISHED, LiveView
 from game_samples import make
@@ -100,11 +100,11 @@ def test_the_clock_stops_with_the_match() -> None:
 
 def test_remarks_show_while_a_bot_thinks_and_go_with_its_move() -> None:
     view = reduce_all(LiveView(), match_events("connect-four", ["4"]))
-    view = reduce(view, make_event(10, Info(value=-0.5, nodes=7), t=9.0, match=313, ply=1))
+    view = reduce(view, make_event(10, ThinkingInfo(value=-0.5, nodes=7), t=9.0, match=313, ply=1))
     seat = view.matches[313].seats[1]
     assert seat.thinking is not None
     assert (seat.thinking.nodes, seat.eval) == (7, 75.0)
-    view = reduce(view, make_event(11, Info(value=0.9), t=9.0, match=313, ply=0))
+    view = reduce(view, make_event(11, ThinkingInfo(value=0.9), t=9.0, match=313, ply=0))
     assert view.matches[313].seats[0].thinking is None, "a remark on a position that is past"
     view = reduce(view, make_event(12, Move(action=0), t=9.5, match=313, ply=2))
     seat = view.matches[313].seats[1]

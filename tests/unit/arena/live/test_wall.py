@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from arena.live.events import Info, Thoughts, make_event
+from arena.live.events import MoveThoughts, ThinkingInfo, make_event
 from arena.live.reducer import reduce, reduce_all
 from arena.live.views import LiveView
 from arena.live.wall import SORTS, search_table, sorted_boards, tenths, wall, without_stale
@@ -74,21 +74,21 @@ def test_tenths_of_a_board_of_cells_are_sums_over_columns() -> None:
 
 def test_nine_is_nine_tenths_or_more() -> None:
     match = played("connect-four", "4")
-    sure = replace(match.seats[0], thoughts=Thoughts(visits=((3, 1000),)))
+    sure = replace(match.seats[0], thoughts=MoveThoughts(visits=((3, 1000),)))
     assert tenths(replace(match, seats=(sure, match.seats[1])))[3] == "9"
 
 
 @pytest.mark.parametrize(
     ("thoughts", "shown"),
     [
-        (Thoughts(policy=((2, 0.3), (3, 0.7))), ("0", "0", "3", "7", "0", "0", "0")),
-        (Thoughts(visits=()), ("-",) * 7),
-        (Thoughts(visits=((3, 0),)), ("-",) * 7),
-        (Thoughts(visits=((99, 5),)), ("-",) * 7),
-        (Thoughts(value=0.5), ("-",) * 7),
+        (MoveThoughts(policy=((2, 0.3), (3, 0.7))), ("0", "0", "3", "7", "0", "0", "0")),
+        (MoveThoughts(visits=()), ("-",) * 7),
+        (MoveThoughts(visits=((3, 0),)), ("-",) * 7),
+        (MoveThoughts(visits=((99, 5),)), ("-",) * 7),
+        (MoveThoughts(value=0.5), ("-",) * 7),
     ],
 )
-def test_without_visits_the_policy_counts(thoughts: Thoughts, shown: tuple[str, ...]) -> None:
+def test_without_visits_the_policy_counts(thoughts: MoveThoughts, shown: tuple[str, ...]) -> None:
     match = played("connect-four", "4")
     seat = replace(match.seats[0], thoughts=thoughts)
     assert tenths(replace(match, seats=(seat, match.seats[1]))) == shown
@@ -114,7 +114,7 @@ def test_search_of_cells_has_the_best_first() -> None:
 
 def test_search_shows_who_thinks_when_asked_for() -> None:
     view = reduce_all(LiveView(), match_events("connect-four", ["4"]))
-    view = reduce(view, make_event(9, Info(visits=((0, 5),)), t=9.0, match=313, ply=1))
+    view = reduce(view, make_event(9, ThinkingInfo(visits=((0, 5),)), t=9.0, match=313, ply=1))
     live = search_table(view.matches[313], 7, live=True)
     assert live is not None
     assert (live.player, live.visits) == (1, (5, None, None, None, None, None, None))

@@ -12,7 +12,7 @@ import pytest
 import arena_plugins
 from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
-from arena.referee.seats import Answer, Fault, SeatSetup
+from arena.referee.seats import Answer, Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.resources import Resources
 from arena_plugins.command import host_command, host_path
@@ -42,7 +42,7 @@ def make_seat() -> Iterator[Callable[..., HostedSeat]]:
         seat.close()
 
 
-def start(seat: HostedSeat, control: TimeControl = CONTROL, init_s: float = 20.0) -> Fault | None:
+def start(seat: HostedSeat, control: TimeControl = CONTROL, init_s: float = 20.0) -> Forfeit | None:
     return seat.start(SeatSetup(match="m", game=GAME, player=0, seed=1, control=control, init_s=init_s))
 
 
@@ -74,7 +74,7 @@ def test_a_fault_ends_the_process_and_the_next_match_has_another(
         pid = seat.pid
         assert pid is not None
         fault = ask(seat)
-        assert isinstance(fault, Fault)
+        assert isinstance(fault, Forfeit)
         assert (seat.pid, seat.check()) == (None, None)
         end(seat)
         with pytest.raises(ProcessLookupError):
@@ -128,7 +128,7 @@ def test_a_bot_that_reads_nothing_gets_no_time_for_it(make_seat: Callable[..., H
     for _ in range(2000):
         end(seat)
     fault = ask(seat, control)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, Forfeit)
     assert fault.termination == "time_move"
 
 
@@ -286,7 +286,7 @@ def test_a_bot_that_fails_after_its_match_is_at_fault() -> None:
     ask(seat)
     end(seat)
     fault = start(seat)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, Forfeit)
     assert (fault.termination, fault.detail["exit_code"]) == ("init_crash", 3)
     seat.close()
 
@@ -294,7 +294,7 @@ def test_a_bot_that_fails_after_its_match_is_at_fault() -> None:
 def test_a_fresh_process_that_exits_is_at_fault() -> None:
     seat = one_match_seat(0, "at-once", ponders=False)
     fault = start(seat)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, Forfeit)
     assert (fault.termination, fault.detail["exit_code"]) == ("init_crash", 0)
     assert seat.pid is None
     seat.close()
@@ -380,7 +380,7 @@ def test_a_full_scratch_folder_is_a_forfeit() -> None:
     seat = writer(30, "waits")
     start(seat)
     fault = ask(seat)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, Forfeit)
     assert fault.termination == "oom"
     assert fault.detail["scratch"] == "more than 20 files and folders"
     assert fault.detail["cause"] == "its scratch folder holds more than 20 files and folders"

@@ -9,7 +9,7 @@ import pytest
 
 from arena.referee.clock import GameClock
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.seats import Answer, Fault, Resignation, SeatSetup
+from arena.referee.seats import Answer, Forfeit, Resignation, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Game, Limit, Outcome, PlayResult, State, Termination
 from arena_plugins.errors import PluginError
@@ -51,16 +51,16 @@ def setup_of(
 
 def ask(
     play: Callable[[State, Limit], PlayResult], control: TimeControl = CONTROL
-) -> Answer | Resignation | Fault:
+) -> Answer | Resignation | Forfeit:
     seat = InProcessSeat(lambda _game, _seed: Scripted(play), name="bot", version="1")
     assert seat.start(setup_of(control=control)) is None
     assert seat.check() is None
     return seat.ask(GAME.initial_state(), 0, GameClock((control, control)))
 
 
-def fault_of(play: Callable[[State, Limit], PlayResult], control: TimeControl = CONTROL) -> Fault:
+def fault_of(play: Callable[[State, Limit], PlayResult], control: TimeControl = CONTROL) -> Forfeit:
     fault = ask(play, control)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, Forfeit)
     return fault
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import ArenaError, ConfigError
-from arena.live.views import MatchView, Seat
+from arena.live.views import MatchView, SeatView
 from arena.results.condition import (
     BOARD_WORDS,
     TABLE_WORDS,
@@ -209,7 +209,7 @@ def test_which_conditions_need_a_look_at_each_match() -> None:
 
 
 def _board(first: str, second: str, **changes: str) -> MatchView:
-    seats = (Seat(name=first, label=f"{first[0]}1"), Seat(name=second, label=f"{second[0]}2"))
+    seats = (SeatView(name=first, label=f"{first[0]}1"), SeatView(name=second, label=f"{second[0]}2"))
     plain = MatchView(number=1, game="gomoku", seats=seats, actions=(0,) * 7)
     return msgspec.structs.replace(plain, **changes)
 

@@ -23,7 +23,7 @@ from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
 from arena.sandbox.canaries.signs import Signs
 from arena.sandbox.canaries.trial import try_attacks
 from arena.sandbox.process import Process
-from arena.sandbox.scratch import Scratch
+from arena.sandbox.scratch import ScratchFolder
 from arena.sandbox.tier import Tier, tiers_to_try
 
 TIERS = sorted(tiers_to_try())
@@ -64,10 +64,10 @@ def test_each_way_to_fill_a_folder_counts(lifted: str) -> None:
 def test_a_folder_that_is_left_is_an_attack(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[Path] = []
 
-    def leave(scratch: Scratch) -> None:
+    def leave(scratch: ScratchFolder) -> None:
         left.append(scratch.root)
 
-    monkeypatch.setattr(Scratch, "remove", leave)
+    monkeypatch.setattr(ScratchFolder, "remove", leave)
     assert fills_scratch(TIERS[-1])
     for folder in left:
         shutil.rmtree(folder)
@@ -78,7 +78,7 @@ def test_removal_is_not_misled() -> None:
 
 
 def test_removal_that_follows_links_is_misled(monkeypatch: pytest.MonkeyPatch) -> None:
-    def open_up(scratch: Scratch) -> None:
+    def open_up(scratch: ScratchFolder) -> None:
         # As the arena once did: by paths, whose meaning changes between two calls.
         for folder, names, _ in os.walk(scratch.home):
             for name in names:
@@ -88,7 +88,7 @@ def test_removal_that_follows_links_is_misled(monkeypatch: pytest.MonkeyPatch) -
                         path.chmod(0o700)
         shutil.rmtree(scratch.home, ignore_errors=True)
 
-    monkeypatch.setattr(Scratch, "remove", open_up)
+    monkeypatch.setattr(ScratchFolder, "remove", open_up)
     assert any(misleads_removal(Tier.T1, 1.0) for _ in range(20))
 
 

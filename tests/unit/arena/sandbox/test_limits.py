@@ -15,7 +15,7 @@ import pytest
 from arena.errors import ArenaError, ConfigError
 from arena.referee.hosted import HostedSeat
 from arena.referee.pause import Pause
-from arena.referee.seats import Fault, SeatSetup
+from arena.referee.seats import Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.family import members
 from arena.sandbox.limits import exact
@@ -270,7 +270,7 @@ def test_the_kernel_says_who_ran_out_of_memory(
     setup = SeatSetup(match="m", game=load_game("tic-tac-toe"), player=0, seed=0, control=control)
     fault = seat.start(setup)
     seat.close()
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, Forfeit)
     if group is None:
         assert (seat.limits, fault.termination) == ("polled", Termination.INIT_CRASH)
         return

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.sandbox.scratch import Scratch, ScratchBounds
+from arena.sandbox.scratch import ScratchBounds, ScratchFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +15,8 @@ LIMITS = ScratchBounds(10_000, 20, 3)
 
 
 @pytest.fixture
-def scratch() -> Iterator[Scratch]:
-    made = Scratch()
+def scratch() -> Iterator[ScratchFolder]:
+    made = ScratchFolder()
     yield made
     made.remove()
 
@@ -24,7 +24,7 @@ def scratch() -> Iterator[Scratch]:
 def test_it_is_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("stays")
     tmp_path.chmod(0o755)
-    scratch = Scratch()
+    scratch = ScratchFolder()
     (scratch.home / "deep" / "down").mkdir(parents=True)
     (scratch.home / "deep" / "down" / "file").touch()
     (scratch.home / "deep" / "down").chmod(0)
@@ -37,7 +37,7 @@ def test_it_is_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
     assert tmp_path.stat().st_mode & 0o777 == 0o755
 
 
-def test_what_keeps_to_the_bounds_is_no_excess(scratch: Scratch) -> None:
+def test_what_keeps_to_the_bounds_is_no_excess(scratch: ScratchFolder) -> None:
     assert scratch.excess(LIMITS) == ""
     (scratch.home / "1" / "2" / "3").mkdir(parents=True)
     (scratch.home / "1" / "2" / "3" / "file").write_bytes(bytes(2_000))
@@ -45,19 +45,19 @@ def test_what_keeps_to_the_bounds_is_no_excess(scratch: Scratch) -> None:
     assert scratch.excess(ScratchBounds(10_000, 100, 3), 0.15) == "more than 1500 bytes"
 
 
-def test_bytes(scratch: Scratch) -> None:
+def test_bytes(scratch: ScratchFolder) -> None:
     for number in range(5):
         (scratch.home / str(number)).write_bytes(bytes(2_100))
     assert scratch.excess(LIMITS) == "more than 10000 bytes"
 
 
-def test_a_hole_takes_nothing(scratch: Scratch) -> None:
+def test_a_hole_takes_nothing(scratch: ScratchFolder) -> None:
     with (scratch.home / "sparse").open("wb") as file:
         file.truncate(1 << 30)
     assert scratch.excess(ScratchBounds(1 << 20, 20, 3)) == ""
 
 
-def test_entries_of_home_and_cache_together(scratch: Scratch) -> None:
+def test_entries_of_home_and_cache_together(scratch: ScratchFolder) -> None:
     # The two folders themselves are entries too.
     for number in range(9):
         (scratch.home / f"{number}").symlink_to("nowhere")
@@ -69,7 +69,7 @@ def test_entries_of_home_and_cache_together(scratch: Scratch) -> None:
     assert scratch.excess(limits) == "more than 20 files and folders"
 
 
-def test_depth(scratch: Scratch) -> None:
+def test_depth(scratch: ScratchFolder) -> None:
     (scratch.home / "1" / "2" / "3").mkdir(parents=True)
     assert scratch.excess(LIMITS) == ""
     # Half of the bytes or entries is much for the next match; depth does not grow from match to match.
@@ -78,7 +78,7 @@ def test_depth(scratch: Scratch) -> None:
     assert scratch.excess(LIMITS) == "folders 4 deep, 3 are allowed"
 
 
-def test_links_are_not_followed(scratch: Scratch, tmp_path: Path) -> None:
+def test_links_are_not_followed(scratch: ScratchFolder, tmp_path: Path) -> None:
     for number in range(100):
         (tmp_path / str(number)).touch()
     (scratch.home / "link").symlink_to(tmp_path)
@@ -94,7 +94,7 @@ def test_links_are_not_followed(scratch: Scratch, tmp_path: Path) -> None:
     away.rename(scratch.root)
 
 
-def test_looking_keeps_nothing_open(scratch: Scratch) -> None:
+def test_looking_keeps_nothing_open(scratch: ScratchFolder) -> None:
     (scratch.home / "1" / "2" / "3" / "4").mkdir(parents=True)
     before = os.listdir("/proc/self/fd")  # noqa: PTH208 - names
     assert scratch.excess(LIMITS)
@@ -102,14 +102,14 @@ def test_looking_keeps_nothing_open(scratch: Scratch) -> None:
     assert os.listdir("/proc/self/fd") == before  # noqa: PTH208 - names
 
 
-def test_a_scratch_folder_that_is_gone_is_empty(scratch: Scratch) -> None:
+def test_a_scratch_folder_that_is_gone_is_empty(scratch: ScratchFolder) -> None:
     scratch.remove()
     assert scratch.excess(LIMITS) == ""
 
 
 @pytest.mark.parametrize("error", [PermissionError, FileNotFoundError])
 def test_folders_that_cannot_be_opened(
-    error: type[OSError], scratch: Scratch, monkeypatch: pytest.MonkeyPatch
+    error: type[OSError], scratch: ScratchFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.open
 

@@ -8,7 +8,7 @@ import pytest
 from arena.live.events import Finished, Move, RunState, make_event
 from arena.live.views import LiveView
 from arena.serve.hub import WALL
-from arena.watching.feed import Batch
+from arena.watching.feed import FeedUpdate
 from hub_stage import HubStage, begins, numbered
 from live_samples import played
 from streams import Reader
@@ -63,10 +63,10 @@ def test_a_wall_has_as_many_places_as_matches_are_played_at_once() -> None:
         matches={n: msgspec.structs.replace(m, outcome="first") for n, m in past.matches.items()},
         places=tuple(range(1, 7)),
     )
-    stage.feed.next.append(Batch(view=past, events=told[:1]))
+    stage.feed.next.append(FeedUpdate(view=past, events=told[:1]))
     stage.settle()
     for event in told[-5:]:
-        stage.feed.next.append(Batch(events=[event]))
+        stage.feed.next.append(FeedUpdate(events=[event]))
         stage.settle()
     shown = stage.hub.snapshot(WALL)
     assert shown is not None

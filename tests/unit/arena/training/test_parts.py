@@ -86,13 +86,13 @@ def test_toml_survives_any_text() -> None:
 
 
 def test_figures_that_are_no_numbers_are_null_and_cut_lines_left_out(tmp_path: Path) -> None:
-    with metrics.MetricsFile(tmp_path) as file:
+    with metrics.MetricsWriter(tmp_path) as file:
         file.add(1, "loss", float("nan"))
         file.add(2, "loss", 0.25)
     with (tmp_path / metrics.NAME).open("a") as raw:
         raw.write('{"step":3,"na')
     assert [(f.step, f.value) for f in metrics.read(tmp_path)] == [(1, None), (2, 0.25)]
-    with metrics.MetricsFile(tmp_path, last_step=1) as file:
+    with metrics.MetricsWriter(tmp_path, last_step=1) as file:
         file.add(2, "loss", 0.5)
     assert [(f.step, f.value) for f in metrics.read(tmp_path)] == [(1, None), (2, 0.5)]
 
@@ -108,7 +108,7 @@ def test_curves_need_figures_and_hold_many(tmp_path: Path) -> None:
 
 
 def test_curves_are_drawn_as_png_too_where_pillow_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with metrics.MetricsFile(tmp_path) as file:
+    with metrics.MetricsWriter(tmp_path) as file:
         for step in range(1, 20):
             file.add(step, "loss", 1 / step)
     curves.draw(tmp_path)
@@ -170,7 +170,7 @@ def test_what_is_no_match_is_not_stored(arena: CommandLine, actions: tuple[int, 
 
 
 def test_files_of_the_run_itself_are_not_written_over(tmp_path: Path) -> None:
-    with metrics.MetricsFile(tmp_path) as file:
+    with metrics.MetricsWriter(tmp_path) as file:
         context = Context(
             RunSettings(trainer="weigher", seed=1),
             tmp_path,
@@ -243,7 +243,7 @@ def test_a_pause_is_no_time_of_training_and_keeps_a_checkpoint(tmp_path: Path) -
             self.take()
 
     orders = Pausing(tmp_path)
-    with metrics.MetricsFile(tmp_path) as file:
+    with metrics.MetricsWriter(tmp_path) as file:
         context = Context(
             RunSettings(trainer="weigher", seed=1, budget=100.0),
             tmp_path,

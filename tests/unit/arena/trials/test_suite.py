@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from arena.sandbox.scratch import Scratch
+from arena.sandbox.scratch import ScratchFolder
 from arena.trials import rogues, suite, traces
 from arena.trials.suite import run_suite
 from arena_plugins.hostile.table import TABLE, Misbehaviour
@@ -99,7 +99,7 @@ def leave(_: object) -> None:
 
 
 def test_a_scratch_folder_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Scratch, "remove", leave)
+    monkeypatch.setattr(ScratchFolder, "remove", leave)
     (found,) = deviations_of(ROWS["exit-3"], monkeypatch)
     assert found == "its scratch folder was left, or that of its opponent (1)"
 

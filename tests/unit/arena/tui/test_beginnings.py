@@ -17,8 +17,8 @@ from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.start import ALL_SCREENS, empty_app
-from arena.tui.widgets.form import Field, Push
-from arena.watching.feed import Batch, RecordedFeed
+from arena.tui.widgets.form import FormField, Push
+from arena.watching.feed import FeedUpdate, RecordedFeed
 from arena.watching.first_feed import FIRST, First, FirstFeed
 from arena_db.store import Store
 from dashboard import screen_lines
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
 
-def empty(db: Path, *batches: Batch, is_read_only: bool = False) -> Dashboard:
+def empty(db: Path, *batches: FeedUpdate, is_read_only: bool = False) -> Dashboard:
     """Give the dashboard of a store that is not there yet."""
     feed = RecordedFeed(batches)
     return Dashboard(
@@ -91,7 +91,7 @@ def test_the_first_tournament_is_shown_wherever_one_is(
         assert "standings spring" in seen(app)
 
     assert tmp_path.is_dir()
-    shown(empty(shown_store, Batch(facts={FIRST: First(1, "spring")}, is_last=True)), act)
+    shown(empty(shown_store, FeedUpdate(facts={FIRST: First(1, "spring")}, is_last=True)), act)
 
 
 def test_the_feed_waits_for_the_first_tournament(tmp_path: Path) -> None:
@@ -164,14 +164,14 @@ def test_p_plays_the_bot_at_hand_and_comes_back(
         await press(pilot, "2", "down", "p")
         screen = app.screen
         assert isinstance(screen, NewPlayScreen)
-        assert screen.query_one("#field-bot", Field).value
+        assert screen.query_one("#field-bot", FormField).value
         assert screen.line().startswith(f"arena play --db {shown_store} --game=tic-tac-toe -- ")
         assert "you are first, " in seen(app)
-        screen.query_one("#field-bot", Field).value = "no-such-bot"
+        screen.query_one("#field-bot", FormField).value = "no-such-bot"
         await press(pilot, "enter")
         assert isinstance(app.screen, NewPlayScreen)
         assert '! no bot "no-such-bot"' in seen(app)
-        screen.query_one("#field-bot", Field).value = "random"
+        screen.query_one("#field-bot", FormField).value = "random"
         screen.query_one("#push-play", Push).focus()
         await pilot.press("enter")
         await asyncio.gather(*[worker.wait() for worker in app.workers if worker.name == "prepare"])
@@ -204,7 +204,7 @@ def test_a_play_that_cannot_begin_goes_back_and_says_why(
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "p")
-        app.screen.query_one("#field-bot", Field).value = "random"
+        app.screen.query_one("#field-bot", FormField).value = "random"
         app.screen.query_one("#push-play", Push).focus()
         await press(pilot, "enter")
         await press(pilot)

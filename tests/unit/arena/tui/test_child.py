@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from arena.tui.shell.child import Child, Output
+from arena.tui.shell.child import ChildProcess, Output
 
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump
@@ -29,14 +29,14 @@ class Ear:
         return True
 
 
-def follow(child: Child, ear: Ear) -> None:
+def follow(child: ChildProcess, ear: Ear) -> None:
     child.follow(cast("MessagePump", ear))
 
 
 def run(code: str, monkeypatch: pytest.MonkeyPatch) -> Ear:
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-S", "-c", code))
     ear = Ear()
-    follow(Child([]), ear)
+    follow(ChildProcess([]), ear)
     return ear
 
 
@@ -55,7 +55,7 @@ def test_progress_is_lines_and_nothing_steers_the_terminal(monkeypatch: pytest.M
 
 def test_a_program_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", ("/no/such/program",))
-    ear, child = Ear(), Child(["bots"])
+    ear, child = Ear(), ChildProcess(["bots"])
     follow(child, ear)
     assert ear.lines == ["cannot be started: No such file or directory"]
     assert child.status == ear.status == 1
@@ -68,7 +68,7 @@ def test_it_ends_when_it_is_told_to(habit: str, monkeypatch: pytest.MonkeyPatch)
     )
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-S", "-c", code))
     monkeypatch.setattr("arena.tui.shell.child._PATIENCE_S", 0.2)
-    ear, child = Ear(), Child([])
+    ear, child = Ear(), ChildProcess([])
     thread = threading.Thread(target=follow, args=(child, ear))
     thread.start()
     assert ear.has_heard.wait(60)
@@ -85,7 +85,7 @@ def test_what_is_not_wanted_any_more_does_not_stay(monkeypatch: pytest.MonkeyPat
         "arena.tui.shell.child.PROGRAM", (sys.executable, "-S", "-c", "import signal; signal.pause()")
     )
     monkeypatch.setattr("arena.tui.shell.child._PATIENCE_S", 0.2)
-    child = Child([])
+    child = ChildProcess([])
     child.end()
     follow(child, Ear())
     assert child.status is not None

@@ -22,7 +22,7 @@ from arena.tui.widgets.news import fault_lines, finished_line, notice_line
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
-from arena.watching.feed import Batch, Health, Model, advance
+from arena.watching.feed import FeedUpdate, Health, Model, advance
 from dashboard import (
     Host,
     LiveLike,
@@ -123,7 +123,7 @@ class Named(LiveLike):
 
 def test_the_shell_keeps_its_shape() -> None:
     batches = [
-        Batch(
+        FeedUpdate(
             events=[
                 *match_events("tic-tac-toe", ["b2"], bots=(name, name)),
                 make_event(

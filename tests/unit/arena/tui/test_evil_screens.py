@@ -9,7 +9,7 @@ import pytest
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.start import SCREENS
-from arena.watching.feed import Batch
+from arena.watching.feed import FeedUpdate
 from arena.watching.store_feed import StoreFeed
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle
@@ -27,10 +27,10 @@ NAMES = tuple(name for name in EVIL if 0 < len(name) <= 64 and "\x00" not in nam
 class Brief(StoreFeed):
     """Ends with the first look at nothing new."""
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         """Give the next batch."""
         batch = super().poll()
-        return Batch(is_last=True) if batch is None else batch
+        return FeedUpdate(is_last=True) if batch is None else batch
 
 
 @pytest.fixture(scope="module")

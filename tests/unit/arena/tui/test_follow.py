@@ -13,7 +13,7 @@ from arena.live.events import RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena.tui.shell import follow as following
-from arena.watching.feed import Batch, Health, Model, RecordedFeed, advance, change_between
+from arena.watching.feed import FeedUpdate, Health, Model, RecordedFeed, advance, change_between
 from live_samples import chance_events
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def _follow(feed: RecordedFeed, monkeypatch: pytest.MonkeyPatch) -> tuple[list[M
 class _Failing(RecordedFeed):
     """Fails so often before the first batch."""
 
-    def __init__(self, failures: int, batches: Sequence[Batch]) -> None:
+    def __init__(self, failures: int, batches: Sequence[FeedUpdate]) -> None:
         super().__init__(batches)
         self._failures = failures
 
     @override
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         self._failures -= 1
         if self._failures >= 0:
             raise StoreError("the store is locked [by \x1b[31mothers]")
@@ -70,7 +70,7 @@ class _Failing(RecordedFeed):
 
 def test_every_batch_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     events = chance_events(5)
-    feed = RecordedFeed([Batch(events=events[:9]), Batch(events=events[9:], facts={"matrix": 1})])
+    feed = RecordedFeed([FeedUpdate(events=events[:9]), FeedUpdate(events=events[9:], facts={"matrix": 1})])
     models, waits = _follow(feed, monkeypatch)
     assert [model.view for model in models] == [
         reduce_all(LiveView(), events[:9]),
@@ -85,7 +85,7 @@ def test_every_batch_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_feed_that_fails_is_asked_again_more_and_more_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     events = chance_events(5)
-    models, waits = _follow(_Failing(7, [Batch(events=events)]), monkeypatch)
+    models, waits = _follow(_Failing(7, [FeedUpdate(events=events)]), monkeypatch)
     assert waits[:8] == [0.25, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0, 0.0]
     assert models[0].trouble == "the store is locked [by [31mothers]"
     assert models[-1].trouble == ""
@@ -95,18 +95,18 @@ def test_a_feed_that_fails_is_asked_again_more_and_more_seldom(monkeypatch: pyte
 def test_an_empty_answer_ends_the_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
     class _Idle(_Failing):
         @override
-        def poll(self) -> Batch | None:
+        def poll(self) -> FeedUpdate | None:
             batch = super().poll()
             return None if batch is not None and not batch.is_last and not batch.events else batch
 
-    models, _ = _follow(_Idle(1, [Batch()]), monkeypatch)
+    models, _ = _follow(_Idle(1, [FeedUpdate()]), monkeypatch)
     assert [model.trouble for model in models][:2] == ["the store is locked [by [31mothers]", ""]
 
 
 def test_what_else_goes_wrong_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     class _Wrong(RecordedFeed):
         @override
-        def poll(self) -> Batch | None:
+        def poll(self) -> FeedUpdate | None:
             raise ValueError("a mistake of ours")
 
     feed = _Wrong([])
@@ -133,9 +133,9 @@ def test_the_wait_ends_with_the_worker() -> None:
 
 
 def test_a_view_replaces_what_was_known() -> None:
-    known = advance(Model(), Batch(events=chance_events(5), health=Health(store="a.db")))
+    known = advance(Model(), FeedUpdate(events=chance_events(5), health=Health(store="a.db")))
     fresh = LiveView(seq=10**9)
-    after = advance(known, Batch(view=fresh))
+    after = advance(known, FeedUpdate(view=fresh))
     assert after.view is fresh
     assert after.health == Health(store="a.db")
     change = change_between(known, after)
@@ -143,9 +143,9 @@ def test_a_view_replaces_what_was_known() -> None:
 
 
 def test_facts_that_are_new_are_known_by_identity() -> None:
-    one = advance(Model(), Batch(facts={"matrix": (1,), "bots": (2,)}))
+    one = advance(Model(), FeedUpdate(facts={"matrix": (1,), "bots": (2,)}))
     state = make_event(1, RunState(state="running", planned=1, done=0), t=1.0)
-    two = advance(one, Batch(facts={"bots": (3,)}, events=[state]))
+    two = advance(one, FeedUpdate(facts={"bots": (3,)}, events=[state]))
     assert two.facts == {"matrix": (1,), "bots": (3,)}
     assert change_between(one, two).facts == frozenset({"bots"})
     assert (one.newest_t, two.newest_t) == (None, 1.0)

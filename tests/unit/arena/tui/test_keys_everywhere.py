@@ -15,7 +15,7 @@ from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.help import HelpScreen
 from arena.tui.shell.screen import FilterLine
-from arena.tui.widgets.form import Field, Push
+from arena.tui.widgets.form import FormField, Push
 from arena.tui.widgets.small_board import SmallBoard
 from watching import press, seen, shown, watch
 
@@ -61,7 +61,7 @@ def test_the_global_keys_work_on_every_screen(shown_store: Path, runs: Path, key
         assert here.maximized is None
         await press(pilot, "E")
         assert isinstance(app.screen, ExportScreen)
-        assert app.screen.query_one("#field-filter", Field).value
+        assert app.screen.query_one("#field-filter", FormField).value
 
     shown(watch(shown_store), act)
 
@@ -122,7 +122,7 @@ def test_up_and_down_go_through_a_form_and_letters_are_text_in_lines(shown_store
         screen = app.screen
         assert isinstance(screen, NewTournamentScreen)
         await press(pilot, "j")
-        assert screen.query_one("#field-bots", Field).value == "j"
+        assert screen.query_one("#field-bots", FormField).value == "j"
         await press(pilot, "down")
         assert screen.focused is screen.query_one("#field-type")
         await press(pilot, "j")
@@ -161,7 +161,7 @@ def test_what_keys_do_is_in_the_palette(shown_store: Path) -> None:
 def test_export_takes_the_filter_of_the_wall_along(shown_store: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "slash", *"bot:random", "enter", "E")
-        value = app.screen.query_one("#field-filter", Field).value
+        value = app.screen.query_one("#field-filter", FormField).value
         assert value == "tournament:spring bot:random"
 
     shown(watch(shown_store), act)

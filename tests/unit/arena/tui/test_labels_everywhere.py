@@ -13,7 +13,7 @@ from arena.live.views import LiveView
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.start import SCREENS
 from arena.tui.widgets.matrix import Matrix
-from arena.watching.feed import Batch
+from arena.watching.feed import FeedUpdate
 from arena.watching.store_feed import StoreFeed
 from arena_db.records import Entrant
 from arena_db.store import Store
@@ -37,10 +37,10 @@ _BAD = re.compile(r"m\.\.|\.\.p|mcts-\d|#\d")
 class Brief(StoreFeed):
     """Follows a store until all of what is there now has been told."""
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         """Return the next batch; the first look at nothing new is the last one."""
         batch = super().poll()
-        return Batch(is_last=True) if batch is None else batch
+        return FeedUpdate(is_last=True) if batch is None else batch
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.shell.confirm import ConfirmScreen
-from arena.watching.feed import Batch, RecordedFeed
+from arena.watching.feed import FeedUpdate, RecordedFeed
 from arena_db.owner import current_owner
 from arena_db.store import Store
 from dashboard import piloted, settle
@@ -57,7 +57,7 @@ def coordinator(path: Path, *, answers: bool = True) -> Generator[list[str]]:
 
 
 def live(path: Path, *, is_read_only: bool = False) -> Dashboard:
-    feed = RecordedFeed([Batch()])
+    feed = RecordedFeed([FeedUpdate()])
     return Dashboard(
         feed, [LiveScreen], store=str(path), tournament="spring", glyphs="ascii", is_read_only=is_read_only
     )

@@ -67,7 +67,7 @@ def test_it_is_listed_ended_and_gone_on_with(path: Path, monkeypatch: pytest.Mon
     def board(_: Link) -> ConfirmScreen:
         return ConfirmScreen("the board")
 
-    monkeypatch.setattr("arena.tui.screens.tournaments_screen.Child", Noted)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen.ChildProcess", Noted)
     monkeypatch.setattr("arena.tui.screens.tournaments_screen.Link", Linked)
     monkeypatch.setattr("arena.tui.screens.tournaments_screen.PlayScreen", board)
 
@@ -94,7 +94,7 @@ def test_it_is_listed_ended_and_gone_on_with(path: Path, monkeypatch: pytest.Mon
 
 
 def test_who_only_looks_ends_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.tui.screens.tournaments_screen.Child", None)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen.ChildProcess", None)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "home", "X")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.tui.shell.child import Child
+    from arena.tui.shell.child import ChildProcess
 
 GOLDEN = Path(__file__).parent / "golden" / "pages.txt"
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -303,7 +303,7 @@ def test_a_solver_ends_with_its_position(shown_store: Path, monkeypatch: pytest.
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         screen = OpeningsScreen("tic-tac-toe", (4, 0), 1)
         await app.push_screen(screen)
-        children: list[Child] = []
+        children: list[ChildProcess] = []
 
         async def next_child() -> None:
             while screen._solving is None or screen._solving in children:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # its process is what this is about

@@ -20,7 +20,7 @@ from arena.tui.shell.keys import clashes
 from arena.tui.start import SCREENS, replay_app
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.small_board import SmallBoard
-from arena.watching.feed import Batch
+from arena.watching.feed import FeedUpdate
 from arena.watching.store_feed import StoreFeed
 from dashboard import piloted, screen_lines, settle
 
@@ -36,10 +36,10 @@ GOLDEN = Path(__file__).parent / "golden" / "screens-80x24.txt"
 class Brief(StoreFeed):
     """Follows a store until all of what is there now has been told."""
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> FeedUpdate | None:
         """Return the next batch; the first look at nothing new is the last one."""
         batch = super().poll()
-        return Batch(is_last=True) if batch is None else batch
+        return FeedUpdate(is_last=True) if batch is None else batch
 
 
 def watch(path: Path) -> Dashboard:

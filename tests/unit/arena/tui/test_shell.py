@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from typing_extensions import override
 
-from arena.live.events import Info, RunState, make_event
+from arena.live.events import RunState, ThinkingInfo, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena.tui.app import ArenaApp
-from arena.tui.shell.chrome import HeaderLine, Part, TabRow, TooSmall
+from arena.tui.shell.chrome import HeaderLine, HeaderPart, TabRow, TooSmall
 from arena.tui.shell.follow import NewData
 from arena.tui.text import safe
 from arena.tui.widgets.canvas import Canvas
-from arena.watching.feed import Batch, Health, RecordedFeed, advance
+from arena.watching.feed import FeedUpdate, Health, RecordedFeed, advance
 from dashboard import RUN_EVENTS, Bare, live_screen, piloted, sample_app, screen_lines, settle
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_a_screen_that_is_left_keeps_nothing_painted_and_comes_back_as_it_was() 
 
 
 def test_a_batch_is_one_message_and_the_feed_is_closed_at_its_end() -> None:
-    feed = RecordedFeed([Batch(events=RUN_EVENTS[:2]), Batch(events=RUN_EVENTS[2:])])
+    feed = RecordedFeed([FeedUpdate(events=RUN_EVENTS[:2]), FeedUpdate(events=RUN_EVENTS[2:])])
     app = sample_app(feed)
 
     async def look(pilot: Pilot[None]) -> None:
@@ -100,7 +100,9 @@ def test_keys_open_screens_and_the_row_of_tabs_says_so() -> None:
 
 
 def _news(app: ArenaApp, state: RunState) -> NewData:
-    return NewData(advance(app.latest, Batch(events=[make_event(app.latest.view.seq + 1, state, t=120.0)])))
+    return NewData(
+        advance(app.latest, FeedUpdate(events=[make_event(app.latest.view.seq + 1, state, t=120.0)]))
+    )
 
 
 def test_a_screen_that_was_left_shows_what_has_come_since() -> None:
@@ -186,7 +188,7 @@ def test_health_is_always_in_sight() -> None:
     assert Health(heartbeat_t=70.0, lease_until=130.0).warning(790.0) == "STALE 12min", "its process may live"
     stale = Health(heartbeat_t=99.0, lease_until=50.0, store="a.db")
     assert stale.warning(100.0) == "no coordinator"
-    app = sample_app(RecordedFeed([Batch(events=RUN_EVENTS, health=stale)]))
+    app = sample_app(RecordedFeed([FeedUpdate(events=RUN_EVENTS, health=stale)]))
 
     async def look(pilot: Pilot[None]) -> str:
         await settle(pilot)
@@ -196,8 +198,8 @@ def test_health_is_always_in_sight() -> None:
 
 
 def test_lag_counts_from_the_second_batch() -> None:
-    thinking = make_event(50, Info(value=0.2), t=90.0, match=313, ply=2)
-    app = sample_app(RecordedFeed([Batch(events=RUN_EVENTS), Batch(events=[thinking])]))
+    thinking = make_event(50, ThinkingInfo(value=0.2), t=90.0, match=313, ply=2)
+    app = sample_app(RecordedFeed([FeedUpdate(events=RUN_EVENTS), FeedUpdate(events=[thinking])]))
 
     async def look(pilot: Pilot[None]) -> float | None:
         await settle(pilot)
@@ -210,8 +212,13 @@ def test_lag_counts_from_the_second_batch() -> None:
 def test_the_header_leaves_out_what_matters_least() -> None:
     class Headed(Bare):
         @override
-        def header_parts(self, width: int) -> Sequence[Part] | None:
-            return [Part("name"), Part("x" * 30, rank=2), Part("y" * 30, rank=1), Part("z" * 30, rank=3)]
+        def header_parts(self, width: int) -> Sequence[HeaderPart] | None:
+            return [
+                HeaderPart("name"),
+                HeaderPart("x" * 30, rank=2),
+                HeaderPart("y" * 30, rank=1),
+                HeaderPart("z" * 30, rank=3),
+            ]
 
     app = ArenaApp(None, [Headed], glyphs="ascii")
 

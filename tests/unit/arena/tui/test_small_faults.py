@@ -19,12 +19,12 @@ from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData
 from arena.tui.shell.help import HelpScreen
 from arena.tui.widgets.bars import ProgressPanel
-from arena.tui.widgets.form import Field
+from arena.tui.widgets.form import FormField
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.matrix import Matrix
 from arena.tui.widgets.small_board import SmallBoard
-from arena.watching.feed import Batch, Health, RecordedFeed
+from arena.watching.feed import FeedUpdate, Health, RecordedFeed
 from dashboard import (
     RUN,
     RUN_EVENTS,
@@ -183,7 +183,7 @@ def test_ascii_holds_in_palette_help_question_news_and_scroll_bars(shown_store: 
 
 
 def _header(health: Health, state: str = "running", size: int = 160) -> str:
-    app = sample_app(RecordedFeed([Batch(events=RUN_EVENTS, health=health)]))
+    app = sample_app(RecordedFeed([FeedUpdate(events=RUN_EVENTS, health=health)]))
 
     async def look(pilot: Pilot[None]) -> str:
         await settle(pilot)
@@ -326,7 +326,7 @@ def test_cells_show_n_where_there_is_room() -> None:
 def test_export_begins_with_the_tournament_of_the_dashboard(shown_store: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "8")
-        field = app.screen.query_one("#field-filter", Field)
+        field = app.screen.query_one("#field-filter", FormField)
         assert isinstance(app.screen, ExportScreen)
         assert field.value == "tournament:spring"
         assert "24 matches" in seen(app)

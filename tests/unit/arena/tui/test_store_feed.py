@@ -13,10 +13,10 @@ from msgspec.structs import replace as replace_struct
 
 from arena.cli.plain_watch import follow_plain
 from arena.errors import ArenaError, StoreError
-from arena.live.events import Fault, Finished, Info, Move, RunState, Started, kind_of, pack
+from arena.live.events import Fault, Finished, Move, RunState, Started, ThinkingInfo, kind_of, pack
 from arena.live.tables import MatrixView, Series, StandingsView
 from arena.results.corrections import declare_void
-from arena.watching.feed import Batch, Model, advance
+from arena.watching.feed import FeedUpdate, Model, advance
 from arena.watching.match_source import MatchSource
 from arena.watching.one_match import load_match
 from arena.watching.pages import PageRequest
@@ -161,7 +161,7 @@ def test_events_are_followed_from_the_snapshot_on(running: Store) -> None:
     model = drain(feed)
     assert model.view.matches[1].actions == (3, 2, 3)
     assert feed.interval == 0.12
-    running.append_events([live(Move(action=4), ply=4, t=101.0), live(Info(value=0.5), ply=4)])
+    running.append_events([live(Move(action=4), ply=4, t=101.0), live(ThinkingInfo(value=0.5), ply=4)])
     model = drain(feed, model)
     assert model.view.matches[1].actions == (3, 2, 3, 4)
     running.append_events([live(Finished(outcome="first", termination="rules", plies=4), ply=4)])
@@ -235,7 +235,7 @@ def test_a_gap_ends_in_a_new_snapshot(running: Store, monkeypatch: pytest.Monkey
     feed = StoreFeed(str(running.path), 1)
     model = drain(feed)
     for ply in range(3, 9):
-        running.append_events([live(Info(value=0.1), ply=2), live(Move(action=ply - 3), ply=ply)])
+        running.append_events([live(ThinkingInfo(value=0.1), ply=2), live(Move(action=ply - 3), ply=ply)])
     model = drain(feed, model)
     assert model.view.matches[1].actions == (3, 2, 0, 1, 2, 3, 4, 5)
     feed.close()
@@ -323,8 +323,8 @@ def test_a_batch_that_is_the_last_ends_plain_lines() -> None:
     class Ended:
         interval = 0.0
 
-        def poll(self) -> Batch:
-            return Batch(is_last=True)
+        def poll(self) -> FeedUpdate:
+            return FeedUpdate(is_last=True)
 
         def close(self) -> None:
             raise AssertionError("whoever made the feed closes it")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from arena.tui.shell.confirm import ConfirmScreen
-from arena.tui.widgets.form import Choice, Field, FieldInput, Push
+from arena.tui.widgets.form import Choice, FieldInput, FormField, Push
 from arena.tui.widgets.output import MAX_LINES, OutputPanel, break_lines
 from arena.tui.widgets.table import Col, ColumnTable
 from dashboard import Host, lines_of, piloted
@@ -124,7 +124,7 @@ class Form(Host):
     def __init__(self) -> None:
         self.pushed: list[str] = []
         self.choice = Choice("kind", ("one", "two", "three"))
-        self.field = Field("name", "default", "The help of it.")
+        self.field = FormField("name", "default", "The help of it.")
         self.push = Push("go", "Go")
         super().__init__(self.choice, self.field, self.push)
 
@@ -169,10 +169,10 @@ def test_a_field_is_marked_while_it_is_written_in() -> None:
         await pilot.pause()
         await pilot.press(*"a1 q")
         assert app.field.value == "a1 q", "no key of these is one of the app"
-        assert lines_of(app.field.query_one("Label"))[0].startswith(">name")
+        assert lines_of(app.field.query_one("FieldLabel"))[0].startswith(">name")
         app.push.focus()
         await pilot.pause()
-        assert lines_of(app.field.query_one("Label"))[0].startswith(" name")
+        assert lines_of(app.field.query_one("FieldLabel"))[0].startswith(" name")
         assert lines_of(app.push)[0].startswith(">[ Go ]")
         await pilot.press("enter")
         await pilot.click(Push)

@@ -14,7 +14,7 @@ from arena.tui.glyphs import ASCII, UNICODE, choose_glyphs
 from arena.tui.look import LookApp
 from arena.tui.shell.screen import FilterLine
 from arena.tui.themes import GLYPH_CONTRAST, TEXT_CONTRAST, THEMES, arena_variables, contrast, readable
-from arena.tui.widgets.form import Choice, Field, FieldInput, Label, Push
+from arena.tui.widgets.form import Choice, FieldInput, FieldLabel, FormField, Push
 from arena.tui.widgets.small_board import SmallBoard
 from dashboard import Host, lines_of, piloted
 from live_samples import played
@@ -93,7 +93,7 @@ def test_what_is_written_into_lines_and_forms_is_readable_in_every_theme() -> No
     filter_line = FilterLine(placeholder="part of a name")
     filter_line.add_class("-open")
     field, choice, push = (
-        Field("bots", "mcts minimax"),
+        FormField("bots", "mcts minimax"),
         Choice("type", ("match", "gauntlet")),
         Push("go", "Go"),
     )
@@ -116,7 +116,7 @@ def test_what_is_written_into_lines_and_forms_is_readable_in_every_theme() -> No
                 line.value = text
                 focused.focus()
                 await pilot.pause()
-                for widget in (filter_line, line, choice, push, *field.query(Label)):
+                for widget in (filter_line, line, choice, push, *field.query(FieldLabel)):
                     strips = widget.render_lines(Region(0, 0, *widget.size))
                     painted = [s for strip in strips for s in strip if s.text.strip() and s.style]
                     assert painted or not isinstance(widget, Choice)

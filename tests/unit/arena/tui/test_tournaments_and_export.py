@@ -14,7 +14,7 @@ from arena.tui.screens.new_tournament import NewTournamentScreen
 from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.widgets.bare_lines import BareLines
-from arena.tui.widgets.form import Choice, Field, Push
+from arena.tui.widgets.form import Choice, FormField, Push
 from arena.tui.widgets.output import OutputPanel
 from arena_db.store import Store
 from dashboard import settle
@@ -99,7 +99,7 @@ def test_the_form_shows_line_estimate_and_what_is_wrong(shown_store: Path) -> No
         await press(pilot, *"random")
         assert "! a round-robin needs at least two bots; 1 given" in seen(app)
         await press(pilot, *" 1")
-        assert screen.query_one("#field-bots", Field).value == "random 1", "digits are text here"
+        assert screen.query_one("#field-bots", FormField).value == "random 1", "digits are text here"
         await press(pilot, "backspace", *"mcts:playouts=20", "tab", "tab", "right", "tab")
         assert screen.query_one("#field-isolation", Choice).value == "none"
         line = "arena tournament --db"
@@ -128,9 +128,9 @@ def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
         await press(pilot, "7", "n")
         screen = app.screen
         assert isinstance(screen, NewTournamentScreen)
-        screen.query_one("#field-bots", Field).value = bots
-        screen.query_one("#field-name", Field).value = "spring"
-        screen.query_one("#field-more", Field).value = "--require-tier T0 --executor inline --rounds 1"
+        screen.query_one("#field-bots", FormField).value = bots
+        screen.query_one("#field-name", FormField).value = "spring"
+        screen.query_one("#field-more", FormField).value = "--require-tier T0 --executor inline --rounds 1"
         screen.query_one("#field-isolation", Choice).value = "none"
         push = screen.query_one("#push-start", Push)
         push.focus()
@@ -139,7 +139,7 @@ def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
         screen.show_found("what takes long to work out", "")
         await settle(pilot)
         assert "! there is a tournament spring already" in seen(app)
-        screen.query_one("#field-name", Field).value = "begun"
+        screen.query_one("#field-name", FormField).value = "begun"
         await settle(pilot)
         # What was typed has led to a second look.
         await settle(pilot)
@@ -186,12 +186,12 @@ def test_an_export_is_seen_before_it_is_run(shown_store: Path, tmp_path: Path) -
         text = seen(app)
         for fact in ("24 matches of tic-tac-toe", "! out: name the folder", "spring/24 ", "[npz]"):
             assert fact in text, fact
-        screen.query_one("#field-out", Field).value = str(tmp_path / "data")
-        screen.query_one("#field-filter", Field).value = "bot:mc* ply<7"
+        screen.query_one("#field-out", FormField).value = str(tmp_path / "data")
+        screen.query_one("#field-filter", FormField).value = "bot:mc* ply<7"
         await settle(pilot)
         assert "'--where=bot:mc* ply<7' -- " in screen.line()
         assert "! " not in seen(app)
-        screen.query_one("#field-filter", Field).value = "tournament:duel"
+        screen.query_one("#field-filter", FormField).value = "tournament:duel"
         await settle(pilot)
         assert "2 matches of tic-tac-toe" in seen(app)
         assert screen.line().endswith(f"--format=npz --where=tournament:duel -- {tmp_path / 'data'}")
@@ -213,7 +213,7 @@ def test_an_export_is_a_program_of_its_own(shown_store: Path, monkeypatch: pytes
         push.focus()
         await press(pilot, "enter")
         assert "name the folder or file" in seen(app), "nothing is run without a place"
-        screen.query_one("#field-out", Field).value = "data"
+        screen.query_one("#field-out", FormField).value = "data"
         push.focus()
         await press(pilot, "enter")
         panel = screen.query_one(OutputPanel)
@@ -237,7 +237,7 @@ def test_an_export_is_really_written(
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "E")
         assert isinstance(app.screen, ExportScreen)
-        app.screen.query_one("#field-out", Field).value = str(tmp_path / "out")
+        app.screen.query_one("#field-out", FormField).value = str(tmp_path / "out")
         app.screen.query_one("#push-export", Push).focus()
         await press(pilot, "enter")
         panel = app.screen.query_one(OutputPanel)
@@ -266,6 +266,6 @@ def test_export_brings_the_filter_at_hand(shown_store: Path, keys: str, brought:
             await press(pilot, "right")
         await press(pilot, "E")
         assert isinstance(app.screen, ExportScreen)
-        assert brought in app.screen.query_one("#field-filter", Field).value
+        assert brought in app.screen.query_one("#field-filter", FormField).value
 
     shown(watch(shown_store), act)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arena.games.kernels.layout import layout_of, words_of
-from arena_bots.alphazero.train.buffer import Buffer, Painter, Window
+from arena_bots.alphazero.train.buffer import Buffer, PositionEncoder, Window
 from arena_bots.alphazero.train.games import Samples, no_samples
 from game_samples import make
 from plain_trees import random_states
@@ -48,7 +48,7 @@ def test_a_symmetry_turns_board_and_policy_alike(spec: str, by_cell: bool) -> No
     game = make(spec)
     layout = layout_of(game)
     assert layout is not None
-    painter = Painter(game, layout, 4, by_cell=by_cell)
+    painter = PositionEncoder(game, layout, 4, by_cell=by_cell)
     rng = np.random.default_rng(1)
     for state in random_states(game, 12, seed=2):
         for number, symmetry in enumerate(game.symmetries):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena_bots.alphazero.train.plan import Plan
+from arena_bots.alphazero.train.plan import TrainingPlan
 from arena_bots.alphazero.train.selfplay import SelfPlay
 from arena_plugins.spec import OptionReader
 from game_samples import make
@@ -18,7 +18,9 @@ def played(spec: str, **options: object) -> tuple[SelfPlay, list[tuple[int, ...]
     """Play some moves in each match; give the player and the matches that ended."""
     game = make(spec)
     words = {"simulations": 4, "small": 2, "random_plies": 0, "moves": 12, "endings": 0, **options}
-    plan = Plan.read(OptionReader("a test", {name: str(value) for name, value in words.items()})).fitted(game)
+    plan = TrainingPlan.read(
+        OptionReader("a test", {name: str(value) for name, value in words.items()})
+    ).fitted(game)
     player = SelfPlay(game, WaveNet(game.num_actions), plan.play, LANES)
     harvest = player.go_on(WaveNet(game.num_actions), player.lanes, np.random.default_rng(1))
     return player, [match.actions for match in harvest.matches]
@@ -67,7 +69,7 @@ def test_long_endings_are_proven_without_the_net() -> None:
     asked: list[int] = []
     for endings in (0, 20):
         game = make("connect-four")
-        plan = Plan.read(
+        plan = TrainingPlan.read(
             OptionReader(
                 "a test", {"opening_plies": "24", "random_plies": "0", "moves": "20", "endings": str(endings)}
             )

@@ -10,7 +10,7 @@ import pytest
 
 from arena.games.kernels.layout import layout_of, words_of
 from arena_bots.alphazero.train.games import new_lanes
-from arena_bots.alphazero.train.selfplay import PlayPlan
+from arena_bots.alphazero.train.selfplay import SelfPlaySettings
 from arena_bots.alphazero.train.table_play import TablePlay
 from arena_bots.alphazero.train.tables import SearchTables, fill, find, new_rollouts, new_table, prune, walk
 from arena_bots.search.lockstep.forest import new_leaves
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SCALES = (1.0, 2.0, 1.0, 0.5)
 NET = WaveNet(7)
-PLAN = PlayPlan(
+PLAN = SelfPlaySettings(
     search="table",
     simulations=12,
     small=1,

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena_bots.search.alphabeta_board import BIG, KEY, LINE, WORTH, Board, empty_board, geometry_of, replay
+from arena_bots.search.alphabeta_board import (
+    BIG,
+    KEY,
+    LINE,
+    WORTH,
+    AlphaBetaBoard,
+    empty_board,
+    geometry_of,
+    replay,
+)
 from arena_bots.search.lines import OpenLines, line_length
 from game_samples import GAMES, distinct_positions, games_with_play, lines_of_play, make, seeded
 
@@ -20,7 +29,7 @@ if TYPE_CHECKING:
 LOW = (1 << 32) - 1
 
 
-def board_of(game: Game, state: KInARowState) -> Board:
+def board_of(game: Game, state: KInARowState) -> AlphaBetaBoard:
     geometry = geometry_of(game)
     assert geometry is not None
     board = empty_board(geometry)

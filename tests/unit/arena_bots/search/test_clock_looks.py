@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 LOST = "j7 h9 m7 h11 m8 h10 t17 h12"
 """An open four on 20x20: each playout proves a loss, and adds a node for every empty cell."""
-TACTICAL = uct.Settings(0.85, is_tactical=True, proves=True)
-UNIFORM = uct.Settings(1.4)
+TACTICAL = uct.TreeSettings(0.85, is_tactical=True, proves=True)
+UNIFORM = uct.TreeSettings(1.4)
 
 
 class Watched:
@@ -68,7 +68,7 @@ def after(game: Game, moves: str) -> State:
     ("spec", "moves"), [("gomoku:size=20", LOST), ("gomoku:size=26", ""), ("connect-four", "d d d")]
 )
 def test_compiled_trees_look_after_so_many_nodes_and_plies(
-    spec: str, moves: str, settings: uct.Settings
+    spec: str, moves: str, settings: uct.TreeSettings
 ) -> None:
     game = make(spec)
     # Without proofs the search goes on in a lost position.

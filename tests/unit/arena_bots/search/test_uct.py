@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_bots.search.budget import Budget
-from arena_bots.search.uct import Settings, Tree
+from arena_bots.search.uct import Tree, TreeSettings
 from game_samples import make, seeded
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 ENDLESS = Budget(math.inf, math.inf)
-BOTH = (Settings(1.0), Settings(5.0, is_puct=True))
+BOTH = (TreeSettings(1.0), TreeSettings(5.0, is_puct=True))
 
 
-def make_tree(game: Game, playouts: int, settings: Settings = BOTH[0]) -> Tree:
+def make_tree(game: Game, playouts: int, settings: TreeSettings = BOTH[0]) -> Tree:
     tree = Tree(seeded(1), settings)
     tree.advance(game.initial_state())
     for _ in range(playouts):
@@ -41,7 +41,7 @@ def check_statistics(node: Node) -> None:
 
 
 @pytest.mark.parametrize("settings", BOTH)
-def test_every_playout_adds_one_node_and_is_backed_up(settings: Settings) -> None:
+def test_every_playout_adds_one_node_and_is_backed_up(settings: TreeSettings) -> None:
     tree = make_tree(make("connect-four"), 300, settings)
     assert tree.root.visits == 300
     assert sum(child.visits for child in tree.root.children.values()) == 300
@@ -50,7 +50,7 @@ def test_every_playout_adds_one_node_and_is_backed_up(settings: Settings) -> Non
 
 
 @pytest.mark.parametrize("settings", BOTH)
-def test_ends_are_backed_up_exactly(pile: Game, settings: Settings) -> None:
+def test_ends_are_backed_up_exactly(pile: Game, settings: TreeSettings) -> None:
     tree = make_tree(pile, 2000, settings)
     for child in tree.root.children.values():
         check_statistics(child)

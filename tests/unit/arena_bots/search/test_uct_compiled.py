@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arena_bots.search.budget import Budget
-from arena_bots.search.uct import Settings
+from arena_bots.search.uct import TreeSettings
 from arena_bots.search.uct_boards import CellBoard, WordBoard
 from arena_bots.search.uct_compiled import MOST, CompiledTree
 from arena_bots.search.uct_tree import DRAW, LOSS, NODE, UNKNOWN, WIN, selection
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARow, KInARowState
     from arena_plugins.contract import Game
 
-UCT, PUCT = Settings(1.0), Settings(5.0, is_puct=True)
-TACTICAL = Settings(1.0, is_tactical=True)
-SOLVER = Settings(1.0, is_tactical=True, proves=True)
+UCT, PUCT = TreeSettings(1.0), TreeSettings(5.0, is_puct=True)
+TACTICAL = TreeSettings(1.0, is_tactical=True)
+SOLVER = TreeSettings(1.0, is_tactical=True, proves=True)
 GAMES = ("connect-four", "gomoku:k=4,size=6", "tic-tac-toe", "gomoku", "connect-four:cols=9,rows=8")
 LARGE = "connect-four:cols=5,rows=14"
 """Too large for a word, with few actions: its trees grow deep."""
 
 
 def make_tree(
-    game: KInARow, settings: Settings = UCT, *, state: KInARowState | None = None, most: int = MOST
+    game: KInARow, settings: TreeSettings = UCT, *, state: KInARowState | None = None, most: int = MOST
 ) -> CompiledTree:
     tree = CompiledTree(game, seeded(1), settings, most=most)
     tree.advance(state or game.initial_state())
     return tree
 
 
-def grown(game: KInARow, playouts: int, settings: Settings = UCT, *, most: int = MOST) -> CompiledTree:
+def grown(game: KInARow, playouts: int, settings: TreeSettings = UCT, *, most: int = MOST) -> CompiledTree:
     tree = make_tree(game, settings, most=most)
     assert run(tree, playouts) == playouts
     return tree
@@ -74,7 +74,7 @@ def states(nodes: NDArray[np.void], root: KInARowState) -> Iterator[tuple[int, K
 
 @pytest.mark.parametrize("settings", [UCT, PUCT, TACTICAL, SOLVER])
 @pytest.mark.parametrize("spec", GAMES)
-def test_the_numbers_of_a_tree_agree(spec: str, settings: Settings) -> None:
+def test_the_numbers_of_a_tree_agree(spec: str, settings: TreeSettings) -> None:
     game = make(spec)
     nodes = nodes_of(grown(game, 600, settings))
     owned: list[int] = []
@@ -94,7 +94,7 @@ def test_the_numbers_of_a_tree_agree(spec: str, settings: Settings) -> None:
 
 @pytest.mark.parametrize("settings", [UCT, PUCT, SOLVER])
 @pytest.mark.parametrize("spec", [*GAMES, LARGE])
-def test_nodes_are_positions_of_the_rules(spec: str, settings: Settings) -> None:
+def test_nodes_are_positions_of_the_rules(spec: str, settings: TreeSettings) -> None:
     game = make(spec)
     nodes = nodes_of(grown(game, 400, settings))
     for node, state in states(nodes, game.initial_state()):
@@ -155,7 +155,7 @@ def test_puct_selects_with_equal_priors(spec: str) -> None:
 @pytest.mark.parametrize("is_puct", [False, True])
 def test_formulas_go_on_where_their_tables_end(*, is_puct: bool) -> None:
     # Tic-tac-toe has few nodes: 40,000 playouts fill the tables of many.
-    settings = Settings(0.1, is_puct=is_puct)
+    settings = TreeSettings(0.1, is_puct=is_puct)
     nodes = nodes_of(grown(make("tic-tac-toe"), 40_000, settings))
     size = len(selection(1.0, is_puct=is_puct).bonus)
     many = [node for node in nodes if node["visits"] >= size]
@@ -168,7 +168,7 @@ def test_formulas_go_on_where_their_tables_end(*, is_puct: bool) -> None:
 
 @pytest.mark.parametrize("spec", ["connect-four", "gomoku:k=4,size=6", LARGE])
 @pytest.mark.parametrize("settings", [UCT, SOLVER])
-def test_proofs_change_no_selection(spec: str, settings: Settings) -> None:
+def test_proofs_change_no_selection(spec: str, settings: TreeSettings) -> None:
     game = make(spec)
     plain, proving = (grown(game, 500, settings._replace(proves=proves)).edges() for proves in (False, True))
     assert {action: edge.visits for action, edge in plain.items()} == {

@@ -11,7 +11,7 @@ from arena.games.kernels.bulk import random_matches
 from arena.games.kernels.cells import cell_layout_of
 from arena.games.kernels.layout import layout_of
 from arena_bots.search import uct_boards
-from arena_bots.search.uct import Settings
+from arena_bots.search.uct import TreeSettings
 from arena_bots.search.uct_tree import NODE, keep
 from game_samples import make
 from plain_kernels import plain_kernels
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SETTINGS = (
-    Settings(1.0),
-    Settings(5.0, is_puct=True),
-    Settings(1.0, is_tactical=True),
-    Settings(1.0, is_tactical=True, proves=True),
+    TreeSettings(1.0),
+    TreeSettings(5.0, is_puct=True),
+    TreeSettings(1.0, is_tactical=True),
+    TreeSettings(1.0, is_tactical=True, proves=True),
 )
 SPECS = (
     "connect-four",
@@ -34,7 +34,7 @@ SPECS = (
 )
 
 
-def grown(boards: Any, spec: str, settings: Settings, *, capacity: int = 4000) -> NDArray[np.void]:  # noqa: ANN401 # compiled or not
+def grown(boards: Any, spec: str, settings: TreeSettings, *, capacity: int = 4000) -> NDArray[np.void]:  # noqa: ANN401 # compiled or not
     """Give the tree of some playouts from a position in the middle of a match."""
     game = make(spec)
     state = game.initial_state()
@@ -53,7 +53,7 @@ def grown(boards: Any, spec: str, settings: Settings, *, capacity: int = 4000) -
 
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("spec", SPECS)
-def test_trees_are_the_same(spec: str, settings: Settings) -> None:
+def test_trees_are_the_same(spec: str, settings: TreeSettings) -> None:
     compiled = grown(uct_boards, spec, settings)
     with plain_kernels() as modules:
         plain = grown(modules["uct_boards"], spec, settings)

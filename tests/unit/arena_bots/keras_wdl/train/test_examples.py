@@ -5,10 +5,10 @@ import numpy as np
 from arena.games.kernels.bulk import random_matches
 from arena_bots.keras_wdl.encoding import DRAW, LOSS, WIN
 from arena_bots.keras_wdl.train.examples import drawn, from_games, merged
-from arena_bots.keras_wdl.train.rules import Rules
+from arena_bots.keras_wdl.train.rules import ArrayRules
 from game_samples import make
 
-RULES = Rules(make("tic-tac-toe"))
+RULES = ArrayRules(make("tic-tac-toe"))
 
 
 def test_a_position_is_labelled_for_who_has_just_moved() -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from arena_bots.keras_wdl.train.lockstep import Plan, against_random, plain_plan, play
-from arena_bots.keras_wdl.train.rules import Rules
+from arena_bots.keras_wdl.train.lockstep import LockstepPlan, against_random, plain_plan, play
+from arena_bots.keras_wdl.train.rules import ArrayRules
 from game_samples import make
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ def careless(mine: NDArray[np.uint64], _other: NDArray[np.uint64]) -> NDArray[np
 @pytest.mark.parametrize("spec", GAMES)
 def test_games_obey_the_rules(spec: str) -> None:
     game = make(spec)
-    plan = Plan(
+    plan = LockstepPlan(
         np.arange(30) % 9, np.linspace(0, 1, 30), np.arange(30) % 3 - 1, np.full(30, 0.5), is_exact=True
     )
-    games = play(Rules(game), careless, plan, np.random.default_rng(1))
+    games = play(ArrayRules(game), careless, plan, np.random.default_rng(1))
     for actions, length, outcome in zip(games.actions, games.lengths, games.outcomes, strict=True):
         state = game.initial_state()
         for action in actions[:length].tolist():
@@ -36,7 +36,7 @@ def test_games_obey_the_rules(spec: str) -> None:
 
 
 def test_the_same_seed_gives_the_same_games() -> None:
-    rules = Rules(make("connect-four"))
+    rules = ArrayRules(make("connect-four"))
     first, again, other = (
         play(rules, careless, plain_plan(20), np.random.default_rng(seed)).actions for seed in (1, 1, 2)
     )
@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_games() -> None:
 
 
 def test_a_judge_is_believed() -> None:
-    rules = Rules(make("tic-tac-toe"))
+    rules = ArrayRules(make("tic-tac-toe"))
     middle = np.uint64(1) << np.uint64(rules.bits[4])
 
     def central(mine: NDArray[np.uint64], _other: NDArray[np.uint64]) -> NDArray[np.float32]:
@@ -57,7 +57,7 @@ def test_a_judge_is_believed() -> None:
 
 def test_wins_are_taken_and_so_random_play_is_beaten() -> None:
     (wins, _, losses), (other_wins, _, other_losses) = against_random(
-        Rules(make("connect-four")), careless, 400, np.random.default_rng(2)
+        ArrayRules(make("connect-four")), careless, 400, np.random.default_rng(2)
     )
     # Random play against itself: 55.6 and 44.1 % wins.
     assert wins > 260
@@ -66,7 +66,7 @@ def test_wins_are_taken_and_so_random_play_is_beaten() -> None:
 
 
 def test_rivals_slip_as_often_as_their_game_says() -> None:
-    rules = Rules(make("tic-tac-toe"))
+    rules = ArrayRules(make("tic-tac-toe"))
     middle = np.uint64(1) << np.uint64(rules.bits[4])
 
     def central(mine: NDArray[np.uint64], _other: NDArray[np.uint64]) -> NDArray[np.float32]:
@@ -75,7 +75,7 @@ def test_rivals_slip_as_often_as_their_game_says() -> None:
     count = 90
     slips = np.repeat([0.0, 1.0], count)
     none = np.zeros(2 * count, np.int64)
-    plan = Plan(none, np.zeros(2 * count), none, slips, is_exact=False)
+    plan = LockstepPlan(none, np.zeros(2 * count), none, slips, is_exact=False)
     firsts = play(rules, central, plan, np.random.default_rng(4)).actions[:, 0]
     assert set(firsts[:count].tolist()) == {4}
     assert set(firsts[count:].tolist()) == set(range(9))
@@ -83,8 +83,8 @@ def test_rivals_slip_as_often_as_their_game_says() -> None:
 
 def test_proofs_are_right() -> None:
     game = make("tic-tac-toe")
-    rules = Rules(game)
-    plan = Plan(np.full(200, 9), np.ones(200), np.full(200, -1), np.ones(200), is_exact=True)
+    rules = ArrayRules(game)
+    plan = LockstepPlan(np.full(200, 9), np.ones(200), np.full(200, -1), np.ones(200), is_exact=True)
     proofs = play(rules, careless, plan, np.random.default_rng(3), proofs=1.0).proofs
     assert proofs.is_won.any()
     assert not proofs.is_won.all()

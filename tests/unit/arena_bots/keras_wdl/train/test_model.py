@@ -7,11 +7,11 @@ from arena.games.kernels.bulk import random_matches
 from arena_bots.keras_wdl.train.examples import drawn, from_games, merged
 from arena_bots.keras_wdl.train.model import Classifier
 from arena_bots.keras_wdl.train.options import Options
-from arena_bots.keras_wdl.train.rules import Rules
+from arena_bots.keras_wdl.train.rules import ArrayRules
 from arena_plugins.spec import OptionReader
 from game_samples import make
 
-RULES = Rules(make("tic-tac-toe"))
+RULES = ArrayRules(make("tic-tac-toe"))
 
 
 @pytest.mark.parametrize("layers", ["32 16", "8v2 16"])

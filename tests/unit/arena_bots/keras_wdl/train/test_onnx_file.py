@@ -12,7 +12,7 @@ from arena_bots.keras_wdl.train.examples import from_games
 from arena_bots.keras_wdl.train.model import Classifier
 from arena_bots.keras_wdl.train.onnx_file import onnx_bytes, rounded
 from arena_bots.keras_wdl.train.options import Options
-from arena_bots.keras_wdl.train.rules import Rules
+from arena_bots.keras_wdl.train.rules import ArrayRules
 from arena_plugins.spec import OptionReader
 from game_samples import make
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 POSITIONS = 1000
 
 
-def positions(rules: Rules) -> Examples:
+def positions(rules: ArrayRules) -> Examples:
     matches = random_matches(rules.game, 400, 1)
     found = from_games(rules, matches.actions, matches.lengths.astype(int), matches.outcomes.astype(int))
     return found.take(slice(0, POSITIONS))
@@ -43,7 +43,7 @@ def positions(rules: Rules) -> Examples:
 )
 def test_the_file_answers_as_keras_does(spec: str, layers: str) -> None:
     game = make(spec)
-    rules = Rules(game)
+    rules = ArrayRules(game)
     options = Options.read(OptionReader("test", {"layers": layers}))
     classifier = Classifier(options, rules, seed=1)
     weights: list[NDArray[np.float32]] = rounded(classifier.weights())

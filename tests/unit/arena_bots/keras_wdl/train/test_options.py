@@ -3,12 +3,16 @@ from __future__ import annotations
 import pytest
 
 from arena_bots.keras_wdl.train import make_trainer
-from arena_bots.keras_wdl.train.options import Layer, layers_of, map_shape
+from arena_bots.keras_wdl.train.options import HiddenLayer, layers_of, map_shape
 from arena_plugins.errors import OptionError
 
 
 def test_layers_are_read() -> None:
-    assert layers_of("64c4 96v3 128") == (Layer(64, 4), Layer(96, 3, is_padded=False), Layer(128))
+    assert layers_of("64c4 96v3 128") == (
+        HiddenLayer(64, 4),
+        HiddenLayer(96, 3, is_padded=False),
+        HiddenLayer(128),
+    )
     assert layers_of("") == ()
 
 

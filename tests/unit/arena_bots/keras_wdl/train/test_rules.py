@@ -7,7 +7,7 @@ import pytest
 
 from arena.games.k_in_a_row import KInARowState
 from arena_bots.keras_wdl.encoding import planes_of
-from arena_bots.keras_wdl.train.rules import DRAWN, ILLEGAL, LOST, OPEN, SURE, WON, Rules
+from arena_bots.keras_wdl.train.rules import DRAWN, ILLEGAL, LOST, OPEN, SURE, WON, ArrayRules
 from arena_plugins.errors import OptionError
 from game_samples import make, seeded
 
@@ -63,7 +63,7 @@ def has_two_threats(child: KInARowState) -> bool:
 @pytest.mark.parametrize("spec", GAMES)
 def test_what_actions_lead_to_is_what_the_plain_rules_say(spec: str) -> None:
     game = make(spec)
-    rules = Rules(game)
+    rules = ArrayRules(game)
     states = random_states(game, 150, 3)
     look = rules.look(*words(states))
     for state, kinds in zip(states, look.kinds.tolist(), strict=True):
@@ -75,14 +75,14 @@ def test_planes_are_those_the_bot_asks_with(spec: str) -> None:
     game = make(spec)
     states = random_states(game, 40, 4)
     own, opp = words(states)
-    planes = Rules(game).planes(opp, own)
+    planes = ArrayRules(game).planes(opp, own)
     assert np.array_equal(planes.transpose(0, 3, 1, 2), planes_of(states, game.shape))
 
 
 @pytest.mark.parametrize("spec", GAMES)
 def test_all_images_of_a_position_have_one_canonical_form(spec: str) -> None:
     game = make(spec)
-    rules = Rules(game)
+    rules = ArrayRules(game)
     own, opp = words(random_states(game, 60, 5))
     wanted = rules.canonical(own, opp)
     for symmetry in range(rules.num_images):
@@ -92,7 +92,7 @@ def test_all_images_of_a_position_have_one_canonical_form(spec: str) -> None:
 @pytest.mark.parametrize("spec", GAMES)
 def test_images_of_words_are_images_of_cells(spec: str) -> None:
     game = make(spec)
-    rules = Rules(game)
+    rules = ArrayRules(game)
     states = random_states(game, 20, 6)
     own, opp = words(states)
     for number, symmetry in enumerate(game.symmetries):
@@ -103,4 +103,4 @@ def test_images_of_words_are_images_of_cells(spec: str) -> None:
 
 def test_boards_that_do_not_fit_a_word_are_refused() -> None:
     with pytest.raises(OptionError, match="fewer than 64 cells, not gomoku"):
-        Rules(make("gomoku"))
+        ArrayRules(make("gomoku"))

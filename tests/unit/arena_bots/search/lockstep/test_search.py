@@ -9,7 +9,7 @@ import pytest
 
 from arena.games.kernels.layout import words_of
 from arena_bots.search.lockstep.forest import DRAW, NOWHERE, UNKNOWN, Rule
-from arena_bots.search.lockstep.search import LockstepSearch, Settings
+from arena_bots.search.lockstep.search import LockstepSearch, LockstepSettings
 from game_samples import make
 from plain_trees import PlainTree, WaveNet, random_states
 
@@ -25,7 +25,7 @@ GUMBEL = Rule(is_gumbel=True, c_puct=0.0, cautious=False)
 def planted(spec: str, states: list[KInARowState], rule: Rule, **settings: int) -> LockstepSearch:
     game = make(spec)
     net = WaveNet(game.num_actions)
-    search = LockstepSearch(game, net, Settings(rule, lanes=len(states), **settings))
+    search = LockstepSearch(game, net, LockstepSettings(rule, lanes=len(states), **settings))
     plant(search, states)
     return search
 
@@ -162,7 +162,7 @@ def test_last_cells_are_solved_rightly(spec: str, cells: int) -> None:
 
 def test_only_connect_four_has_long_endings() -> None:
     with pytest.raises(ValueError, match="tic-tac-toe is solved with up to 12 empty cells, not 13"):
-        LockstepSearch(make("tic-tac-toe"), WaveNet(9), Settings(PUCT, ending_cells=13))
+        LockstepSearch(make("tic-tac-toe"), WaveNet(9), LockstepSettings(PUCT, ending_cells=13))
 
 
 def test_noise_is_a_share_of_the_priors() -> None:
@@ -176,4 +176,4 @@ def test_noise_is_a_share_of_the_priors() -> None:
 def test_a_game_without_kernels_is_refused() -> None:
     game = make("gomoku")
     with pytest.raises(ValueError, match="there are no kernels for gomoku of this size"):
-        LockstepSearch(game, WaveNet(225), Settings(PUCT))
+        LockstepSearch(game, WaveNet(225), LockstepSettings(PUCT))

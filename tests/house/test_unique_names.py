@@ -1,0 +1,36 @@
+"""A class name or a file name stands for one thing, so that a search for it finds one place."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from source_tree import Source, room_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def repeated_classes(sources: Mapping[str, Source]) -> dict[str, list[str]]:
+    """Return the modules of each name that several top-level classes have, private ones included.
+
+    Nested classes, such as the messages of a widget, are always named with their owner.
+    """
+    owners: defaultdict[str, list[str]] = defaultdict(list)
+    for module, source in sources.items():
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef):
+                owners[node.name].append(module)
+    return {name: modules for name, modules in owners.items() if len(modules) > 1}
+
+
+def test_class_names_are_unique() -> None:
+    assert repeated_classes(room_sources()) == {}
+
+
+def test_repeated_classes_are_found(tmp_path: Path) -> None:
+    for name, text in {"a": "class Seat: ...\nclass Bot: ...", "b": "class Seat:\n class Bot: ..."}.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    assert repeated_classes(room_sources({"p": tmp_path})) == {"Seat": ["p.a", "p.b"]}
