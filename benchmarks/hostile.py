@@ -9,8 +9,8 @@ import time
 from collections import Counter
 from statistics import median
 
-from arena.sandbox.grade import grade
 from arena.sandbox.tier import Tier, tiers_to_try
+from arena.sandbox.tier_grades import grade
 from arena.trials.suite import GAMES, Trial, run_suite
 
 

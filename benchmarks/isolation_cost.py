@@ -13,10 +13,10 @@ import statistics
 import sys
 import time
 
-from arena.sandbox.grade import grade
 from arena.sandbox.process import Process, spawn
 from arena.sandbox.starter import close_starter
 from arena.sandbox.tier import Tier, tiers_to_try
+from arena.sandbox.tier_grades import grade
 
 ECHO = "import os\nwhile data := os.read(0, 65536): os.write(1, data)"
 FILES = """

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.entrants import resolve
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.match import MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.grade import grade
 from arena.sandbox.readable import python_readable
 from arena.sandbox.tier import Tier, tiers_to_try
+from arena.sandbox.tier_grades import grade
 from arena_plugins import Game, load_game
 from arena_plugins.command import host_command, host_path
 from arena_plugins.entries import GAMES, find

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from arena.games.connect_four import ConnectFour
 from arena.games.solver.book import shipped_book
-from arena.games.solver.connect_four import ConnectFourSolver
+from arena.games.solver.connect_four_solver import ConnectFourSolver
 from arena.games.solver.find import solver_for
 
 if TYPE_CHECKING:

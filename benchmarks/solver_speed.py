@@ -13,7 +13,7 @@ from random import Random
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from arena.games.connect_four import ConnectFour
-from arena.games.solver.connect_four import ConnectFourSolver
+from arena.games.solver.connect_four_solver import ConnectFourSolver
 
 if TYPE_CHECKING:
     from arena_plugins import State

@@ -14,7 +14,7 @@ import numpy as np
 from simulated.season import START, add_tournament, make_bots, make_plan, make_records
 
 from arena.results.rated_matches import RatedMatches
-from arena.results.views import Leaderboard, pools
+from arena.results.rating_tables import Leaderboard, pools
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store

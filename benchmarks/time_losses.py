@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arena.entrants import resolve
 from arena.executor.preflight import preflight
 from arena.executor.sandboxed import strongest_usual_tier
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.executor.workspace import workspace
 from arena.match import MatchSetup, play_match
 from arena.referee.timecontrol import TimeControl

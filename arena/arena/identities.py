@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.content.options import with_files
+from arena.content.option_files import with_files
 from arena.reserved import NAME, OUR_KEYS
 from arena.shelf.records import hash_file
 from arena_plugins.program import CMD, is_file, split_command

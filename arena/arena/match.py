@@ -16,7 +16,7 @@ from arena.errors import ArenaError
 from arena.referee.clock import GameClock
 from arena.referee.fast_path import fast_seats_of, play_fast
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.news import NewsGate
+from arena.referee.remarks import NewsGate
 from arena.referee.seats import Answer, Detail, Forfeit, Record, Resignation, SeatSetup, Thoughts
 from arena.referee.timecontrol import TimeControl
 from arena.referee.verdict import reason

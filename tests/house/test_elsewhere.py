@@ -93,4 +93,4 @@ def test_every_module_can_be_imported(platform: str, tmp_path: Path) -> None:
     failed, linux_only = json.loads(done.stdout.splitlines()[-1])
     assert failed == {}
     # Tables and names, which make no system calls.
-    assert set(linux_only) <= {"arena.sandbox.launch.calls", "arena.sandbox.launch.places"}
+    assert set(linux_only) <= {"arena.sandbox.launch.calls", "arena.sandbox.launch.container_paths"}

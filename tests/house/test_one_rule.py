@@ -107,7 +107,7 @@ def lost(match):
     "ratings": Rule(
         rates,
         # An event that is played again is fitted like its tables, many times.
-        ("arena.results.", "arena.rating.", "arena.schedules.replay"),
+        ("arena.results.", "arena.rating.", "arena.schedules.simulation"),
         """
 def table(matches):
     from arena.rating.fit import fit

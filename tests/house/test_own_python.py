@@ -1,10 +1,10 @@
-"""Our interpreter is started in one place, `arena.own`, so that no file of the current folder is run."""
+"""Our interpreter is started in one place, `arena.own_python`, so that no file of the current folder runs."""
 
 from __future__ import annotations
 
 from source_tree import ROOT
 
-ONE_PLACE = "arena/arena/own.py"
+ONE_PLACE = "arena/arena/own_python.py"
 
 
 def test_nobody_else_starts_our_interpreter() -> None:

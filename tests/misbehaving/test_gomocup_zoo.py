@@ -15,7 +15,7 @@ from arena.coordinator.prepare import check_bots
 from arena.entrants import resolve
 from arena.errors import BotFailedError
 from arena.executor.preflight import describe_fault, preflight
-from arena.executor.trial import run_kit
+from arena.executor.sandbox_trial import run_kit
 from arena.referee import timecontrol
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try

@@ -19,8 +19,8 @@ from arena.referee.inprocess import InProcessSeat
 from arena.referee.pause import Pause
 from arena.referee.seats import Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.grade import grade
 from arena.sandbox.tier import Tier, tiers_to_try
+from arena.sandbox.tier_grades import grade
 from arena_plugins.contract import Limit, PlayResult, State
 from arena_plugins.manager import load_game
 

@@ -15,8 +15,8 @@ import pytest
 from arena.entrants import resolve
 from arena.executor.preflight import describe_fault, preflight
 from arena.executor.runtime_versions import describe_runtime
+from arena.executor.sandbox_trial import run_kit
 from arena.executor.slots import Slot
-from arena.executor.trial import run_kit
 from arena.executor.worker import SlotCallbacks, make_control, play_job
 from arena.installed import find_program
 from arena.referee.timecontrol import TimeControl

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.sandbox.grade import grade
 from arena.sandbox.tier import Tier, tiers_to_try
+from arena.sandbox.tier_grades import grade
 from arena.trials.suite import run_suite
 from arena_plugins.hostile.run import BEHAVIOURS
 from arena_plugins.hostile.table import TABLE, Misbehaviour

@@ -25,7 +25,7 @@ OPEN = all(map(is_open_to_all, PACKAGES))
 SCRIPT = """
 import json, os, sys
 sys.path += json.loads(sys.argv[1])
-from arena.sandbox.canaries.trial import ALL, try_attacks
+from arena.sandbox.canaries.tier_trial import ALL, try_attacks
 from arena.sandbox.process import spawn
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier

@@ -13,7 +13,7 @@ import arena_plugins
 from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox import recipe
+from arena.sandbox import launch_recipe
 from arena.sandbox.resources import Resources
 from arena_plugins.manager import load_game
 
@@ -78,7 +78,7 @@ def test_a_thread_bomb(good: HostedSeat, monkeypatch: pytest.MonkeyPatch) -> Non
     def nobody(needed: object, below: str) -> None:
         """Let the bot stay who the arena is: then the kernel keeps no limit for it."""
 
-    monkeypatch.setattr(recipe, "unused_user", nobody)
+    monkeypatch.setattr(launch_recipe, "unused_user", nobody)
     # Nor for a group of its own.
     monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: None)
     result = play("thread-bomb", good)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.sandbox.grade import grade
 from arena.sandbox.tier import Tier
+from arena.sandbox.tier_grades import grade
 from tournaments import Sitting, config
 
 if TYPE_CHECKING:

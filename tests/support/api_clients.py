@@ -9,8 +9,8 @@ import anyio
 import httpx
 from msgspec.structs import replace
 
-from arena.serve.app import make_app
-from arena.serve.settings import ServeSettings
+from arena.serve.asgi_app import make_app
+from arena.serve.server_options import ServeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -25,9 +25,9 @@ import numpy as np
 
 from arena.games.connect_four import ConnectFour
 from arena.games.solver._layers import make_layers
-from arena.games.solver.answers import SHIPPED, Answers
 from arena.games.solver.book import shipped_book
-from arena.games.solver.connect_four import ConnectFourSolver
+from arena.games.solver.connect_four_solver import ConnectFourSolver
+from arena.games.solver.stored_answers import SHIPPED, Answers
 from source_tree import ROOT
 
 if TYPE_CHECKING:

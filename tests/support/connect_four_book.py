@@ -24,7 +24,7 @@ from arena.games.solver._four import narrow
 from arena.games.solver._layers import make_layers
 from arena.games.solver._memory import new_memory
 from arena.games.solver.book import SHIPPED, Book
-from arena.games.solver.connect_four import SMALL_BITS, ConnectFourSolver
+from arena.games.solver.connect_four_solver import SMALL_BITS, ConnectFourSolver
 from arena.pairing.drawn import SHIPPED_PLIES, drawn_path
 from arena.pairing.positions import enumerate_positions
 from source_tree import ROOT

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from typing_extensions import override
 
 from arena.live.events import RunState, make_event
-from arena.live.tables import MatchRow, MatrixCell, MatrixView, Point, Series, StandingRow, StandingsView
+from arena.live.table_views import MatchRow, MatrixCell, MatrixView, Point, Series, StandingRow, StandingsView
 from arena.live.wall import wall
 from arena.tui.app import ArenaApp
 from arena.tui.look import LookApp
@@ -23,7 +23,7 @@ from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
 from arena.watching.feed import FeedUpdate, Health, RecordedFeed
-from arena.watching.pages import Page
+from arena.watching.page_requests import Page
 from arena.watching.query import Queries
 from live_samples import match_events
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from arena.tui.glyphs import GlyphName
     from arena.watching.feed import Change, Feed, Model
-    from arena.watching.pages import PageRequest
+    from arena.watching.page_requests import PageRequest
     from arena.watching.query import Query
 
 _Result = TypeVar("_Result")

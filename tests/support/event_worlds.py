@@ -14,7 +14,7 @@ from arena.rating.sums import MatchArrays, encounters
 from arena.rating.tiebreaks import places, tie_breaks
 from arena.schedules.fixed import FixedSchedule
 from arena.schedules.knockout import KnockoutSchedule
-from arena.schedules.replay import rated_matches, replayed
+from arena.schedules.simulation import rated_matches, replayed
 from arena.schedules.swiss import SwissSchedule
 from rating_worlds import World, chances
 from schedules import SimulatedEvent, play_all

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import gomocup_engines
 from arena.entrants import resolve
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try

@@ -11,7 +11,7 @@ from arena.pages.following import match_fragments
 from arena.pages.links import Links
 from arena.pages.live import wall_fragments
 from arena.pages.memo import Memo
-from arena.serve.hub import WALL, Hub
+from arena.serve.live_hub import WALL, Hub
 from arena.watching.feed import FeedUpdate, Model, advance, awaited
 from arena.watching.query import Cancelled
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.live.events import Event
-    from arena.serve.channel import Viewer
+    from arena.serve.page_stream import Viewer
 
 LINKS = Links(root="/", suffix="", index="")
 

@@ -14,8 +14,8 @@ import httpx
 from typing_extensions import override
 
 from api_clients import BASE
-from arena.serve.app import make_app
-from arena.serve.settings import ServeSettings
+from arena.serve.asgi_app import make_app
+from arena.serve.server_options import ServeSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

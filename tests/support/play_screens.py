@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.person.config import PlayConfig
+    from arena.person.session_config import PlayConfig
 
 _Result = TypeVar("_Result")
 FOUR = config(game="connect-four")

@@ -12,8 +12,8 @@ from typing_extensions import override
 from arena.coordinator.client import Link
 from arena.coordinator.lease import Lease
 from arena.coordinator.stop import StopSignals
-from arena.person.config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
 from arena.person.play_session import Play, planned_match
+from arena.person.session_config import BOT_SEAT, PERSON_SEAT, PlayConfig, make_play
 from arena.person.sessions import run_session, store_play
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.tier import Tier

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import uvicorn
 
-from arena.serve.app import make_app
+from arena.serve.asgi_app import make_app
 from arena.serve.server import configured
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from arena.serve.rows import Route
-    from arena.serve.settings import ServeSettings
+    from arena.serve.server_options import ServeSettings
 
 
 class Running(NamedTuple):

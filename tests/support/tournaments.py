@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from arena.coordinator.config import TournamentConfig
 from arena.coordinator.event_publisher import EventPublisher
-from arena.coordinator.events import MatchFinished, MatchStarted, RunNotice
 from arena.coordinator.hold import hold
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.lease import Lease
@@ -15,6 +14,7 @@ from arena.coordinator.plan import make_plan, restore_plan, store_plan
 from arena.coordinator.planner import Planner
 from arena.coordinator.result_recorder import ResultRecorder
 from arena.coordinator.run import Run, StopRules
+from arena.coordinator.run_events import MatchFinished, MatchStarted, RunNotice
 from arena.coordinator.stop import StopSignals
 from arena_db.owner import current_owner
 from arena_db.store import Store
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from arena.coordinator.events import Ended, Event
     from arena.coordinator.plan import Plan
+    from arena.coordinator.run_events import Ended, Event
     from arena.executor.job import Job
     from arena.executor.pools import Pool
     from arena_db.records import LiveEvent, PlannedMatch, StoredMatch, TournamentRecord

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.export.dataset import Dataset
-from arena.own import own_python
+from arena.own_python import own_python
 from arena_plugins import Checkpoint, OptionReader, PlayResult, Trained, TrainingMatch, hookimpl, load_arrays
 
 if TYPE_CHECKING:

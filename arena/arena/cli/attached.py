@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from arena.cli.exits import Exit
 from arena.cli.output import say
-from arena.cli.screen import check_toolkit, has_screen, run_app
+from arena.cli.screen_options import check_toolkit, has_screen, run_app
 from arena.coordinator.client import NotStartedError, follow, start
 from arena.errors import ConfigError
 from arena.home import open_store

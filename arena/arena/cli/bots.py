@@ -12,7 +12,7 @@ from rich_click import RichCommand, RichGroup
 from arena.cli.histories import history
 from arena.cli.installs import install, keep, remove
 from arena.cli.options import db_option, format_option
-from arena.cli.pages import show_bot
+from arena.cli.report_commands import show_bot
 from arena.errors import BotFailedError
 from arena_plugins.entries import NUM_DIGITS
 
@@ -51,7 +51,7 @@ def list_(*, form: str) -> None:
     the SHA-256 of its wheel, or of the content of a kept bot; they can be used in place of a version.
     """
     from arena.cli.output import emit
-    from arena.executor.trial import load_status
+    from arena.executor.sandbox_trial import load_status
     from arena.shelf.kept import kept_bots
     from arena.shelf.listing import list_bots
     from arena_plugins.entries import BOTS
@@ -142,8 +142,8 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     from arena.cli.output import say
     from arena.entrants import resolve
     from arena.executor import checked
+    from arena.executor.sandbox_trial import run_kit
     from arena.executor.stress import run_stress_checks
-    from arena.executor.trial import run_kit
     from arena_plugins import load_game
 
     load_game(game)
@@ -198,7 +198,7 @@ def new(name: str, *, into: Path | None) -> None:
 
 def _try_arena(game: str, only: tuple[str, ...]) -> None:
     from arena.cli.output import say
-    from arena.sandbox.grade import default_tier
+    from arena.sandbox.tier_grades import default_tier
     from arena.trials.suite import Trial, run_suite
     from arena_plugins.hostile.table import TABLE
 

@@ -50,7 +50,7 @@ def keys(names: tuple[str, ...], *, renew: bool) -> None:
     from arena.coordinator.machines import check_extra
 
     check_extra()
-    from arena.executor.cluster.keys import make_keys
+    from arena.executor.cluster.certificates import make_keys
 
     made = make_keys(Path(), names, renew=renew)
     files = ", ".join(str(file) for file in made.files)

@@ -43,9 +43,9 @@ def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> Non
         return
     from arena.cli.guarantees import attack_rows, collect_facts, own_rows, print_facts
     from arena.cli.output import emit, emit_one
-    from arena.sandbox.canaries.own import names_in
-    from arena.sandbox.grade import run_attacks
+    from arena.sandbox.canaries.host_attacks import names_in
     from arena.sandbox.tier import Tier
+    from arena.sandbox.tier_grades import run_attacks
 
     names = names_in(file) if file else {}
     grades = run_attacks([Tier.T1, Tier.T2, Tier.T3])
@@ -68,8 +68,8 @@ def _trace(spec: str, game: str, form: str) -> None:
     from arena.errors import BotFailedError, ConfigError
     from arena.executor.preflight import describe_fault, preflight
     from arena.referee.timecontrol import TimeControl
-    from arena.sandbox.grade import default_tier
     from arena.sandbox.tier import Tier
+    from arena.sandbox.tier_grades import default_tier
     from arena.sandbox.trace import Tracer
     from arena_plugins import load_game
 

@@ -21,7 +21,7 @@ from arena.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from arena.export.query import Count, ExportQuery
+    from arena.export.match_selection import Count, ExportQuery
     from arena.results.condition import Condition
     from arena_db.store import Store
 
@@ -82,7 +82,7 @@ def export(  # noqa: PLR0913 - one parameter an option
     Forfeited and void matches are left out unless asked for; matches without a result always are. OUT must be
     new; it is written completely or not at all.
     """
-    from arena.export.query import ExportQuery, count
+    from arena.export.match_selection import ExportQuery, count
     from arena.home import open_store
     from arena.results.absence import check_names
 
@@ -155,7 +155,7 @@ def _export_positions(
 def _export_matches(
     store: Store, query: ExportQuery, form: str, out: Path, progress: _Progress | None
 ) -> str:
-    from arena.export.matches import export_matches
+    from arena.export.match_notation import export_matches
 
     num_matches, num_bytes = export_matches(store, query, form, out, progress=progress)
     return f"{out}: {num_matches} matches, {num_bytes / _MEGABYTE:.1f} MB"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.executor.runtime_trial import TriedRuntime
-    from arena.sandbox.grade import Grade
+    from arena.sandbox.tier_grades import Grade
 
 _NO_TIER = "no tier"
 
@@ -65,7 +65,7 @@ def own_rows(grades: Sequence[Grade], file: Path, names: dict[str, str]) -> list
         file: the Python file with the attacks.
         names: display name of each attack, by its function.
     """
-    from arena.sandbox.canaries.own import try_own
+    from arena.sandbox.canaries.host_attacks import try_own
 
     results = {grade.tier.value: {} if grade.cause else try_own(grade.tier, file, names) for grade in grades}
     return [
@@ -87,9 +87,9 @@ def _own_verdict(found: dict[str, bool], function: str) -> str:
 def collect_facts(grades: Sequence[Grade]) -> MachineFacts:
     """Return the facts about this machine, from the grades of the tiers T1 to T3."""
     from arena.sandbox.cures import cure
-    from arena.sandbox.grade import default_tier
     from arena.sandbox.limits.exact import describe_limits
     from arena.sandbox.tier import weaknesses
+    from arena.sandbox.tier_grades import default_tier
     from arena_db.backend.sqlite.engine import find_driver
 
     driver = find_driver()

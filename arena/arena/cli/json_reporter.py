@@ -16,7 +16,7 @@ from arena.watching.table_objects import event_objects, rating_objects
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
     from arena.coordinator.changes import BotChange
-    from arena.coordinator.events import DecisionFell, Ended, MatchFinished, MatchStarted
+    from arena.coordinator.run_events import DecisionFell, Ended, MatchFinished, MatchStarted
 
 
 class JsonReporter(Reporter):

@@ -26,7 +26,7 @@ def _tournament() -> tuple[click.Command, ...]:
 
 
 def _ladder() -> tuple[click.Command, ...]:
-    from arena.cli.ladder import ladder
+    from arena.cli.ladder_commands import ladder
 
     return (ladder,)
 
@@ -44,7 +44,7 @@ def _watch() -> tuple[click.Command, ...]:
 
 
 def _places() -> tuple[click.Command, ...]:
-    from arena.cli.places import open_
+    from arena.cli.open_command import open_
 
     return (open_,)
 
@@ -62,13 +62,13 @@ def _results() -> tuple[click.Command, ...]:
 
 
 def _pages() -> tuple[click.Command, ...]:
-    from arena.cli.pages import openings, versus
+    from arena.cli.report_commands import openings, versus
 
     return (versus, openings)
 
 
 def _rules() -> tuple[click.Command, ...]:
-    from arena.cli.rules import rules
+    from arena.cli.rules_command import rules
 
     return (rules,)
 
@@ -80,7 +80,7 @@ def _tournaments() -> tuple[click.Command, ...]:
 
 
 def _matches() -> tuple[click.Command, ...]:
-    from arena.cli.matches import games, logs, matches, show, verify
+    from arena.cli.match_commands import games, logs, matches, show, verify
 
     return (matches, games, show, logs, verify)
 
@@ -92,13 +92,13 @@ def _grading() -> tuple[click.Command, ...]:
 
 
 def _corrections() -> tuple[click.Command, ...]:
-    from arena.cli.corrections import unvoid, void
+    from arena.cli.void_commands import unvoid, void
 
     return (void, unvoid)
 
 
 def _entrants() -> tuple[click.Command, ...]:
-    from arena.cli.entrants import entrants
+    from arena.cli.entrants_commands import entrants
 
     return (entrants,)
 

@@ -17,7 +17,7 @@ from arena.live.plain import line_of, started_line
 from arena.live.reducer import reduce
 from arena.live.spoken import board_lines, clock_line, column_line, last_line, legal_line, row_line
 from arena.live.views import LiveView
-from arena.person.config import PERSON, is_rated
+from arena.person.session_config import PERSON, is_rated
 from arena.watching.play_feed import PlayFeed
 from arena_plugins.text import clean_text
 

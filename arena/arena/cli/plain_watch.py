@@ -19,7 +19,7 @@ from arena.live.plain import (
     started_line,
 )
 from arena.live.reducer import reduce, stalled
-from arena.live.tables import StandingsView
+from arena.live.table_views import StandingsView
 from arena.live.views import LiveView
 from arena.watching.feed import Health, Poller, with_news
 from arena.watching.query import StoreLost

@@ -7,7 +7,7 @@ from rich_click import RichCommand, RichOption
 
 from arena.cli.exits import Exit
 from arena.cli.options import db_option
-from arena.cli.screen import DisplayOptions, check_toolkit, display_options, has_screen, run_app
+from arena.cli.screen_options import DisplayOptions, check_toolkit, display_options, has_screen, run_app
 
 _MATCH = "Match"
 _MACHINE = "Machine"
@@ -116,7 +116,7 @@ def play(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give a BOT to play (arena bots list), or --attach ID to go on with a play")
     from arena.cli.playing import coordinate, play_by_lines
     from arena.coordinator.client import Link
-    from arena.person.config import make_play, play_config, words_of
+    from arena.person.session_config import make_play, play_config, words_of
 
     config = (
         None if bot is None else play_config({**given, "bot": bot, "side": "first" if is_first else "second"})

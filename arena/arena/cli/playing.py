@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.coordinator.changes import BotChange
-    from arena.person.config import PlayConfig
+    from arena.person.session_config import PlayConfig
     from arena_db.records import TournamentRecord
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.cli.output import say
 from arena.cli.progress import ProgressLine
-from arena.coordinator.events import DecisionFell, MatchFinished, MatchStarted, RunNotice
+from arena.coordinator.run_events import DecisionFell, MatchFinished, MatchStarted, RunNotice
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.changes import BotChange
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.events import Ended, Event
+    from arena.coordinator.run_events import Ended, Event
     from arena.entrants import LeftOut
     from arena.results.by_place import EventTables
     from arena.results.counts import HeadToHead

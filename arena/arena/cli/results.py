@@ -49,7 +49,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     from arena.home import open_store
     from arena.results.absence import check_names
     from arena.results.leaderboards import rate
-    from arena.results.views import ALL
+    from arena.results.rating_tables import ALL
 
     fixed = None if anchor is None else parse_anchor(anchor)
     with open_store(db, read_only=True) as store:
@@ -94,7 +94,7 @@ def crosstable(tournament: str | None, *, tie_breaks: bool, form: str, db: str |
     from arena.home import open_store
     from arena.naming import count_text
     from arena.results import crosstable as cross
-    from arena.results import views
+    from arena.results import rating_tables
     from arena.results.addresses import find_event
 
     with open_store(db, read_only=True) as store:
@@ -104,7 +104,7 @@ def crosstable(tournament: str | None, *, tie_breaks: bool, form: str, db: str |
             done = count_text(record.num_done, record.num_total)
             say(f"{record.name}  {record.game}  {done} matches")
         if form == "table" or not tie_breaks:
-            rated = (row.name for table in views.standings(store, record) for row in table.rows)
+            rated = (row.name for table in rating_tables.standings(store, record) for row in table.rows)
             order = [row.name for row in places] if tie_breaks else [*rated]
             print_crosstable(cross.crosstable(store, record, order), form)
         if tie_breaks:

@@ -181,7 +181,7 @@ def _unpause_tournament(tournament: str | None, db: str | None) -> bool:
     from arena.coordinator.commands import ResumeRun
     from arena.home import open_store
     from arena.results.addresses import find_event
-    from arena.results.tournaments import state_of
+    from arena.results.tournament_states import state_of
 
     with open_store(db, read_only=True, create=False) as store:
         record = find_event(store, tournament, unfinished=True)
@@ -195,7 +195,7 @@ def _unpause_training(name: str) -> bool:
     import time
 
     from arena.errors import ConfigError
-    from arena.live.runs import is_paused
+    from arena.live.run_views import is_paused
     from arena.training.runs import find_run, has_run
 
     if not has_run(name):

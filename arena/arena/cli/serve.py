@@ -71,7 +71,7 @@ def serve(  # noqa: PLR0913 - one parameter an option
     from arena.cli.output import say
     from arena.home import has_store, open_store
     from arena.serve import server
-    from arena.serve.settings import ServeSettings
+    from arena.serve.server_options import ServeSettings
 
     host, port = _place(bind)
     settings = ServeSettings(

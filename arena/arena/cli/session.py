@@ -10,22 +10,22 @@ from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import say
 from arena.cli.plans import print_plan
 from arena.cli.reporter import HeldTournament, Results
-from arena.cli.sequential import exit_of, print_expectation
+from arena.cli.sprt_session import exit_of, print_expectation
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.hold import hold
 from arena.coordinator.plan import make_plan
 from arena.coordinator.prepare import concurrency, prepare_again, prepare_new, unbegun_config
 from arena.coordinator.seeding import seat_by_rating
-from arena.export.matches import check_replaceable, rewrite_matches
+from arena.export.match_notation import check_replaceable, rewrite_matches
 from arena.home import open_store
 from arena.results.addresses import find_event
 from arena.results.crosstable import crosstable
 from arena.results.encounter import Scores, count_match
 from arena.results.rated_matches import RatedMatches
+from arena.results.rating_tables import standings
 from arena.results.sequential import book_of
 from arena.results.tables import widest_error
-from arena.results.views import standings
 from arena_db.records import MatchFilter
 from arena_plugins import Termination
 

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from arena.cli.board import draw_board
 from arena.cli.output import console, emit_one, print_table, say
 from arena.cli.standings import print_event, print_refused, print_standings
+from arena.cli.text_board import draw_board
 from arena.coordinator.config import refusals
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.holder import heard_of
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError
-from arena.live.tournaments import STATES
+from arena.live.tournament_views import STATES
 from arena.naming import count_text
 from arena.results.addresses import address_of
 from arena.results.corrections import ending_of
 from arena.results.grades import analysis_of, grades_of, line_of, preferred, restored
+from arena.results.rating_tables import standings
 from arena.results.sequential import report_of
 from arena.results.tested import kind_of
-from arena.results.tournaments import refusal_of, state_of
-from arena.results.views import standings
+from arena.results.tournament_states import refusal_of, state_of
 from arena.watching.json_rows import utc
 from arena.watching.objects import RESULT
 from arena.watching.whole_objects import whole_match, whole_tournament
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.analysis import Analysis, Ply
-    from arena.live.replay import PlyGrade
+    from arena.live.replay_views import PlyGrade
     from arena_db.records import Remark, StoredMatch, TournamentRecord
     from arena_db.store import Store
     from arena_plugins import Game, State

@@ -12,12 +12,12 @@ from arena.cli.reporter import Reporter
 from arena.cli.standings import print_crosstable, print_event, print_refused, print_standings
 from arena.coordinator.config import Refusal
 from arena.naming import count_text
-from arena.results.lines import encounter_lines, score_line, side_lines
+from arena.results.encounter_lines import encounter_lines, score_line, side_lines
 from arena.watching.objects import RESULT
 
 if TYPE_CHECKING:
     from arena.cli.reporter import Results
-    from arena.coordinator.events import DecisionFell, Ended, MatchFinished, MatchStarted
+    from arena.coordinator.run_events import DecisionFell, Ended, MatchFinished, MatchStarted
     from arena.results.sequential import SprtReport
 
 

@@ -129,10 +129,10 @@ def _read(store: Store, *, is_all: bool) -> Iterator[TournamentRecord]:
 
 def _for_people(store: Store, record: TournamentRecord) -> dict[str, object]:
     """Return a table row; some of its cells are worded for people."""
-    from arena.live.tournaments import STATES
+    from arena.live.tournament_views import STATES
     from arena.naming import count_text
     from arena.results.tested import kind_of
-    from arena.results.tournaments import state_of
+    from arena.results.tournament_states import state_of
     from arena.watching.objects import listed_object
 
     row = listed_object(store, record)

@@ -15,7 +15,7 @@ from arena.errors import ArenaError, ConfigError
 
 if TYPE_CHECKING:
     from arena.training.runs import Order, RunSettings
-    from arena.training.session import Product
+    from arena.training.training_session import Product
 
 _OPTIONS = (
     click.option(
@@ -106,7 +106,7 @@ for _option in reversed(_OPTIONS):
 
 def _begin(order: Order) -> tuple[Path, RunSettings]:
     from arena.training.runs import make_folder, settle
-    from arena.training.session import check
+    from arena.training.training_session import check
 
     settings = settle(order)
     # A trainer that refuses its options must leave no folder behind.
@@ -118,7 +118,7 @@ def _go_on(name: str, order: Order) -> tuple[Path, RunSettings]:
     import msgspec
 
     from arena.training.runs import find_run, same_options, write_settings
-    from arena.training.session import check
+    from arena.training.training_session import check
 
     folder, settings = find_run(name)
     same_options(settings, order.options)
@@ -144,7 +144,7 @@ def _sit(folder: Path, settings: RunSettings, db: str | None, *, quiet: bool) ->
     from arena.cli.training_view import view_of
     from arena.training.context import Stopped
     from arena.training.runs import drop_if_empty
-    from arena.training.session import sit
+    from arena.training.training_session import sit
 
     recipe = f" by the recipe {settings.recipe}" if settings.recipe else ""
     say(f"{folder.name}: {settings.trainer}{recipe}, {settings.game}, seed {settings.seed}", err=True)

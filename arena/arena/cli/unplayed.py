@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.cli.board import draw_board
 from arena.cli.output import console, emit_one, say
+from arena.cli.text_board import draw_board
 from arena.live.geometry import position
 from arena.watching.whole_objects import unplayed_match
 from arena_plugins import load_game

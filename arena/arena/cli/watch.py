@@ -8,7 +8,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.options import db_option
-from arena.cli.screen import DisplayOptions, check_toolkit, display_options, has_screen, run_app
+from arena.cli.screen_options import DisplayOptions, check_toolkit, display_options, has_screen, run_app
 
 if TYPE_CHECKING:
     from arena.results.addresses import Address

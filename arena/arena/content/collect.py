@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from arena.content.links import follow
+from arena.content.trusted_links import follow
 from arena.errors import PluginError
 
 if TYPE_CHECKING:

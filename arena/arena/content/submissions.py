@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.content.links import follow
 from arena.content.programs import FOLDER
 from arena.content.store import work_folder
+from arena.content.trusted_links import follow
 from arena.content.unpacking import archive_kind, unpack
 from arena.errors import OptionError, PluginError
 from arena_plugins.submission import FILE, KAGGLE, MAIN

@@ -14,9 +14,9 @@ from arena.coordinator.commands import AbortRun, AskHint, ResignMatch, StopRun, 
 from arena.coordinator.holder import heard_of, held_by, nobody_runs
 from arena.errors import ArenaError
 from arena.home import has_store, home, open_store, store_argument
-from arena.live.tournaments import num_command
-from arena.own import own_python
-from arena.results.tournaments import refusal_of
+from arena.live.tournament_views import num_command
+from arena.own_python import own_python
+from arena.results.tournament_states import refusal_of
 from arena_db.owner import process
 from arena_plugins.text import clean_text
 

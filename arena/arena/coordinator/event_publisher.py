@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from arena.coordinator.events import DecisionFell, Ended, MatchFinished, RunNotice
+from arena.coordinator.run_events import DecisionFell, Ended, MatchFinished, RunNotice
 from arena.errors import ArenaError
 from arena.executor.streaming import PERIOD_S, live_event, started_of
 from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
@@ -21,7 +21,7 @@ from arena_plugins import Outcome, Termination
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
     from arena.executor.job import Job
     from arena.live.events import Payload
     from arena_db.records import MatchRecord, TournamentRecord

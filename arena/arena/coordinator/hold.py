@@ -6,7 +6,6 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.event_publisher import EventPublisher
-from arena.coordinator.events import RunNotice
 from arena.coordinator.lease import Lease
 from arena.coordinator.machines import open_pool
 from arena.coordinator.orders import Orders
@@ -14,6 +13,7 @@ from arena.coordinator.planner import Planner
 from arena.coordinator.rescue import rescuing
 from arena.coordinator.result_recorder import ResultRecorder
 from arena.coordinator.run import Run, StopRules
+from arena.coordinator.run_events import RunNotice
 from arena.coordinator.stop import StopSignals
 from arena.executor.workspace import workspace
 from arena_db.owner import current_owner
@@ -21,8 +21,8 @@ from arena_db.owner import current_owner
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from arena.coordinator.events import Ended, Event
     from arena.coordinator.plan import Plan
+    from arena.coordinator.run_events import Ended, Event
     from arena.coordinator.source import JobSource
     from arena.executor.pools import Pool
     from arena_db.records import TournamentRecord

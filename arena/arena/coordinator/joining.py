@@ -13,8 +13,8 @@ from arena.entrants import resolve, short
 from arena.errors import ConfigError
 from arena.results.addresses import find_entrants, find_tournament
 from arena.results.corrections import author, rate_after_change, tell_entrant
-from arena.results.tournaments import refuse_change, refuse_copy, state_of
-from arena.results.views import standings
+from arena.results.rating_tables import standings
+from arena.results.tournament_states import refuse_change, refuse_copy, state_of
 from arena.sandbox.limits.exact import check_limits
 from arena.schedules.ladder import is_settled
 from arena_plugins import load_game

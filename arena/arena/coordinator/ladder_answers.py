@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.client import ANSWER_S
 from arena.coordinator.holder import heard_of
-from arena.results.tournaments import state_of
+from arena.results.tournament_states import state_of
 
 if TYPE_CHECKING:
     from arena_db.records import BatchRecord, Entrant, PlannedMatch, TournamentRecord

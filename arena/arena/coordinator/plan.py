@@ -13,9 +13,9 @@ from arena.coordinator.kinds import NEWEST_PLAN, first_batch, planned_beforehand
 from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.grade import default_tier, grade
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
+from arena.sandbox.tier_grades import default_tier, grade
 from arena_db.records import Entrant, NewTournament, PlannedMatch, TournamentRecord
 from arena_plugins import Game, game_spec, load_game
 from arena_plugins.text import clean_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.coordinator.events import RunNotice
+from arena.coordinator.run_events import RunNotice
 from arena.errors import ArenaError
 from arena_db.errors import LockedError, RefusedError
 from arena_db.points import step_of
@@ -12,7 +12,7 @@ from arena_db.points import step_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

@@ -28,7 +28,7 @@ from arena.executor.cores import num_workers
 from arena.executor.preflight import describe_fault, is_refused_option, refusal
 from arena.executor.preflights import Candidate, run_preflights
 from arena.results.addresses import check_new_name, find_event
-from arena.results.tournaments import refuse_copy
+from arena.results.tournament_states import refuse_copy
 from arena.sandbox.resources import num_cores
 from arena.shelf.kept import keep_bot
 from arena_db.errors import DatabaseError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arena.coordinator.config import parse_toml
 from arena.coordinator.kinds import swiss_of
 from arena.coordinator.plan_view import seats_of
-from arena.results.tournaments import REPLAYED_TYPES
+from arena.results.tournament_states import REPLAYED_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +67,7 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
     from arena.results.history import rate_now
     from arena.results.replays import is_connected, rate_event, weight_of
     from arena.results.stored_sums import encounters_of
-    from arena.schedules.replay import replayed
+    from arena.schedules.simulation import replayed
     from arena_db.replays import ReplayRecord
 
     moment = store.moment(record.id)

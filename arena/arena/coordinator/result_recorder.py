@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.coordinator.events import Ended, MatchFinished, MatchStarted, RunNotice
 from arena.coordinator.points import PointKeeper
 from arena.coordinator.quarantine import Quarantine
 from arena.coordinator.replaying import keep_replays
+from arena.coordinator.run_events import Ended, MatchFinished, MatchStarted, RunNotice
 from arena.errors import ArenaError
 from arena.executor.record import walkover_record
 from arena.naming import match_address
-from arena.results.tournaments import REPLAYED_TYPES
+from arena.results.tournament_states import REPLAYED_TYPES
 from arena_db.errors import LockedError
 from arena_db.records import MatchFilter
 from arena_plugins import Termination
@@ -24,7 +24,7 @@ from arena_plugins import Termination
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
     from arena.executor.job import Job
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store

@@ -70,7 +70,7 @@ def _suspects(game: Game, matches: Sequence[tuple[Sequence[int], str, str]]) -> 
     # Imported here, because they import numba, which no other command that reads a store needs.
     import numpy as np
 
-    from arena.games.kernels.replays import BROKEN, OPEN, replayed_ends
+    from arena.games.kernels.replay_kernel import BROKEN, OPEN, replayed_ends
 
     starts = np.zeros(len(matches) + 1, np.int64)
     np.cumsum([len(actions) for actions, _, _ in matches], out=starts[1:])

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.batches import Lengths, are_pair, batch_size, first_size, share
-from arena.coordinator.events import DecisionFell, RunNotice
 from arena.coordinator.recovery import ASIDE_S, MAX_LOSSES, Recovery
+from arena.coordinator.run_events import DecisionFell, RunNotice
 from arena.errors import ArenaError
 from arena.executor.record import void_record
 from arena.executor.slots import PoolLostError, WorkerLostError, WrongResultError
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
     from arena.coordinator.event_publisher import EventPublisher
-    from arena.coordinator.events import Ended
     from arena.coordinator.orders import Orders
     from arena.coordinator.result_recorder import ResultRecorder
+    from arena.coordinator.run_events import Ended
     from arena.coordinator.source import JobSource
     from arena.executor.job import Job
     from arena.executor.pools import Pool

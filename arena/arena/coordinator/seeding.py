@@ -8,7 +8,7 @@ import msgspec
 
 from arena.coordinator.plan import tournament_limit
 from arena.results.rated_matches import RatedMatches
-from arena.results.views import Leaderboard
+from arena.results.rating_tables import Leaderboard
 from arena.sandbox.tier import Tier
 from arena_db.records import MatchFilter
 from arena_plugins import game_spec

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from arena.content.programs import FOLDER
 from arena.executor.runtime_versions import describe_runtime, runtime_name
 from arena.installed import find_program, is_interpreter, is_script, script_words
-from arena.sandbox.launch.places import CONTENT, SCRATCH
+from arena.sandbox.launch.container_paths import CONTENT, SCRATCH
 from arena.sandbox.tier import Tier
 from arena_plugins import Spec, Termination
 from arena_plugins.program import CMD, split_command

@@ -29,7 +29,7 @@ from arena.executor.local_worker import (
 from arena.executor.slots import Slot, WorkerLostError
 from arena.executor.streaming import decode_events
 from arena.executor.worker import BATCH_S, Began
-from arena.own import safe_path
+from arena.own_python import safe_path
 from arena.sandbox.limits.exact import own_subtree
 from arena.sandbox.resources import num_cores
 

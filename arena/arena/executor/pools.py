@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.executor.job import Job
-    from arena.executor.seats import WarmSeats
+    from arena.executor.worker_seats import WarmSeats
     from arena_db.records import LiveEvent, MatchRecord
 
 

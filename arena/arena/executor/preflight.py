@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.executor.causes import advice
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.executor.workspace import workspace
+from arena.referee.bot_output import BotOutput
 from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.output import BotOutput
 from arena.referee.raised import last_raised
 from arena.referee.seats import Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from arena.executor.logs import log_folder
 from arena.home import home
+from arena.referee.bot_output import MAX_BYTES, BotOutput
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.output import MAX_BYTES, BotOutput
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:

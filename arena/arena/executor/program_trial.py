@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.executor.preflight import describe_fault, is_refused_option
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.executor.workspace import workspace
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, Forfeit, SeatSetup

@@ -14,7 +14,7 @@ from arena.executor.job import cached_game
 from arena.games.symmetry import match_hash
 from arena.referee.seats import UNSAID
 from arena.referee.verdict import reason
-from arena.sandbox.grade import record as isolation_record
+from arena.sandbox.tier_grades import record as isolation_record
 from arena_db.records import MatchRecord, Remark
 from arena_db.remark_codec import pack_remarks
 from arena_plugins import Outcome, Termination

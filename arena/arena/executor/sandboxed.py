@@ -7,9 +7,9 @@ import select
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.sandbox.grade import default_tier
 from arena.sandbox.process import spawn
 from arena.sandbox.tier import Tier
+from arena.sandbox.tier_grades import default_tier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

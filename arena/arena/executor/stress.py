@@ -14,7 +14,7 @@ import msgspec
 from arena.entrants import resolve
 from arena.executor.preflight import describe_fault
 from arena.executor.sandboxed import strongest_usual_tier
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.executor.workspace import workspace
 from arena.match import MatchSetup, play_match
 from arena.referee.hosted import HostedSeat

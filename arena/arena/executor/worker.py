@@ -12,8 +12,8 @@ from arena.executor.job import cached_adjudicator, cached_game
 from arena.executor.logs import keep_log
 from arena.executor.prints import keep_output, listen
 from arena.executor.record import record_of, void_record
-from arena.executor.seats import WarmSeats
 from arena.executor.streaming import MatchStreamer, controls_of
+from arena.executor.worker_seats import WarmSeats
 from arena.executor.workspace import recreate_workspace
 from arena.match import MatchSetup, play_match
 from arena.sandbox.limits.exact import check_limits

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from arena.export._manifest import Cut
     from arena.export._source import ExportRows, Source
-    from arena.export.query import Count
+    from arena.export.match_selection import Count
     from arena_db.records import PackedMatch
 
     Progress = Callable[[int, int, int], None]

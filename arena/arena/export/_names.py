@@ -111,7 +111,7 @@ class Names:
 
     def _rate(self, pool: str) -> dict[str, float]:
         """Rate a pool's bots by all rated matches of the game, as `arena leaderboard` does."""
-        from arena.results.views import Leaderboard
+        from arena.results.rating_tables import Leaderboard
 
         board = Leaderboard(self._tallies, self._store.bots(), self._spec, pool, self._book)
         return {row.identity: round(row.elo, 1) for table in board.tables() for row in table.rows}

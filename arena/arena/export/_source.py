@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena.export._boards import Positions
-    from arena.export.query import ExportQuery
+    from arena.export.match_selection import ExportQuery
     from arena_db.records import PackedMatch, Remark
     from arena_db.store import Store
     from arena_plugins.contract import Game

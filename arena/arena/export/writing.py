@@ -25,7 +25,7 @@ from arena.export._names import weights_of
 from arena.export._parquet import load_pyarrow
 from arena.export._source import Source
 from arena.export._staging import staged
-from arena.export.query import POSITION_FORMATS, count
+from arena.export.match_selection import POSITION_FORMATS, count
 from arena.export.schema import SCHEMA_VERSION
 from arena_plugins import load_game
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.export._names import PoolBot
-    from arena.export.query import Count, ExportQuery
+    from arena.export.match_selection import Count, ExportQuery
     from arena_db.store import Store
 
 SALT = "arena"

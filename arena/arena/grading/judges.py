@@ -21,10 +21,10 @@ from arena.coordinator.plan import choose_tier
 from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError
 from arena.executor.preflight import describe_fault
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
+from arena.referee.bot_output import BotOutput
 from arena.referee.clock import GameClock
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.output import BotOutput
 from arena.referee.seats import Answer, Resignation, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.shelf.listing import list_bots

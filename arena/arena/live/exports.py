@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from arena.errors import ConfigError
-from arena.live.tables import MatchRow
+from arena.live.table_views import MatchRow
 
 OFF_ON = ("off", "on")
 POSITIONS = ("parquet", "npz", "jsonl", "csv")

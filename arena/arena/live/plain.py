@@ -12,7 +12,7 @@ from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
     from arena.live.events import Event
-    from arena.live.tables import StandingRow, StandingsView
+    from arena.live.table_views import StandingRow, StandingsView
     from arena.live.views import FinishedMatch, LiveView, MatchView, Notice, ProgressView
 
 SIDES = ("first", "second")

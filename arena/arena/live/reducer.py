@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from arena.errors import ArenaError, ProtocolError
-from arena.live import playing
+from arena.live import match_reducer
 from arena.live.events import EntrantChange, Fault, Finished, Move, RunState, Started, ThinkingInfo, Voided
 from arena.live.labels import show_name
 from arena.live.views import (
@@ -73,7 +73,9 @@ def stalled(view: LiveView) -> LiveView:
         view = replace(view, progress=replace(progress, given_rate=None, recent=()))
     if not any(match.is_played for match in view.matches.values()):
         return view
-    return replace(view, matches={number: playing.stall(match) for number, match in view.matches.items()})
+    return replace(
+        view, matches={number: match_reducer.stall(match) for number, match in view.matches.items()}
+    )
 
 
 def changed_matches(before: LiveView, after: LiveView) -> frozenset[int]:
@@ -95,15 +97,17 @@ def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
     elif isinstance(body, Fault):
         view = _note(view, _fault_notice(view, event, body))
         if body.stalls and match is not None:
-            view = _show(view, playing.stall(match))
+            view = _show(view, match_reducer.stall(match))
     elif isinstance(body, Started):
-        view = _place(view, playing.begin(event, body, view.labels, view.progress.name))
+        view = _place(view, match_reducer.begin(event, body, view.labels, view.progress.name))
     elif isinstance(body, Finished):
         view = _finish(view, event, body, match)
     # Moves of a match whose start was missed cannot be placed; the next snapshot contains it.
     elif match is not None and not match.is_over:
         after = (
-            playing.move(match, event, body) if isinstance(body, Move) else playing.think(match, event, body)
+            match_reducer.move(match, event, body)
+            if isinstance(body, Move)
+            else match_reducer.think(match, event, body)
         )
         view = _show(view, after)
     return view
@@ -133,7 +137,7 @@ def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | Non
         return view if is_counted else _count(view, event, body)
     if match.is_over:
         return view
-    match = playing.end(match, event, body)
+    match = match_reducer.end(match, event, body)
     if is_counted:
         # Past results were read after this match was stored but before its events.
         return _show(view, match)
@@ -215,5 +219,5 @@ def _run_state(view: LiveView, event: Event, body: RunState) -> LiveView:
     if body.state != "ended":
         return view
     # Matches that are still running were abandoned by a killed run.
-    left = {n: playing.abandon(m, event.t) for n, m in view.matches.items() if not m.is_over}
+    left = {n: match_reducer.abandon(m, event.t) for n, m in view.matches.items() if not m.is_over}
     return replace(view, matches={**view.matches, **left})

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from arena.pages.frame import Crumb, page, section
 from arena.pages.html import Html, breakable, el, join
 from arena.pages.numbers import gap_text, percent_text, triple_text
-from arena.pages.plays import linked, losses, mistakes, openings, time
+from arena.pages.page_tables import bot_link, matches, table
+from arena.pages.play_tables import linked, losses, mistakes, openings, time
 from arena.pages.rating_chart import rating_chart
 from arena.pages.strokes import RatingStroke, drawn, scale_of
-from arena.pages.tables import bot_link, matches, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.naming import count_text
-from arena.pages import tables
+from arena.pages import page_tables
 from arena.pages.frame import Crumb, page, section
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import day_text, iso_text
@@ -14,8 +14,8 @@ from arena.results.condition import HINT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.live.tables import MatchRow, StandingsView
-    from arena.live.tournaments import TournamentRow
+    from arena.live.table_views import MatchRow, StandingsView
+    from arena.live.tournament_views import TournamentRow
     from arena.pages.links import Links
     from arena.results.brackets import BracketRow
     from arena.results.place_table import PlaceRow
@@ -46,21 +46,21 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
 
 def bracket_part(rows: Sequence[BracketRow]) -> Html:
     """Return the bracket with its heading; a hidden element if there is no bracket."""
-    return _part("bracket", "Bracket", tables.bracket(rows) if rows else None)
+    return _part("bracket", "Bracket", page_tables.bracket(rows) if rows else None)
 
 
 def places_part(rows: Sequence[PlaceRow], links: Links, identities: Mapping[str, str]) -> Html:
     """Return the table by place with its heading; a hidden element if there are no places."""
-    return _part("places", "Places", tables.places(rows, links, identities) if rows else None)
+    return _part("places", "Places", page_tables.places(rows, links, identities) if rows else None)
 
 
 def standings_part(view: StandingsView, links: Links, identities: Mapping[str, str]) -> Html:
     """Return the ratings with their heading; see `tables.standings`."""
-    los = tables.notes([tables.LOS]) if view.rows else None
-    return _part("standings", "Standings", tables.standings(view, links, identities), los)
+    los = page_tables.notes([page_tables.LOS]) if view.rows else None
+    return _part("standings", "Standings", page_tables.standings(view, links, identities), los)
 
 
-def newest_part(rows: Sequence[MatchRow], name: str, links: Links, when: str = tables.BEGAN) -> Html:
+def newest_part(rows: Sequence[MatchRow], name: str, links: Links, when: str = page_tables.BEGAN) -> Html:
     """Return the newest matches of a tournament with their heading.
 
     Args:
@@ -72,7 +72,9 @@ def newest_part(rows: Sequence[MatchRow], name: str, links: Links, when: str = t
     if not rows:
         return _part("newest", "Newest matches", el("p", "None yet."))
     every = el("p", el("a", "All matches", href=links.matches_page(name, 1)))
-    return _part("newest", "Newest matches", tables.matches(rows, links, "The newest matches", when), every)
+    return _part(
+        "newest", "Newest matches", page_tables.matches(rows, links, "The newest matches", when), every
+    )
 
 
 def _part(id_: str, title: str, *content: Html | None) -> Html:
@@ -88,7 +90,7 @@ def table_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
     content = [
         summary(view.row, view.goal),
         event_tabs(name, links, here="table"),
-        tables.matrix(view.matrix, links, name, view.identities),
+        page_tables.matrix(view.matrix, links, name, view.identities),
     ]
     return page(links, f"{name}: crosstable", content, way=[Crumb(name, links.event(name))], twin=twin)
 
@@ -99,7 +101,7 @@ def matches_page(view: MatchListPage, links: Links, twin: str = "") -> Html:
     content = [
         event_tabs(name, links, here="matches"),
         _filter(view, links) if links.is_served else el("p", _NO_FILTER, class_="note"),
-        tables.matches(view.rows, links, f"Matches of {name}, newest first, page {view.number}")
+        page_tables.matches(view.rows, links, f"Matches of {name}, newest first, page {view.number}")
         if view.rows
         else el("p", "No match fits." if view.condition else "No match has been played yet.", class_="note"),
         _pages(view, links),

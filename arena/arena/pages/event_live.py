@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.live.tables import MatchRow, StandingsView
+from arena.live.table_views import MatchRow, StandingsView
 from arena.pages.event import (
     MAX_NEWEST,
     bracket_part,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from arena.live.tournaments import TournamentRow
+    from arena.live.tournament_views import TournamentRow
     from arena.live.views import FinishedMatch
     from arena.pages.html import Html
     from arena.pages.links import Links

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from arena.live.tables import StandingsView
+from arena.live.table_views import StandingsView
 from arena.live.views import RESULTS
 from arena.live.wall import wall
 from arena.pages.frame import Crumb, page, section

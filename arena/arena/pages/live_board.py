@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from arena.errors import ArenaError
 from arena.live.geometry import edges, find_game, geometry
 from arena.live.plain import clock_text
-from arena.pages.board import CELL, EDGE, TOP, centre, edge_names, ground, kind_of, size_of, spoken
 from arena.pages.html import Html, breakable, el, join
+from arena.pages.svg_board import CELL, EDGE, TOP, centre, edge_names, ground, kind_of, size_of, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,14 +9,14 @@ from arena.live.plain import duration_text
 from arena.naming import count_text
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import elo_text, error_text, iso_text
+from arena.pages.page_tables import bot_link, notes, signs
 from arena.pages.strokes import RatingStroke, drawn, scale_of
-from arena.pages.tables import bot_link, notes, signs
 from arena.watching.run_words import awaited_words, run_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.live.tables import StandingRow, StandingsView
+    from arena.live.table_views import StandingRow, StandingsView
     from arena.live.views import FinishedMatch, LiveView, Notice
     from arena.pages.links import Links
     from arena.watching.feed import Model

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from arena.live.tables import StandingRow
+    from arena.live.table_views import StandingRow
     from arena.results.crosstable import Cell
 
 

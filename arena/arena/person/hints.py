@@ -11,7 +11,7 @@ from arena.analysis import has_solver
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.preflight import describe_fault
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.live.plain import eval_text
 from arena.live.views import percent_for_first
 from arena.referee.clock import GameClock

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from arena.coordinator.events import MatchFinished
 from arena.coordinator.jobs import make_job
+from arena.coordinator.run_events import MatchFinished
 from arena.executor.preflight import position
 from arena.executor.record import void_record
-from arena.person.config import BOT_SEAT, PERSON_SEAT
+from arena.person.session_config import BOT_SEAT, PERSON_SEAT
 from arena_db.errors import LockedError
 from arena_db.records import PlannedMatch
 from arena_plugins import Termination
@@ -20,10 +20,10 @@ from arena_plugins import Termination
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
     from arena.executor.job import Job
-    from arena.person.config import SessionPlan
     from arena.person.session_commands import SessionCommands
+    from arena.person.session_config import SessionPlan
     from arena.sandbox.tier import Tier
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store

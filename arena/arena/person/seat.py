@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from arena.person.config import PERSON
+from arena.person.session_config import PERSON
 from arena.referee.seats import Answer, Forfeit, Resignation, Thoughts
 from arena.referee.verdict import FaultError, evidence
 from arena.sandbox.tier import Tier

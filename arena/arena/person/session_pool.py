@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from arena.executor.pools import InlinePool
-from arena.executor.seats import WarmSeats, make_seat
 from arena.executor.worker import play_batch
-from arena.person.config import PERSON
+from arena.executor.worker_seats import WarmSeats, make_seat
+from arena.person.session_config import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

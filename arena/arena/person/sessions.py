@@ -26,14 +26,14 @@ from arena.executor.preflight import (
     try_patiently,
     with_advice,
 )
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
-from arena.person.config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
 from arena.person.hints import Hinter, Hints, default_hinter
 from arena.person.play_session import Play, PlaySession, end_match, go_on_from, planned_match
 from arena.person.seat import PersonSeat
 from arena.person.session_commands import SessionCommands
+from arena.person.session_config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
 from arena.person.session_pool import SessionPool
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from arena.coordinator.changes import BotChange
-    from arena.person.config import PlayConfig, SessionPlan
+    from arena.person.session_config import PlayConfig, SessionPlan
     from arena.referee.seats import Seat
     from arena_db.records import PlannedMatch, TournamentRecord
     from arena_db.store import Store

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from arena.referee.lines import CHUNK, LineReader
+from arena.referee.line_reader import CHUNK, LineReader
 from arena.referee.stall import delays_itself, most_given_back_s, near_s
 from arena.referee.starvation import Starvation
 from arena.referee.verdict import FaultError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.referee.news import NewsGate
+from arena.referee.remarks import NewsGate
 from arena.referee.seats import Thoughts
 from arena.referee.thoughts import read_remark
 from arena.referee.verdict import FaultError

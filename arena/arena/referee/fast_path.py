@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from arena.referee.bot_output import Capture
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.output import Capture
 from arena.referee.stall import suspended_s
 from arena_plugins.contract import PlayResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arena.referee.bot_output import BotOutput
     from arena.referee.clock import GameClock
     from arena.referee.inprocess import FastSeat
-    from arena.referee.output import BotOutput
     from arena.referee.seats import Answer, Forfeit, Record, Resignation, Seat
     from arena_plugins.contract import State
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.referee.bot_output import BotOutput, Capture
 from arena.referee.dialogue import check_action, check_time
-from arena.referee.output import BotOutput, Capture
 from arena.referee.seats import Answer, Forfeit, Resignation
 from arena.referee.stall import SUSPENDED_S, suspended_s
 from arena.referee.thoughts import read_thoughts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from arena.referee.news import NewsGate
+from arena.referee.remarks import NewsGate
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Game, Termination
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena.referee.output import BotOutput
+from arena.referee.bot_output import BotOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from arena.rating.pairs import expected_score
 from arena.results.encounter import pool_meetings
 from arena.results.names import long_names
 from arena.results.rated_matches import RatedMatches
-from arena.results.views import Leaderboard, pools
+from arena.results.rating_tables import Leaderboard, pools
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:

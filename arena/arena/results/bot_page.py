@@ -12,7 +12,7 @@ from arena.results.bot_history import bot_history
 from arena.results.crosstable import Cell, cell_of
 from arena.results.forfeits import count_forfeits, loser
 from arena.results.one_moment import at_one_moment
-from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
+from arena.results.play_statistics import Loss, Mistakes, OpeningResult, Plays, Scope
 from arena.results.sides import Result, Sides
 from arena_db.called import MARK
 from arena_db.records import MatchFilter

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.live.tables import MatrixCell, MatrixView
+from arena.live.table_views import MatrixCell, MatrixView
 from arena.results.counts import score_of
 from arena.results.encounter import meetings
 from arena.results.one_moment import at_one_moment

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.analysis import SOLVER, ActionScore, Ply, analyse_match, has_solver, judged_match, states_of
 from arena.errors import IllegalMoveError, InvalidMoveError, PluginError
-from arena.live.replay import PlyGrade
+from arena.live.replay_views import PlyGrade
 from arena.live.views import percent_for_first
 from arena_db.judgements import JudgedAction, JudgedMatch, JudgedPly
 from arena_plugins import load_game

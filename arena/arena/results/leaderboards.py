@@ -11,9 +11,9 @@ from arena.errors import ConfigError
 from arena.results.condition import TABLE_WORDS
 from arena.results.one_moment import at_one_moment
 from arena.results.rated_matches import RatedMatches
+from arena.results.rating_tables import ALL, Leaderboard, choose_pool, pools, standings
 from arena.results.tables import show_only
 from arena.results.tested import count_tested, mark_tested
-from arena.results.views import ALL, Leaderboard, choose_pool, pools, standings
 from arena_db.called import is_called
 from arena_db.wild import is_wild
 from arena_plugins.spec import nearest

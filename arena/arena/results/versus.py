@@ -15,10 +15,10 @@ from arena.results.condition import Condition
 from arena.results.corrections import ending_of
 from arena.results.crosstable import Cell, cell_of
 from arena.results.encounter import meetings, pool_meetings
-from arena.results.lines import encounter_lines, side_lines
+from arena.results.encounter_lines import encounter_lines, side_lines
 from arena.results.names import called
 from arena.results.one_moment import at_one_moment
-from arena.results.plays import Loss, Mistakes, OpeningResult, Plays, Scope
+from arena.results.play_statistics import Loss, Mistakes, OpeningResult, Plays, Scope
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.sandbox.launch.places import CONTENT
+from arena.sandbox.launch.container_paths import CONTENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

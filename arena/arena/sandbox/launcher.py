@@ -3,7 +3,7 @@
 It uses only the standard library. On Linux it is the starter: `python -I -S -B launcher.py CODE FD` imports
 what it needs once, then clones itself for each recipe that arrives on socket FD, so no bot waits for another
 interpreter to start. Elsewhere `python -I -S -B launcher.py RECIPE` reads one recipe from a file. Recipes are
-written by `arena.sandbox.recipe`.
+written by `arena.sandbox.launch_recipe`.
 """
 
 import os

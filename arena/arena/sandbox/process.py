@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.sandbox import compiled, family
-from arena.sandbox.launch.places import COMPILED_NAME
+from arena.sandbox.launch.container_paths import COMPILED_NAME
+from arena.sandbox.launch_recipe import encode, make_recipe
 from arena.sandbox.limits.exact import own_subtree
 from arena.sandbox.limits.polled import Polled, Usage
-from arena.sandbox.recipe import encode, make_recipe
 from arena.sandbox.resources import Resources, environment
 from arena.sandbox.scratch import ScratchFolder
 from arena.sandbox.starter import Spawned, start, take_descriptor, take_status

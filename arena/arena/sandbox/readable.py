@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import StoreError
 from arena.home import cache, home, store_file
-from arena.own import interpreter
+from arena.own_python import interpreter
 from arena.sandbox.runtimes import runtime_files, script_programs
 from arena_plugins.entries import BOTS, list_plugins
 

@@ -18,7 +18,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from arena.own import own_python
+from arena.own_python import own_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +97,7 @@ def start(recipe: bytes, environment: Mapping[str, str], folder: Path, tracer: i
     """Start the process of a recipe.
 
     Args:
-        recipe: the output of `arena.sandbox.recipe.encode`.
+        recipe: the output of `arena.sandbox.launch_recipe.encode`.
         environment: all its environment variables.
         folder: its working directory; without a starter the recipe file is put beside it.
         tracer: a socket that receives the listener for refused calls; needs a starter.

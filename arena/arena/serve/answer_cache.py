@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from arena.serve.context import Serving
     from arena.serve.reading import Reading
+    from arena.serve.request_context import Serving
     from arena.serve.sending import Whole
     from arena_db.store import Store
 

@@ -12,7 +12,7 @@ from arena.serve.rows import FileRoute, Route
 from arena.serve.sending import Whole
 
 if TYPE_CHECKING:
-    from arena.serve.context import RequestContext
+    from arena.serve.request_context import RequestContext
 
 
 @cache

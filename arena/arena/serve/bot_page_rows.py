@@ -9,8 +9,8 @@ import msgspec
 
 from arena.errors import NotFoundError
 from arena.pages.bot import bot_page, bots_page
-from arena.pages.openings import openings_page
-from arena.pages.versus import versus_page
+from arena.pages.openings_page import openings_page
+from arena.pages.versus_page import versus_page
 from arena.results.addresses import find_in
 from arena.serve.rows import DataRoute, PageRoute, Raw, Route
 from arena.watching.page_source import match_text, openings_view
@@ -18,8 +18,8 @@ from arena.watching.page_views import BotListPage, BotProfile, OpeningsPage, Ver
 from arena.watching.profiles import EventProfiles, Profiles
 
 if TYPE_CHECKING:
-    from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
 
 _TEXT: Final = "text/plain; charset=utf-8"
 

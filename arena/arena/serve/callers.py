@@ -19,8 +19,8 @@ from arena.serve.roles import Caller
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from arena.serve.context import Serving
     from arena.serve.reading import Reading
+    from arena.serve.request_context import Serving
     from arena.serve.roles import Role
     from arena_db.tokens import TokenRecord
 

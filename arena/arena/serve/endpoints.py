@@ -14,8 +14,8 @@ from arena.errors import ArenaError
 from arena.pages.html import Html
 from arena.pages.twins import twin_json
 from arena.serve.answer_cache import AnswerCache
-from arena.serve.context import RequestContext
 from arena.serve.problems import ProblemError
+from arena.serve.request_context import RequestContext
 from arena.serve.rows import JSON, DataRoute, FileRoute, KeptRoute, PageRoute, Raw, StreamRoute
 from arena.serve.sending import Whole, raw_headers
 from arena.serve.time_limit import within_time_limit
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from arena.serve.context import Serving
     from arena.serve.guard import Guarded
     from arena.serve.reading import Reading
+    from arena.serve.request_context import Serving
     from arena.serve.rows import Route
 
 HTML: Final = "text/html; charset=utf-8"

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from arena.serve.callers import Callers
-    from arena.serve.context import Serving
     from arena.serve.limits import RequestLimits
+    from arena.serve.request_context import Serving
 
 _READS: Final = frozenset({"GET", "HEAD"})
 _LINKS: Final = Links(root="/", suffix="", index="")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from arena.serve.hub import Hub
+from arena.serve.live_hub import Hub
 from arena.watching.store_feed import StoreFeed
 
 if TYPE_CHECKING:
     from arena.pages.links import Links
-    from arena.serve.context import Serving
+    from arena.serve.request_context import Serving
     from arena_db.records import TournamentRecord
 
 MAX_HUBS: Final = 16

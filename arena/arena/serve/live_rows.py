@@ -9,8 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from arena.live.labels import show_name
-from arena.live.tables import StandingsView
-from arena.live.tournaments import TournamentRow
+from arena.live.table_views import StandingsView
+from arena.live.tournament_views import TournamentRow
 from arena.live.views import FinishedMatch, MatchView, Notice, ProgressView, SeatView
 from arena.live.wall import wall
 from arena.pages.event import event_page
@@ -18,15 +18,15 @@ from arena.pages.event_live import followed_event_page
 from arena.pages.following import following_page
 from arena.pages.live import MAX_BOARDS, LiveFrame, live_page
 from arena.pages.live_parts import MAX_NEWS
-from arena.pages.replay import match_page
+from arena.pages.replay_page import match_page
 from arena.results.addresses import planned_match
-from arena.serve.hub import TABLES, WALL
 from arena.serve.hubs import Hubs, read_once
+from arena.serve.live_hub import TABLES, WALL
 from arena.serve.problems import ProblemError
 from arena.serve.rows import PageRoute, Route, StreamAnswer, StreamRoute
 from arena.watching.page_source import event_view
 from arena.watching.page_views import MatchPage, TournamentPage
-from arena.watching.tournaments import tournament_row
+from arena.watching.tournament_list import tournament_row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from arena.pages.html import Html
     from arena.pages.links import Links
     from arena.results.addresses import Address
-    from arena.serve.channel import PageChannel
-    from arena.serve.context import RequestContext
+    from arena.serve.page_stream import PageChannel
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
     from arena.watching.feed import Model
     from arena_db.records import TournamentRecord
 

@@ -19,7 +19,7 @@ from arena_plugins.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from arena.serve.settings import ServeSettings
+    from arena.serve.server_options import ServeSettings
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 

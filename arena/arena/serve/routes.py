@@ -22,7 +22,7 @@ from arena.serve.api.api_rows import API_ROWS
 from arena.serve.assets import ASSET_ROWS
 from arena.serve.bot_page_rows import BOT_PAGE_ROWS
 from arena.serve.live_rows import LIVE_ROWS
-from arena.serve.page_rows import PAGE_ROWS
+from arena.serve.page_routes import PAGE_ROWS
 
 if TYPE_CHECKING:
     from arena.serve.rows import Route

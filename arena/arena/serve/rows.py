@@ -21,8 +21,8 @@ import msgspec
 
 from arena.pages.html import Html
 from arena.pages.links import Links
-from arena.serve.context import RequestContext
 from arena.serve.reading import Reading
+from arena.serve.request_context import RequestContext
 from arena.serve.roles import Role
 from arena.serve.sending import Whole
 

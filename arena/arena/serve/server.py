@@ -14,7 +14,7 @@ import uvicorn
 from typing_extensions import override
 
 from arena.errors import ConfigError
-from arena.serve.app import make_app
+from arena.serve.asgi_app import make_app
 from arena.serve.connections import HEAD_S, PatientProtocol
 from arena.serve.hosts import is_loopback
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from arena.serve.context import Serving
-    from arena.serve.settings import ServeSettings
+    from arena.serve.request_context import Serving
+    from arena.serve.server_options import ServeSettings
 
 _NICE: Final = 5
 """Niceness of the server: matches have priority over pages."""

@@ -36,7 +36,7 @@ from arena.shelf.records import (
 )
 from arena.shelf.requirements import OURS, lacking
 from arena.shelf.versions import choose, order
-from arena.shelf.wheels import Wheel, read_wheel
+from arena.shelf.wheel_files import Wheel, read_wheel
 from arena_plugins.entries import BOTS, NUM_DIGITS, make_listing, offers
 
 if TYPE_CHECKING:

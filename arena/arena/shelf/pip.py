@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
-from arena.own import interpreter, own_python
+from arena.own_python import interpreter, own_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from arena.errors import PluginError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from arena.shelf.wheels import Wheel
+    from arena.shelf.wheel_files import Wheel
 
 OURS = "bot-arena"
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from arena.errors import ArenaError
-from arena.export.query import MATCH_FORMATS
+from arena.export.match_selection import MATCH_FORMATS
 from arena.pages.asset_files import asset_files
 from arena.pages.bot import bot_page as bot_html
 from arena.pages.bot import bots_page
 from arena.pages.event import event_page, matches_page, table_page
-from arena.pages.home import home_page, leaderboard_page
+from arena.pages.first_page import home_page, leaderboard_page
 from arena.pages.links import PER_PAGE, Links, bot_page, match_page, slugs_of, versus_page
-from arena.pages.replay import match_page as replay_page
+from arena.pages.replay_page import match_page as replay_page
 from arena.pages.twins import twin_json
-from arena.pages.versus import versus_page as versus_html
+from arena.pages.versus_page import versus_page as versus_html
 from arena.site.folder import MARK, Folder
 from arena.watching.page_source import (
     event_view,

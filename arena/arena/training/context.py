@@ -6,13 +6,13 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from arena.errors import ConfigError
-from arena.live.runs import PAUSED
+from arena.live.run_views import PAUSED
 from arena.pairing.sampling import draw_number
 from arena.training import checkpoints
 from arena.training.files import write_whole
 from arena.training.keeping import entrants_in_the_making, entrants_of, keep
-from arena.training.matches import play, stored_matches
 from arena.training.stopping import ORDER
+from arena.training.training_matches import play, stored_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

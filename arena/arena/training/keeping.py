@@ -14,7 +14,7 @@ from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.games.symmetry import match_hash
 from arena.home import open_store
-from arena.training.matches import all_tournaments
+from arena.training.training_matches import all_tournaments
 from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 from arena_plugins import Outcome, Termination, game_spec

@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from arena.live.runs import PAUSED
+from arena.live.run_views import PAUSED
 from arena.training.files import write_whole
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from arena.own import own_python
+from arena.own_python import own_python
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,11 +12,11 @@ from arena.coordinator.plan import make_plan, store_plan
 from arena.coordinator.verify import verify_match
 from arena.entrants import resolve
 from arena.errors import ArenaError
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.shelf.install import install
 from arena.shelf.listing import list_bots
+from arena.trials.hostile_wheels import install_bot, make_wheel, own_home
 from arena.trials.rogues import spoils
-from arena.trials.wheels import install_bot, make_wheel, own_home
 from arena_db.store import Store
 from arena_plugins.contract import Termination
 from arena_plugins.entries import BOTS, list_plugins

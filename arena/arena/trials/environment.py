@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import arena_plugins
-from arena.own import own_python
+from arena.own_python import own_python
 from arena.referee.hosted import HostedSeat
 from arena.sandbox.resources import Resources
 from arena.trials.claims import installed_seat

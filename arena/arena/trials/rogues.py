@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from arena.executor.seats import shared_path
-from arena.own import interpreter
+from arena.executor.worker_seats import shared_path
+from arena.own_python import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.sandbox.readable import python_readable
 from arena.sandbox.resources import Resources

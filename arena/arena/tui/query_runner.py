@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from arena.tui.look import app_of
-from arena.watching.answers import Empty, Loading, Unavailable
+from arena.watching.query_answers import Empty, Loading, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
-    from arena.watching.answers import Answer, Rows
     from arena.watching.query import Queries, Query
+    from arena.watching.query_answers import Answer, Rows
 
 SLOW_S: Final = 0.15
 """Seconds after which a running query is announced."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from arena.live.tables import Point, Series, StandingRow
+from arena.live.table_views import Point, Series, StandingRow
 from arena.results.names import shortened
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.errors import ConfigError, NotFoundError
-from arena.live.openings import BestPlay
+from arena.live.opening_views import BestPlay
 from arena.results.condition import Condition, read_condition
-from arena.watching.answers import Empty, Rows
+from arena.watching.query_answers import Empty, Rows
 from arena_plugins.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from arena.live.openings import OpeningsView
+    from arena.live.opening_views import OpeningsView
     from arena.results.bot_page import BotPage
     from arena.results.versus import Versus
     from arena.watching.query import Query
@@ -76,7 +76,7 @@ def read_openings(query: Query, game: str, moves: str, condition: str = "") -> R
     """
     from msgspec.structs import replace
 
-    from arena.results.openings import find_openings
+    from arena.results.opening_statistics import find_openings
 
     with query.store() as store:
         try:

@@ -11,11 +11,11 @@ import msgspec
 from arena.coordinator.quarantine import Quarantine
 from arena.errors import ArenaError
 from arena.executor.checked import last_checks
-from arena.live.bots import GONE, UNTRIED, BotRow, BotsView, CheckView, CompetitorView
+from arena.live.bot_views import GONE, UNTRIED, BotRow, BotsView, CheckView, CompetitorView
 from arena.live.labels import show_name
 from arena.results.forfeits import count_forfeits, count_matches
-from arena.watching.answers import Rows
 from arena.watching.query import Cancelled, NoStoreYet, StoreLost
+from arena.watching.query_answers import Rows
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.live.labels import show_name
-from arena.live.tables import Point, Series, StandingRow, StandingsView
+from arena.live.table_views import Point, Series, StandingRow, StandingsView
 from arena.results.names import Naming, largest_pools, naming_of
 from arena.watching.standing import by_place, standings_in, with_standing
 from arena_db.records import MatchFilter
@@ -46,8 +46,8 @@ class DashboardTables:
         from arena.coordinator.event_tables import event_tables
         from arena.coordinator.goals import goal_line
         from arena.results.crosstable import crosstable, matrix_view
+        from arena.results.rating_tables import standings
         from arena.results.table_notes import notes_on
-        from arena.results.views import standings
 
         self._history.update(store)
         tables = standings(store, tournament, book=self._book)
@@ -114,9 +114,9 @@ class DashboardTables:
         self, store: Store, tournament: TournamentRecord, naming: Naming
     ) -> tuple[StandingsView, ...]:
         """Return a leaderboard for each game and pool, the tournament's own first."""
+        from arena.results.rating_tables import Leaderboard, pools
         from arena.results.table_notes import notes_on
         from arena.results.tested import count_tested, mark_tested
-        from arena.results.views import Leaderboard, pools
 
         tallies = store.tallies(MatchFilter())
         bots, called = store.bots(), store.labels()

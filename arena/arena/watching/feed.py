@@ -11,9 +11,9 @@ from arena.errors import ArenaError
 from arena.live.events import Event
 from arena.live.plain import duration_text
 from arena.live.reducer import changed_matches, reduce_all, stalled, with_ends
-from arena.live.tables import MatrixView, StandingsView
+from arena.live.table_views import MatrixView, StandingsView
 from arena.live.views import MAX_NOTICES, LiveView
-from arena.watching.decisions import merged
+from arena.watching.decision_notices import merged
 from arena.watching.query import Cancelled
 
 HEARTBEAT_S = 10.0

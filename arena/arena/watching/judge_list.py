@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.analysis import SOLVER, has_solver
-from arena.watching.answers import Rows
+from arena.watching.query_answers import Rows
 from arena_plugins import load_game
 from arena_plugins.errors import PluginError
 

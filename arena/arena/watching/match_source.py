@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast, get_args
 
 from arena.errors import ConfigError
 from arena.results.condition import read_condition
-from arena.watching.pages import Page
+from arena.watching.page_requests import Page
 from arena.watching.stored import row_of, with_mistakes
 from arena_db.match_order import Order, OrderPlace
 from arena_db.records import MatchFilter
@@ -16,9 +16,9 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena.live.tables import MatchRow
+    from arena.live.table_views import MatchRow
     from arena.results.condition import Condition
-    from arena.watching.pages import PageRequest
+    from arena.watching.page_requests import PageRequest
     from arena.watching.query import Query
     from arena_db.store import Store
 

@@ -9,14 +9,14 @@ import msgspec
 
 from arena.coordinator.config import refusals
 from arena.naming import match_address
-from arena.results.tournaments import holder_of, refusal_of, state_of
+from arena.results.tournament_states import holder_of, refusal_of, state_of
 from arena.watching.json_rows import utc
 from arena_db.records import StoredMatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arena.live.openings import OpeningsView
+    from arena.live.opening_views import OpeningsView
     from arena_db.owner import LeaseRecord
     from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
     from arena_db.store import Store

@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from arena.errors import ArenaError, IllegalMoveError, InvalidMoveError, PluginError
-from arena.live.replay import Recorded, Replay
-from arena.person.config import BOT_SEAT
+from arena.live.replay_views import Recorded, Replay
+from arena.person.session_config import BOT_SEAT
 from arena.results.addresses import address_of
 from arena.results.grades import grades_of, preferred, restored
 from arena.results.names import naming_of

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from arena.results.bot_page import BotPage
     from arena.results.crosstable import Cell
-    from arena.results.plays import Loss, Mistakes, OpeningResult
+    from arena.results.play_statistics import Loss, Mistakes, OpeningResult
     from arena.results.versus import Versus
 
 _NUM_OPENINGS: Final = 12

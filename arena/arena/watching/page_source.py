@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.event_tables import event_tables
 from arena.errors import NotFoundError
-from arena.export.matches import MatchWriter, can_write
-from arena.export.query import MATCH_FORMATS
+from arena.export.match_notation import MatchWriter, can_write
+from arena.export.match_selection import MATCH_FORMATS
 from arena.live.labels import show_name
-from arena.live.openings import OpeningsView
-from arena.live.tables import StandingsView
+from arena.live.opening_views import OpeningsView
+from arena.live.table_views import StandingsView
 from arena.results.condition import Condition
 from arena.results.crosstable import crosstable, matrix_view
 from arena.results.one_moment import at_one_moment
-from arena.results.openings import find_openings
+from arena.results.opening_statistics import find_openings
 from arena.results.rated_matches import RatedMatches
+from arena.results.rating_tables import Leaderboard, pools, standings
 from arena.results.table_notes import notes_on
 from arena.results.tested import count_tested, mark_tested
-from arena.results.views import Leaderboard, pools, standings
 from arena.watching.dashboard_tables import standing_rows
 from arena.watching.one_match import OneMatch, replay_of
 from arena.watching.page_views import (
@@ -32,7 +32,7 @@ from arena.watching.page_views import (
 )
 from arena.watching.standing import standings_in, with_standing
 from arena.watching.stored import goal_of, recorded_of, row_of
-from arena.watching.tournaments import tournament_row
+from arena.watching.tournament_list import tournament_row
 from arena_db.called import MARK
 from arena_db.records import MatchFilter
 

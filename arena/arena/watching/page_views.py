@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from arena.live.openings import OpeningsView
-from arena.live.tables import MatchRow, MatrixView, StandingsView
-from arena.live.tournaments import TournamentRow
+from arena.live.opening_views import OpeningsView
+from arena.live.table_views import MatchRow, MatrixView, StandingsView
+from arena.live.tournament_views import TournamentRow
 from arena.live.views import MatchView
 from arena.results.bot_page import BotPage, VersionRow
 from arena.results.brackets import BracketRow

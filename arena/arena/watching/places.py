@@ -8,12 +8,12 @@ import msgspec
 
 from arena.errors import NotFoundError
 from arena.home import has_store, open_store
-from arena.live.tournaments import STATES
+from arena.live.tournament_views import STATES
 from arena.live.views import RESULTS
 from arena.naming import count_text
 from arena.results.addresses import Address, bot_address, find_address, find_place, planned_match
 from arena.results.tested import kind_of
-from arena.results.tournaments import state_of
+from arena.results.tournament_states import state_of
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:

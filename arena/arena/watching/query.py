@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from arena.errors import ArenaError, StoreError
 from arena.home import has_store, open_store, store_place
-from arena.watching.answers import Answer, Empty, Rows, Unavailable
+from arena.watching.query_answers import Answer, Empty, Rows, Unavailable
 from arena_db.errors import AccessError, AwayError, LockedError, MissingError, MovedError
 
 if TYPE_CHECKING:

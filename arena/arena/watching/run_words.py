@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena.live.tournaments import STATES
+from arena.live.tournament_views import STATES
 
 if TYPE_CHECKING:
     from arena.live.views import ProgressView

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.live.tables import Standing, StandingRow
+    from arena.live.table_views import Standing, StandingRow
     from arena.results.by_place import EventTables
     from arena.results.tables import Table
     from arena_db.records import Entrant, TournamentRecord

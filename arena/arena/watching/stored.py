@@ -12,8 +12,8 @@ from arena.errors import ArenaError
 from arena.live.events import Finished, Move, MoveThoughts, make_event
 from arena.live.geometry import find_game, position
 from arena.live.labels import MAX_NAME
-from arena.live.replay import Recorded, Replay
-from arena.live.tables import MatchRow
+from arena.live.replay_views import Recorded, Replay
+from arena.live.table_views import MatchRow
 from arena.live.views import (
     MAX_FINISHED,
     MAX_NOTICES,
@@ -27,8 +27,8 @@ from arena.live.views import (
 from arena.results.corrections import ending_of
 from arena.results.forfeits import count_forfeits
 from arena.results.tested import is_test
-from arena.results.tournaments import refusal_of
-from arena.watching.decisions import decision_notices, merged
+from arena.results.tournament_states import refusal_of
+from arena.watching.decision_notices import decision_notices, merged
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from arena.games.k_in_a_row import KInARowState
 from arena.games.kernels.layout import words_of
 from arena.games.notation import spec_of
-from arena_bots.alphazero.games import GAMES
 from arena_bots.alphazero.network import load_net
+from arena_bots.alphazero.supported_games import GAMES
 from arena_bots.search.budget import Budget
 from arena_bots.search.lockstep.forest import DRAW, NOWHERE, UNKNOWN, Rule
 from arena_bots.search.lockstep.search import MOST_ENDINGS, LockstepSearch, LockstepSettings, most_endings

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.games.solver.connect_four import ConnectFourSolver
+from arena.games.solver.connect_four_solver import ConnectFourSolver
 from arena_bots import random as random_bot
 from arena_bots import solver
 from arena_plugins.conformance import assert_conforms, check_bot

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from arena.coordinator import joining, planner
-from arena.coordinator.events import MatchFinished
+from arena.coordinator.run_events import MatchFinished
 from arena_db.store import Store
 from source_tree import ROOT
 from stores import tamper
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
 
 
 def test_matches_of_bots_that_left_are_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,8 +231,8 @@ def _hash_packages(folders: Iterable[str]) -> str:
 
 
 def _tiers() -> tuple[str, ...]:
-    from arena.sandbox.grade import grade
     from arena.sandbox.tier import Tier
+    from arena.sandbox.tier_grades import grade
 
     found: list[str] = []
     for tier in (Tier.T1, Tier.T2, Tier.T3):

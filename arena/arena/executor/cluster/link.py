@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from distributed import Client
 
 from arena.executor.cluster import messages
+from arena.executor.cluster.dask_settings import security_of, set_dask
 from arena.executor.cluster.messages import OP, encode
-from arena.executor.cluster.settings import security_of, set_dask
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from arena.errors import ArenaError
+from arena.executor.cluster.certificates import make_keys
 from arena.executor.cluster.facts import find_facts
 from arena.executor.cluster.key_files import find_place
-from arena.executor.cluster.keys import make_keys
 from arena.executor.cluster.setups import SchedulerSetup, SupervisorSetup
-from arena.own import own_python, safe_path
+from arena.own_python import own_python, safe_path
 
 if TYPE_CHECKING:
     from pathlib import Path

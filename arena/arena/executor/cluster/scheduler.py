@@ -14,10 +14,10 @@ import msgspec
 from distributed import Scheduler
 
 from arena.errors import ConfigError
+from arena.executor.cluster.dask_settings import security_of, set_dask
 from arena.executor.cluster.hub import ClusterHub
 from arena.executor.cluster.key_files import find_place
 from arena.executor.cluster.pieces import PieceCache
-from arena.executor.cluster.settings import security_of, set_dask
 from arena.executor.cluster.setups import SchedulerSetup
 from arena.executor.parent import end_with_parent
 from arena.executor.workspace import workspace

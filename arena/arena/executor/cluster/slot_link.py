@@ -15,6 +15,7 @@ from distributed import Worker
 
 from arena.errors import ArenaError
 from arena.executor.cluster import messages
+from arena.executor.cluster.dask_settings import security_of, set_dask
 from arena.executor.cluster.messages import (
     OP,
     Ack,
@@ -33,7 +34,6 @@ from arena.executor.cluster.messages import (
     encode,
     encode_records,
 )
-from arena.executor.cluster.settings import security_of, set_dask
 from arena.executor.cluster.setups import LOST
 
 if TYPE_CHECKING:

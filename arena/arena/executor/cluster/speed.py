@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import time
 
-from arena.own import own_python
+from arena.own_python import own_python
 
 REFERENCE = 1_800_000.0
 """Random matches of Connect Four per second at speed 1: one core of an AMD EPYC of 2023."""

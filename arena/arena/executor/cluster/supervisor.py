@@ -20,7 +20,7 @@ from arena.executor.cores import num_workers
 from arena.executor.parent import end_with_parent
 from arena.executor.slots import Slot
 from arena.executor.workspace import workspace
-from arena.own import own_python, safe_path
+from arena.own_python import own_python, safe_path
 from arena.removal import remove
 from arena.sandbox.limits.exact import own_subtree
 from arena.sandbox.resources import num_cores

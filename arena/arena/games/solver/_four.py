@@ -2,7 +2,7 @@
 
 A score is for the side to move: 0 for a draw, `n` for a win with the n-th last of the winner's stones, `-n`
 for a loss to such a stone. It determines the number of plies to the end: see `distance_of` in
-`arena.games.solver.connect_four`.
+`arena.games.solver.connect_four_solver`.
 """
 
 from __future__ import annotations

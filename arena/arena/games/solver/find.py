@@ -34,12 +34,12 @@ def solver_for(game: Game, *, small: bool = False) -> Solver | None:
     if layout is None or not isinstance(game, KInARow):
         return None
     if str(spec_of(game)) == "connect-four":
-        from arena.games.solver.answers import shipped_answers
         from arena.games.solver.book import shipped_book
-        from arena.games.solver.connect_four import SMALL_BITS, TOP_BITS, ConnectFourSolver
+        from arena.games.solver.connect_four_solver import SMALL_BITS, TOP_BITS, ConnectFourSolver
+        from arena.games.solver.stored_answers import shipped_answers
 
         top_bits = SMALL_BITS if small else TOP_BITS
         return ConnectFourSolver(game, shipped_book(), answers=shipped_answers(), top_bits=top_bits)
-    from arena.games.solver.lines import MAX_BITS, SMALL_BITS, LinesSolver
+    from arena.games.solver.line_games import MAX_BITS, SMALL_BITS, LinesSolver
 
     return LinesSolver(game, layout, max_bits=SMALL_BITS if small else MAX_BITS)

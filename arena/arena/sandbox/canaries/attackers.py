@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from arena.own import own_python
+from arena.own_python import own_python
 from arena.sandbox.attacks import attacker as program
 from arena.sandbox.process import spawn
 from arena.sandbox.readable import python_readable

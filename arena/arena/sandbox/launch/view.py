@@ -11,8 +11,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from arena.sandbox.launch.kernel import mount, pivot_root, restrict_mounts
-from arena.sandbox.launch.places import (
+from arena.sandbox.launch.container_paths import (
     COMPILED,
     FILL_INODES,
     FILL_SPACE,
@@ -21,6 +20,7 @@ from arena.sandbox.launch.places import (
     SHM,
     WHOLE_PROCFS,
 )
+from arena.sandbox.launch.kernel import mount, pivot_root, restrict_mounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from arena.live.events import Kind
-from arena.live.tournaments import State
+from arena.live.tournament_views import State
 from arena.results.bot_page import BotPage
 from arena.results.brackets import BracketRow
 from arena.results.crosstable import Cell

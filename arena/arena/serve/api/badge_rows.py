@@ -19,8 +19,8 @@ from arena_db.wild import is_like
 
 if TYPE_CHECKING:
     from arena.results.tables import Row
-    from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
     from arena_db.store import Store
 
 SVG: Final = "image/svg+xml"

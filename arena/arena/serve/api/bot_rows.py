@@ -29,8 +29,8 @@ from arena_db.called import MARK
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
-    from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
     from arena_db.store import Store
 
 _DIGITS: Final = re.compile(r"[0-9a-f]{6,64}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from arena.live.events import Event
-    from arena.serve.context import RequestContext
+    from arena.serve.request_context import RequestContext
 
 SSE: Final = "text/event-stream"
 BEAT_S: Final = 15.0

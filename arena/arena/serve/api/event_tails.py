@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from arena.live.events import Event
     from arena.serve.answer_cache import Version
-    from arena.serve.context import Serving
     from arena.serve.reading import Reading
+    from arena.serve.request_context import Serving
     from arena_db.records import EventPage, Snapshot
 
 POLL_S: Final = 0.25

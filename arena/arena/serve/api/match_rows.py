@@ -20,8 +20,8 @@ from arena.watching.whole_objects import is_played_again, unplayed_match, whole_
 
 if TYPE_CHECKING:
     from arena.results.addresses import Address
-    from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
     from arena.serve.rows import Raw
     from arena.watching.whole_objects import UnplayedMatch
 

@@ -14,7 +14,7 @@ from arena.serve.rows import DataRoute, FileRoute, Raw, Route, StreamRoute
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.serve.context import RequestContext
+    from arena.serve.request_context import RequestContext
 
     JsonObject = dict[str, Any]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from arena.results.openings import find_openings
+from arena.results.opening_statistics import find_openings
 from arena.serve.api.answers import NextMoveAnswer, answer_of
 from arena.serve.api.questions import OpeningChoice
 from arena.serve.rows import DataRoute, Route
 from arena.watching.objects import next_move_objects
 
 if TYPE_CHECKING:
-    from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
 
 
 def _openings(reading: Reading, context: RequestContext) -> list[NextMoveAnswer]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import msgspec
 
-    from arena.serve.context import RequestContext
+    from arena.serve.request_context import RequestContext
 
 
 def page_of(rows: Sequence[msgspec.Struct], context: RequestContext, before: str | None) -> Raw:

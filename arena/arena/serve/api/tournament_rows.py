@@ -12,7 +12,7 @@ from arena.coordinator.commands import RunCommand
 from arena.coordinator.event_tables import event_tables, place_rows_of
 from arena.errors import ArenaError, ConfigError, StoreError
 from arena.results.crosstable import crosstable
-from arena.results.views import standings
+from arena.results.rating_tables import standings
 from arena.serve.api.answers import (
     BracketAnswer,
     CellAnswer,
@@ -33,8 +33,8 @@ from arena.watching.table_objects import cell_objects, event_objects, rating_obj
 from arena.watching.whole_objects import whole_tournament
 
 if TYPE_CHECKING:
-    from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
     from arena.serve.rows import Raw
     from arena_db.records import TournamentRecord
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError
-from arena.export.query import ExportQuery, count
+from arena.export.match_selection import ExportQuery, count
 from arena.live.exports import ExportForm, ExportPreview
 from arena.results.condition import read_condition
 from arena.watching.query import NoStoreYet
@@ -13,7 +13,7 @@ from arena.watching.stored import row_of
 from arena_plugins.contract import Outcome
 
 if TYPE_CHECKING:
-    from arena.live.tables import MatchRow
+    from arena.live.table_views import MatchRow
     from arena.watching.query import Query
     from arena_db.records import StoredMatch
     from arena_db.store import Store

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from arena.errors import ArenaError, ConfigError
 from arena.home import user_config
 from arena.live.labels import show_name
-from arena.live.tournaments import Estimate
+from arena.live.tournament_views import Estimate
 from arena.results.durations import Durations, read_durations
 from arena.sandbox.tier import Tier
 from arena.watching.query import Cancelled
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arena.coordinator.config import TournamentConfig
-    from arena.live.tournaments import TournamentForm
+    from arena.live.tournament_views import TournamentForm
     from arena.pairing.schedule import FixedPlan
     from arena.referee.timecontrol import TimeControl
     from arena.watching.query import Query

@@ -9,17 +9,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from typing_extensions import override
 
-from arena.live.bots import UNTRIED, BotRow, BotsView, bot_lines
+from arena.live.bot_views import UNTRIED, BotRow, BotsView, bot_lines
 from arena.live.labels import fits_words
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.page_screens import BotPageScreen
 from arena.tui.shell.child import ChildProcess, Output
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
-from arena.tui.widgets.output import OutputPanel
+from arena.tui.widgets.output_panel import OutputPanel
 from arena.tui.widgets.table import Col, ColumnTable
-from arena.watching.answers import Answer, Rows
 from arena.watching.bots_source import LIST_WORDS, read_bots, read_status
+from arena.watching.query_answers import Answer, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from arena.coordinator.commands import AbortRun, PauseRun, ResumeRun, StopRun
 from arena.errors import ArenaError
 from arena.home import removed_file
 from arena.live.labels import show_name
-from arena.live.tournaments import command_line
-from arena.tui.forms.decisions import (
+from arena.live.tournament_views import command_line
+from arena.tui.forms.form_actions import (
     archive_event,
     disqualify_bot,
     enter_bot,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from arena.coordinator.commands import RunCommand
-    from arena.live.tournaments import TournamentRow
+    from arena.live.tournament_views import TournamentRow
     from arena.tui.shell.prompt import Filled
     from arena.tui.shell.screen import ArenaScreen
 

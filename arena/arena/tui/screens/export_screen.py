@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from typing_extensions import override
 
 from arena.errors import ArenaError
-from arena.export.query import FORMATS
+from arena.export.match_selection import FORMATS
 from arena.live.exports import OFF_ON, ExportForm, ExportPreview
 from arena.results.condition import HINT, word
 from arena.tui.forms.export_form import export_words, preview, preview_line
@@ -19,7 +19,7 @@ from arena.tui.shell.child import ChildProcess, Output
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, Fields, FormField, Push
-from arena.tui.widgets.output import OutputPanel
+from arena.tui.widgets.output_panel import OutputPanel
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -9,14 +9,14 @@ import msgspec
 from typing_extensions import override
 
 from arena.errors import ArenaError
-from arena.live.tournaments import command_line
+from arena.live.tournament_views import command_line
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, FieldInput, FormField
-from arena.tui.widgets.output import break_lines
-from arena.watching.answers import Answer, Empty, Rows, Unavailable
+from arena.tui.widgets.output_panel import break_lines
+from arena.watching.query_answers import Answer, Empty, Rows, Unavailable
 
 if TYPE_CHECKING:
     from textual.widgets import Input

@@ -10,26 +10,26 @@ from textual.binding import Binding, BindingType
 from typing_extensions import override
 
 from arena.analysis import SOLVER
-from arena.live.tournaments import command_line
+from arena.live.tournament_views import command_line
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.child import ChildProcess
 from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
-from arena.watching.answers import Rows
 from arena.watching.judge_list import grading_words, read_judges
 from arena.watching.one_match import load_analyses, read_told, replay_of, with_told
+from arena.watching.query_answers import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arena.live.replay import Replay
+    from arena.live.replay_views import Replay
     from arena.tui.shell.child import Output
     from arena.tui.shell.prompt import Filled
-    from arena.watching.answers import Answer
     from arena.watching.judge_list import Judges
     from arena.watching.one_match import OneMatch, ToldPly
     from arena.watching.query import Query
+    from arena.watching.query_answers import Answer
     from arena_db.judgements import JudgedMatch
 
 _LOOK_S = 2.0

@@ -11,7 +11,7 @@ from textual.message import Message
 from typing_extensions import override
 
 from arena.errors import ArenaError, ConfigError
-from arena.live.tables import MatrixView, StandingsView
+from arena.live.table_views import MatrixView, StandingsView
 from arena.live.wall import sorted_boards
 from arena.results.brackets import count_decided
 from arena.results.by_place import EventTables
@@ -30,16 +30,16 @@ from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.charts import RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.matrix import Matrix
-from arena.tui.widgets.news import fault_lines, finished_line, finished_text, notice_line
+from arena.tui.widgets.news_panel import fault_lines, finished_line, finished_text, notice_line
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
-from arena.watching.tournaments import read_tournament
+from arena.watching.tournament_list import read_tournament
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from arena.live.tournaments import TournamentRow
+    from arena.live.tournament_views import TournamentRow
     from arena.live.views import LiveView, MatchView
     from arena.tui.text import Line
     from arena.watching.feed import Change, Model

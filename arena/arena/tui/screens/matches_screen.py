@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from typing_extensions import override
 
-from arena.live.replay import Replay
+from arena.live.replay_views import Replay
 from arena.results.condition import HINT
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.replay_screen import ReplayScreen
@@ -19,14 +19,14 @@ from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines, WrappedLines
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
-from arena.watching.answers import Answer, Loading, Rows, Unavailable
 from arena.watching.match_source import MatchSource
 from arena.watching.one_match import load_match
+from arena.watching.query_answers import Answer, Loading, Rows, Unavailable
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from arena.live.replay import Recorded
+    from arena.live.replay_views import Recorded
     from arena.watching.feed import Change, Model
 
 

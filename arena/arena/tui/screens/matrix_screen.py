@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from typing_extensions import override
 
 from arena.live.labels import fits_words
-from arena.live.tables import MatrixView
+from arena.live.table_views import MatrixView
 from arena.results.by_place import BracketPlace, EventTables
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from arena.live.tables import MatrixCell
+    from arena.live.table_views import MatrixCell
     from arena.results.brackets import BracketRow
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList

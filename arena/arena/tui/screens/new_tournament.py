@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from arena.coordinator.client import follow, start
 from arena.errors import ArenaError
-from arena.live.tournaments import (
+from arena.live.tournament_views import (
     BOUNDS,
     ELIMINATIONS,
     ISOLATIONS,

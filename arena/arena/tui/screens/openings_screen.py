@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.games.notation import format_moves
-from arena.live.openings import (
+from arena.live.opening_views import (
     COLUMNS,
     NextMove,
     OpeningsView,
@@ -27,19 +27,19 @@ from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.large_board import LargeBoard
-from arena.tui.widgets.output import break_lines
+from arena.tui.widgets.output_panel import break_lines
 from arena.tui.widgets.table import Col, ColumnTable
-from arena.watching.answers import Empty, Loading, Rows
 from arena.watching.bot_pages import read_openings, read_solved, solving_words
+from arena.watching.query_answers import Empty, Loading, Rows
 from arena_plugins import load_game
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from arena.live.openings import BestPlay
+    from arena.live.opening_views import BestPlay
     from arena.tui.shell.child import Output
     from arena.tui.widgets.row_list import RowList
-    from arena.watching.answers import Answer
+    from arena.watching.query_answers import Answer
 
 _Row: TypeAlias = tuple[NextMove, tuple[str, ...]]
 """A move, and its figures as texts."""

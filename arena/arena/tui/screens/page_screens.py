@@ -16,8 +16,8 @@ from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.page import PagePanel
-from arena.watching.answers import Empty, Loading, Rows
 from arena.watching.bot_pages import read_bot, read_versus
+from arena.watching.query_answers import Empty, Loading, Rows
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from arena.results.bot_page import BotPage
     from arena.results.versus import Versus
     from arena.tui.widgets.row_list import RowList
-    from arena.watching.answers import Answer
     from arena.watching.page_rows import Target
+    from arena.watching.query_answers import Answer
 
 
 _VERSIONS: Final = "Elo over versions"

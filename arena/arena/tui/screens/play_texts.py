@@ -12,7 +12,7 @@ from arena.coordinator.commands import AskHint, MakeMove
 from arena.errors import ArenaError
 from arena.live.geometry import find_game, position
 from arena.live.views import MatchView
-from arena.person.config import PERSON, is_rated
+from arena.person.session_config import PERSON, is_rated
 from arena.tui.shell.chrome import HeaderPart
 from arena.tui.text import clip, safe
 

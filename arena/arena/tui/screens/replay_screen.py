@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from arena.coordinator.client import Link
 from arena.errors import ArenaError
-from arena.person.config import make_play, play_from, words_of
+from arena.person.session_config import make_play, play_from, words_of
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
@@ -27,8 +27,8 @@ from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.moves import MoveList, Timeline
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.row_list import LIST_BINDINGS
-from arena.watching.answers import Answer, Loading, Rows, Unavailable
 from arena.watching.one_match import OneMatch, load_match, replay_of
+from arena.watching.query_answers import Answer, Loading, Rows, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
-    from arena.live.replay import Replay
-    from arena.person.config import PlayConfig
+    from arena.live.replay_views import Replay
+    from arena.person.session_config import PlayConfig
     from arena.tui.shell.chrome import HeaderPart
     from arena.watching.query import Query
 

@@ -16,7 +16,7 @@ from arena.tui.widgets.bars import bar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.live.replay import PlyGrade, Recorded, Replay
+    from arena.live.replay_views import PlyGrade, Recorded, Replay
     from arena.live.views import MatchView
     from arena.tui.glyphs import Glyphs
     from arena.tui.text import Line

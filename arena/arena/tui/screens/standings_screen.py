@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from typing_extensions import override
 
 from arena.live.labels import fits_words
-from arena.live.tables import StandingsView
+from arena.live.table_views import StandingsView
 from arena.results.by_place import EventTables
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from arena.live.tables import Series, StandingRow
+    from arena.live.table_views import Series, StandingRow
     from arena.results.place_table import PlaceRow
     from arena.tui.text import Line
     from arena.tui.widgets.row_list import RowList

@@ -15,7 +15,7 @@ from typing_extensions import override
 from arena.coordinator.client import Link
 from arena.live.labels import fits_words, show_name
 from arena.live.plain import moment_text
-from arena.live.tournaments import TournamentRow
+from arena.live.tournament_views import TournamentRow
 from arena.naming import count_text
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
@@ -28,8 +28,8 @@ from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import clip
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.table import Col, ColumnTable
-from arena.watching.answers import Answer, Empty, Rows, Unavailable
-from arena.watching.tournaments import read_tournaments
+from arena.watching.query_answers import Answer, Empty, Rows, Unavailable
+from arena.watching.tournament_list import read_tournaments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing_extensions import override
 from arena.home import home
 from arena.live.labels import fits_words
 from arena.live.plain import duration_text, moment_text
-from arena.live.runs import MetricChart, RunRow, Runs, number_text
+from arena.live.run_views import MetricChart, RunRow, Runs, number_text
 from arena.results.names import shortened
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.training_orders import TrainingControl
@@ -21,7 +21,7 @@ from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import left, right
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import LineChart
-from arena.tui.widgets.output import OutputPanel
+from arena.tui.widgets.output_panel import OutputPanel
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.table import Col, ColumnTable
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from arena.live.runs import RunRow
+    from arena.live.run_views import RunRow
     from arena.training.stopping import RunOrder
     from arena.tui.shell.screen import ArenaScreen
 

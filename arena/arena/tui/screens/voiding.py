@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
-from arena.live.tournaments import command_line
-from arena.tui.forms.decisions import set_void
+from arena.live.tournament_views import command_line
+from arena.tui.forms.form_actions import set_void
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.shell.prompt import Asked, PromptScreen
 

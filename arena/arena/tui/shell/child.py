@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
 
-from arena.own import own_python
+from arena.own_python import own_python
 from arena.sandbox.limits.exact import own_subtree
 from arena.tui.text import safe
 

@@ -14,8 +14,8 @@ from arena.tui.widgets.panel import Panel
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.live.replay import Replay
-    from arena.live.tables import Point, Series, StandingRow
+    from arena.live.replay_views import Replay
+    from arena.live.table_views import Point, Series, StandingRow
     from arena.tui.text import Line
 
 _AXIS = 5

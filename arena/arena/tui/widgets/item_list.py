@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from typing_extensions import override
 
-from arena.tui.widgets.output import break_lines
+from arena.tui.widgets.output_panel import break_lines
 from arena.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from arena.tui.widgets.stones import TALL, WIDE, Marks, dense_row, grid_row, tal
 
 if TYPE_CHECKING:
     from arena.live.geometry import Geometry
-    from arena.live.replay import PlyGrade
+    from arena.live.replay_views import PlyGrade
     from arena.live.views import MatchView
     from arena.tui.text import Line
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from arena.live.plain import duration_text, moment_text
-from arena.live.tables import MatchRow
+from arena.live.table_views import MatchRow
 
 
 class MatchColumn(msgspec.Struct, frozen=True):

@@ -21,17 +21,17 @@ from arena.tui.query_runner import QueryRunner
 from arena.tui.text import left, right, safe
 from arena.tui.widgets.match_columns import ALWAYS, COLUMNS, SORTS
 from arena.tui.widgets.row_list import LIST_BINDINGS
-from arena.watching.answers import Answer, Empty, Loading, Rows, Unavailable
-from arena.watching.pages import PAGE_SIZE, PageRequest
+from arena.watching.page_requests import PAGE_SIZE, PageRequest
+from arena.watching.query_answers import Answer, Empty, Loading, Rows, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from textual import events
 
-    from arena.live.tables import MatchRow
+    from arena.live.table_views import MatchRow
     from arena.tui.widgets.match_columns import MatchColumn
-    from arena.watching.pages import Page, Provider
+    from arena.watching.page_requests import Page, Provider
     from arena.watching.query import Query
 
 _MAX_PAGES = 20

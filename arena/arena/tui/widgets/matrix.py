@@ -9,14 +9,14 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from typing_extensions import override
 
-from arena.live.tables import MatrixView
+from arena.live.table_views import MatrixView
 from arena.tui.text import left, right
 from arena.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
     from textual import events
 
-    from arena.live.tables import MatrixCell
+    from arena.live.table_views import MatrixCell
     from arena.tui.text import Line, Span
 
 Mode = Literal["score", "wdl", "elo"]

@@ -11,7 +11,7 @@ from arena.tui.widgets.table import Col, ColumnTable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.live.tables import StandingRow
+    from arena.live.table_views import StandingRow
     from arena.results.place_table import PlaceRow
 
 

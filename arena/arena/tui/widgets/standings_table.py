@@ -9,7 +9,7 @@ import msgspec
 from rich.cells import cell_len
 from typing_extensions import override
 
-from arena.live.tables import StandingRow, StandingsView
+from arena.live.table_views import StandingRow, StandingsView
 from arena.tui.glyphs import Glyphs
 from arena.tui.text import left, right, safe
 from arena.tui.widgets.row_list import RowList

@@ -31,7 +31,7 @@ class AlphaZeroTrainer:
             ArenaError: a self-play process has failed.
         """
         from arena.games.notation import spec_of
-        from arena_bots.alphazero.games import GAMES
+        from arena_bots.alphazero.supported_games import GAMES
         from arena_plugins.errors import OptionError
 
         if str(spec_of(context.game)) not in GAMES:

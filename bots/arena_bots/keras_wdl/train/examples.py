@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from arena_bots.keras_wdl.train.array_rules import ArrayRules
     from arena_bots.keras_wdl.train.lockstep import Proofs
-    from arena_bots.keras_wdl.train.rules import ArrayRules
 
 _CLASSES = 3
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arena_bots.keras_wdl.train.rules import DRAWN, ILLEGAL, LOST, OPEN, SURE, WON
+from arena_bots.keras_wdl.train.array_rules import DRAWN, ILLEGAL, LOST, OPEN, SURE, WON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from arena_bots.keras_wdl.train.rules import ArrayRules, Look
+    from arena_bots.keras_wdl.train.array_rules import ArrayRules, Look
 
     Judge = Callable[[NDArray[np.uint64], NDArray[np.uint64]], NDArray[np.float32]]
     """Returns the expected points, 0 to 1, of the player who has just moved in each position."""

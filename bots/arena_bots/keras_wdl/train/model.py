@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from arena_bots.keras_wdl.train.array_rules import ArrayRules
     from arena_bots.keras_wdl.train.examples import Examples
     from arena_bots.keras_wdl.train.options import HiddenLayer, Options
-    from arena_bots.keras_wdl.train.rules import ArrayRules
 
 _CLASSES = 3
 _SOON = 9

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from arena_bots.keras_wdl.train.array_rules import ArrayRules
     from arena_bots.keras_wdl.train.options import Options
-    from arena_bots.keras_wdl.train.rules import ArrayRules
     from arena_plugins.contract import Game
     from arena_plugins.training import TrainingContext
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena_bots.keras_wdl.encoding import full_spec
+from arena_bots.keras_wdl.train.array_rules import ArrayRules
 from arena_bots.keras_wdl.train.examples import (
     Examples,
     drawn,
@@ -20,7 +21,6 @@ from arena_bots.keras_wdl.train.examples import (
 from arena_bots.keras_wdl.train.lockstep import LockstepPlan, against_random, play
 from arena_bots.keras_wdl.train.model import Classifier
 from arena_bots.keras_wdl.train.onnx_file import onnx_bytes
-from arena_bots.keras_wdl.train.rules import ArrayRules
 from arena_bots.keras_wdl.train.sources import start_of
 from arena_plugins.errors import OptionError
 from arena_plugins.training import Checkpoint, Trained, TrainingMatch

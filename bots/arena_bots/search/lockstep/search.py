@@ -8,7 +8,7 @@ import numpy as np
 
 from arena.games.kernels.layout import layout_of, rules_of
 from arena.games.notation import spec_of
-from arena.games.solver.connect_four import ConnectFourSolver
+from arena.games.solver.connect_four_solver import ConnectFourSolver
 from arena.games.solver.find import solver_for
 from arena.games.solver.solved import UNSOLVED
 from arena_bots.search.lockstep.batches import WITH_LAST, cells_of, forget, gather, new_memory, scatter

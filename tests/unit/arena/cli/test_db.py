@@ -11,7 +11,7 @@ from arena.content.store import write_entered
 from arena.coordinator import audit
 from arena.entrants import Competitor
 from arena.home import open_store
-from arena.person.config import person
+from arena.person.session_config import person
 from arena_db.records import Entrant
 from stores import new_tournament, tamper
 

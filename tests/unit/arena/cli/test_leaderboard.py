@@ -8,7 +8,7 @@ import msgspec
 
 from arena.cli.standings import print_standings
 from arena.results.rated_matches import RatedMatches
-from arena.results.views import Leaderboard
+from arena.results.rating_tables import Leaderboard
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup, digest

@@ -13,7 +13,7 @@ import strange_bots
 from arena.cli.reporter import HeldTournament
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.config import TournamentConfig
-from arena.coordinator.events import RunNotice
+from arena.coordinator.run_events import RunNotice
 from arena.home import open_store
 from arena.results.encounter import Scores
 from children import arena_environment, run_child

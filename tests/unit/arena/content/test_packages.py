@@ -15,8 +15,8 @@ from arena.content.packages import linked_bots
 from arena.entrants import resolve
 from arena.errors import OptionError, PluginError
 from arena.executor.preflight import preflight
+from arena.executor.sandbox_trial import load_status
 from arena.executor.sandboxed import strongest_usual_tier
-from arena.executor.trial import load_status
 from arena.referee.timecontrol import TimeControl
 from arena.shelf.listing import find_bot
 from arena_plugins import load_game

@@ -15,7 +15,7 @@ from arena.coordinator import client
 from arena.coordinator.client import NotStartedError, ask, attach, follow, start
 from arena.coordinator.commands import AskHint, PauseRun, StopRun
 from arena.errors import ArenaError
-from arena.own import own_python
+from arena.own_python import own_python
 from arena_db.errors import DatabaseError
 from arena_db.owner import current_owner, process
 from arena_db.store import Store

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from arena.coordinator import event_publisher as module
-from arena.coordinator.events import Ended, MatchFinished, RunNotice
 from arena.coordinator.lease import Lease
+from arena.coordinator.run_events import Ended, MatchFinished, RunNotice
 from arena.executor.record import void_record
 from arena.executor.streaming import live_event, started_of
 from arena.live.events import Event, Move, ThinkingInfo, unpack

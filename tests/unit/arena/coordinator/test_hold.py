@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator.events import MatchFinished, MatchStarted
+from arena.coordinator.run_events import MatchFinished, MatchStarted
 from arena.errors import ConfigError
 from arena.executor.workspace import workspace
 from arena.removal import remove
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
 
     Begin = Callable[[TournamentConfig], Sitting]
 

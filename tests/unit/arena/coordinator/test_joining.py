@@ -12,15 +12,15 @@ import pytest
 from arena.coordinator import joining, orders, planner, replan
 from arena.coordinator.audit import audit
 from arena.coordinator.event_tables import event_tables
-from arena.coordinator.events import MatchFinished, MatchStarted
 from arena.coordinator.plan_view import seats_of
+from arena.coordinator.run_events import MatchFinished, MatchStarted
 from arena.errors import ConfigError, NotFoundError
 from arena.pairing.schedule import stable_encounter
 from arena.rating.fit import fit
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena.results.corrections import declare_void
+from arena.results.rating_tables import standings
 from arena.results.sides import POINTS
-from arena.results.views import standings
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from tournaments import TRIO, Sitting, config
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
     from arena.results.tables import Table
     from arena_db.records import Entrant
 

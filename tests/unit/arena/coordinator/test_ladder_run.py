@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator import joining, planner
-from arena.coordinator.events import MatchFinished
 from arena.coordinator.plan_view import seats_of
+from arena.coordinator.run_events import MatchFinished
 from arena.errors import ConfigError, NotFoundError
 from arena.schedules.protocol import PlannedBatch, View
 from arena_db.store import Store
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
     from arena_db.records import Entrant
 
     Begin = Callable[[TournamentConfig], Sitting]
@@ -186,7 +186,7 @@ def test_anchors_are_kept_and_hold_the_table(begin: Begin) -> None:
     sitting = begin(ladder(*TRIO, anchors=("random=1000", "mcts=2000"), stop_when="error=300"))
     assert [one.anchor for one in sitting.store.entrants(sitting.tournament.id)] == [1000, None, 2000]
     sitting.play()
-    from arena.results.views import standings
+    from arena.results.rating_tables import standings
 
     (table,) = standings(sitting.store, sitting.tournament)
     assert table.anchor == "random = 1000"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator.enlarge import enlarge
-from arena.coordinator.events import MatchFinished
+from arena.coordinator.run_events import MatchFinished
 from stores import downgrade
 from tournaments import Sitting, config
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
 
 BOTS = ("random", "minimax:depth=1")
 EARLIER = ("0001", "0004", "0009", "0014")

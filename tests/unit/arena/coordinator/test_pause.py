@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.coordinator.events import MatchFinished
+from arena.coordinator.run_events import MatchFinished
 from arena.executor.pools import InlinePool
 from arena.live.events import unpack
 from tournaments import TRIO, Sitting, config

@@ -15,10 +15,10 @@ from arena.coordinator.plan import make_plan, store_plan
 from arena.coordinator.prepare import Again, check_bots, prepare_again, prepare_new, unbegun_config
 from arena.errors import ArenaError, BotFailedError, ConfigError, StoreError
 from arena.home import open_store
-from arena.results.tournaments import refusal_of, state_of
-from arena.watching.answers import Rows
+from arena.results.tournament_states import refusal_of, state_of
 from arena.watching.query import Query
-from arena.watching.tournaments import read_tournaments
+from arena.watching.query_answers import Rows
+from arena.watching.tournament_list import read_tournaments
 from arena_db.store import Store
 from command_line import FAST, CommandLine
 from stores import tamper
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.plan import Plan
-    from arena.live.tournaments import TournamentRow
+    from arena.live.tournament_views import TournamentRow
 
 DUEL = ("match", *FAST, "--openings", "none", "--rounds", "1", "--srand", "3")
 BROKEN = "strange:broken=on"

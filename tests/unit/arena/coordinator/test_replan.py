@@ -8,7 +8,7 @@ import pytest
 
 from arena.coordinator import joining, replan
 from arena.coordinator.audit import audit
-from arena.coordinator.events import MatchFinished
+from arena.coordinator.run_events import MatchFinished
 from stores import tamper
 from tournaments import TRIO, Sitting, config
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.coordinator.config import TournamentConfig
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
 
     Begin = Callable[[TournamentConfig], Sitting]
 

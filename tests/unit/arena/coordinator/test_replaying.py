@@ -19,10 +19,10 @@ from arena.rating.model import MEAN_ELO
 from arena.results.corrections import declare_void
 from arena.results.history import rate_now
 from arena.results.rated_matches import RatedMatches
+from arena.results.rating_tables import Leaderboard, standings
 from arena.results.replays import replayed_of
 from arena.results.stored_sums import encounters_of
 from arena.results.table_notes import notes_on
-from arena.results.views import Leaderboard, standings
 from arena_db.errors import RefusedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store

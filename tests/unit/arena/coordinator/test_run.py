@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator import result_recorder
-from arena.coordinator.events import MatchFinished, MatchStarted, RunNotice
 from arena.coordinator.lease import Lease
 from arena.coordinator.result_recorder import ResultRecorder
+from arena.coordinator.run_events import MatchFinished, MatchStarted, RunNotice
 from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot, WorkerLostError

@@ -13,10 +13,10 @@ from arena.coordinator.config import TournamentConfig
 from arena.coordinator.plan import make_plan
 from arena.entrants import Competitor, resolve
 from arena.errors import ConfigError, OptionError, PluginError
-from arena.executor import trial
+from arena.executor import sandbox_trial
+from arena.executor.sandbox_trial import load_status, run_kit
 from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
-from arena.executor.seats import make_seat, shared_path, start_of
-from arena.executor.trial import load_status, run_kit
+from arena.executor.worker_seats import make_seat, shared_path, start_of
 from arena.referee.seats import SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.readable import python_readable
@@ -170,15 +170,15 @@ def test_the_trial_of_a_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:
     said, ended = run_kit("liar", "tic-tac-toe", 0.1)
     assert (said.passed, ended.passed) == (False, False)
     assert ended.detail == "its process ended with 3: no reason given"
-    monkeypatch.setattr(trial, "_LOAD_S", 0.0)
-    monkeypatch.setattr(trial, "_KIT_S", 0.0)
+    monkeypatch.setattr(sandbox_trial, "_LOAD_S", 0.0)
+    monkeypatch.setattr(sandbox_trial, "_KIT_S", 0.0)
     assert load_status(BOTS, find_bot("liar")) == "does not load within 0 s"
     (check,) = run_kit("liar", "tic-tac-toe", 0.1)
     assert (check.passed, check.detail) == (False, "no end within 0 s")
 
 
 def test_without_a_sandbox_none_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.sandbox.recipe.tiers_to_try", list[Tier])
+    monkeypatch.setattr("arena.sandbox.launch_recipe.tiers_to_try", list[Tier])
     status = load_status(BOTS, find_bot("good"))
     assert status.startswith("not tried: tier T")
     assert "is not available on this system" in status

@@ -11,8 +11,8 @@ import pytest
 from arena.entrants import resolve
 from arena.executor.causes import advice, missing_file
 from arena.executor.preflight import describe_fault, preflight
+from arena.executor.sandbox_trial import run_kit
 from arena.executor.sandboxed import strongest_usual_tier
-from arena.executor.trial import run_kit
 from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier

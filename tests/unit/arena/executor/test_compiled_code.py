@@ -12,9 +12,9 @@ import pytest
 
 from arena.entrants import Competitor, resolve
 from arena.executor.preflight import describe_fault, preflight
-from arena.executor.seats import compiled_folder, content_root, make_seat
+from arena.executor.worker_seats import compiled_folder, content_root, make_seat
 from arena.person import sessions
-from arena.person.config import PlayConfig, make_play
+from arena.person.session_config import PlayConfig, make_play
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, SeatSetup
 from arena.referee.timecontrol import TimeControl

@@ -12,11 +12,11 @@ import pytest
 from arena.content.store import content_folder
 from arena.entrants import resolve
 from arena.errors import PluginError
+from arena.executor.sandbox_trial import run_kit
 from arena.executor.sandboxed import strongest_usual_tier
-from arena.executor.seats import make_seat
 from arena.executor.slots import Slot
-from arena.executor.trial import run_kit
 from arena.executor.worker import SlotCallbacks, make_control, play_job
+from arena.executor.worker_seats import make_seat
 from arena.referee.clock import GameClock
 from arena.referee.seats import Answer, Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl

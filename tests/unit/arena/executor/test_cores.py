@@ -14,7 +14,7 @@ import pytest
 import arena_plugins
 from arena.entrants import resolve
 from arena.executor.cores import Core
-from arena.executor.seats import WarmSeats
+from arena.executor.worker_seats import WarmSeats
 from arena.referee.hosted import HostedSeat
 from arena.referee.seats import SeatSetup
 from arena.referee.timecontrol import TimeControl

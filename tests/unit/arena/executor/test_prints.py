@@ -12,7 +12,7 @@ from arena.executor.prints import keep_failure, prints_path, read_prints
 from arena.executor.slots import Slot
 from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena.home import home
-from arena.referee.output import MAX_BYTES
+from arena.referee.bot_output import MAX_BYTES
 from tournaments import config
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from arena.executor import streaming
-from arena.executor.seats import WarmSeats
 from arena.executor.slots import Slot
 from arena.executor.streaming import MatchStreamer, decode_events, live_event, started_of
 from arena.executor.worker import Control, SlotCallbacks, play_batch
+from arena.executor.worker_seats import WarmSeats
 from arena.live.events import MAX_PAYLOAD, Finished, Move, ThinkingInfo, unpack
 from arena.referee.seats import Answer, Record, Thoughts
 from arena.referee.timecontrol import TimeControl

@@ -11,7 +11,7 @@ import pytest
 from arena.errors import ExportError
 from arena.export import tf_loader, torch_loader
 from arena.export.dataset import Dataset
-from arena.export.query import POSITION_FORMATS, ExportQuery
+from arena.export.match_selection import POSITION_FORMATS, ExportQuery
 from arena.export.writing import ExportSettings, export_positions
 from arena_db.store import Store
 from children import modules_after
@@ -179,7 +179,7 @@ def test_loaders_import_no_framework_until_they_are_used(tmp_path: Path) -> None
 
 
 def test_queries_are_light(tmp_path: Path) -> None:
-    loaded = modules_after("import arena.export.query", tmp_path)
+    loaded = modules_after("import arena.export.match_selection", tmp_path)
     assert {name.partition(".")[0] for name in loaded} & {"numpy", "sqlalchemy", "pyarrow", "numba"} == set()
 
 

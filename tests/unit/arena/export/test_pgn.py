@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import ExportError
-from arena.export.matches import pgn_termination
+from arena.export.match_notation import pgn_termination
 from arena.export.pgn import RESULTS, MoveComment, PgnMatch, parse_pgn, print_pgn
 from arena_plugins import Termination
 

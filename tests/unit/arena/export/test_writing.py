@@ -14,7 +14,7 @@ import pytest
 from arena.errors import ConfigError, ExportError
 from arena.export._boards import bits_of
 from arena.export.dataset import Dataset
-from arena.export.query import POSITION_FORMATS, ExportQuery, count
+from arena.export.match_selection import POSITION_FORMATS, ExportQuery, count
 from arena.export.writing import ExportSettings, export_positions
 from arena.games.symmetry import canonical, match_hash
 from arena_db.records import MatchFilter
@@ -109,7 +109,7 @@ def _same(found: float, wanted: float | None) -> None:
 
 def test_ratings_are_those_of_the_leaderboard(filled: tuple[Path, Game], tmp_path: Path) -> None:
     from arena.results.rated_matches import RatedMatches
-    from arena.results.views import Leaderboard
+    from arena.results.rating_tables import Leaderboard
 
     _, data = _export(filled[0], tmp_path / "out")
     with Store.open(filled[0], read_only=True) as store:

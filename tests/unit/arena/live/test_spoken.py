@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from arena.live.replay import Recorded, Replay
+from arena.live.replay_views import Recorded, Replay
 from arena.live.spoken import board_lines, clock_line, column_line, last_line, legal_line, row_line
 
 if TYPE_CHECKING:

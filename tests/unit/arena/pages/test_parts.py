@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from arena.live.tables import MatchRow, MatrixView, StandingRow, StandingsView
-from arena.live.tournaments import TournamentRow
-from arena.pages.board import board
+from arena.live.table_views import MatchRow, MatrixView, StandingRow, StandingsView
+from arena.live.tournament_views import TournamentRow
 from arena.pages.curve import curve
 from arena.pages.event import event_page, matches_page, table_page
-from arena.pages.home import home_page
+from arena.pages.first_page import home_page
 from arena.pages.links import Links
-from arena.pages.replay import match_page
-from arena.pages.tables import bracket, standings
+from arena.pages.page_tables import bracket, standings
+from arena.pages.replay_page import match_page
+from arena.pages.svg_board import board
 from arena.results.brackets import BracketRow
 from arena.watching.page_views import HomePage, MatchListPage, MatchPage, TournamentPage
 from live_samples import played

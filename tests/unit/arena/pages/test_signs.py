@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from arena.live.tables import StandingRow, StandingsView
+from arena.live.table_views import StandingRow, StandingsView
 from arena.live.views import LiveView, ProgressView
 from arena.pages.following import match_fragments
 from arena.pages.links import Links
 from arena.pages.live import wall_fragments
 from arena.pages.memo import Memo
-from arena.pages.tables import places, signs, standings
+from arena.pages.page_tables import places, signs, standings
 from arena.results.place_table import PlaceRow
 from arena.watching.feed import Model
 from live_samples import played

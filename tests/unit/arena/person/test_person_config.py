@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from arena.cli.main import main
 from arena.coordinator.client import Link
 from arena.errors import ConfigError, PluginError
-from arena.person.config import (
+from arena.person.session_config import (
     PERSON,
     PlayConfig,
     make_play,

@@ -11,7 +11,7 @@ import pytest
 
 from arena.coordinator.plan import restore_plan
 from arena.errors import ConfigError
-from arena.person.config import PERSON
+from arena.person.session_config import PERSON
 from arena.person.sessions import reopen_play
 from arena_db.store import Store
 from arena_plugins import load_game
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from arena.person.config import PlayConfig
+    from arena.person.session_config import PlayConfig
     from arena_plugins import State
 
 

@@ -17,7 +17,7 @@ from arena.results.condition import Condition, read_condition
 from arena.results.crosstable import crosstable
 from arena.results.encounter import meetings, pool_meetings
 from arena.results.leaderboards import rate
-from arena.results.plays import Plays, Scope
+from arena.results.play_statistics import Plays, Scope
 from arena.results.versus import versus
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter

@@ -11,7 +11,7 @@ from arena.coordinator.changes import played_before
 from arena.coordinator.quarantine import MIN_MATCHES, Quarantine
 from arena.referee.blame import forfeiter
 from arena.results.forfeits import count_forfeits, loser
-from arena.results.views import standings
+from arena.results.rating_tables import standings
 from arena.watching.bots_source import read_bots
 from arena.watching.query import Query
 from arena.watching.stored import past_view

@@ -12,7 +12,7 @@ import pytest
 from arena.results.corrections import declare_void
 from arena.results.history import History, rate_now
 from arena.results.rated_matches import RatedMatches
-from arena.results.views import standings
+from arena.results.rating_tables import standings
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store

@@ -12,9 +12,9 @@ import pytest
 from arena.cli.standings import encounter_object, print_crosstable
 from arena.results.crosstable import crosstable, matrix_view
 from arena.results.encounter import count_match, meetings
-from arena.results.lines import elo_line, score_line
+from arena.results.encounter_lines import elo_line, score_line
+from arena.results.rating_tables import standings
 from arena.results.tables import widest_error
-from arena.results.views import standings
 from arena_db.store import Store
 from stores import add_cup, digest
 

@@ -11,8 +11,8 @@ import pytest
 from arena.rating.fit import fit, head_to_head
 from arena.rating.sums import ClusterSums
 from arena.results.rated_matches import RatedMatches
+from arena.results.rating_tables import Leaderboard, standings
 from arena.results.stored_sums import encounters_of, lightened
-from arena.results.views import Leaderboard, standings
 from arena_db.records import MatchFilter, PlannedMatch
 from arena_db.store import Store
 from stores import Cup, add_cup, bot, digest, entrants, new_tournament, pool

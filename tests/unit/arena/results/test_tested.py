@@ -9,8 +9,8 @@ import pytest
 
 from arena.results.condition import read_condition
 from arena.results.leaderboards import rate
+from arena.results.rating_tables import standings
 from arena.results.tested import count_tested, is_test, kind_of, notes_on_tests
-from arena.results.views import standings
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import Cup, entrants, new_tournament, plan

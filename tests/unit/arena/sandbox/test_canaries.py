@@ -18,10 +18,10 @@ import pytest
 from arena.sandbox.canaries import filled, held, pausing
 from arena.sandbox.canaries.bait import DEVICE, set_out
 from arena.sandbox.canaries.filled import Amounts, fills_scratch, hides_memory, misleads_removal
-from arena.sandbox.canaries.own import try_own
+from arena.sandbox.canaries.host_attacks import try_own
 from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
 from arena.sandbox.canaries.signs import Signs
-from arena.sandbox.canaries.trial import try_attacks
+from arena.sandbox.canaries.tier_trial import try_attacks
 from arena.sandbox.process import Process
 from arena.sandbox.scratch import ScratchFolder
 from arena.sandbox.tier import Tier, tiers_to_try

@@ -16,10 +16,10 @@ from arena.cli.doctor import doctor
 from arena.cli.exits import Exit, exit_code
 from arena.errors import ConfigError
 from arena.executor import runtime_trial
-from arena.sandbox import cures, grade, tier
+from arena.sandbox import cures, tier, tier_grades
 from arena.sandbox.attacks.promises import ATTACKS
-from arena.sandbox.canaries.own import names_in
-from arena.sandbox.canaries.trial import ALL
+from arena.sandbox.canaries.host_attacks import names_in
+from arena.sandbox.canaries.tier_trial import ALL
 from arena.sandbox.launch import seccomp
 from arena.sandbox.limits.exact import describe_limits
 from arena.sandbox.tier import Tier, tiers_to_try
@@ -46,27 +46,27 @@ def test_people_see_attacks_and_facts(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     output = run()
     assert all(attack.name in output for attack in ATTACKS)
-    assert f"{grade.default_tier()} is used by --isolation auto" in output
+    assert f"{tier_grades.default_tier()} is used by --isolation auto" in output
     assert str(tmp_path / "odd.pth") in output
     assert "even.pth" not in output
-    assert f"Landlock ABI {grade.landlock_abi()}" in output
+    assert f"Landlock ABI {tier_grades.landlock_abi()}" in output
 
 
 def test_programs_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     told = json.loads(run("--format", "json"))
-    assert (told["type"], told["auto"]) == ("doctor", grade.default_tier().value)
+    assert (told["type"], told["auto"]) == ("doctor", tier_grades.default_tier().value)
     assert [row["attack"] for row in told["attacks"]] == [attack.number for attack in ATTACKS]
     expected = {tier.value for tier in tiers_to_try()}
     assert set(told["granted"]) <= expected
     assert told["attacks"][1]["T1"] == "WORKS"
-    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
+    monkeypatch.setattr(tier_grades, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     lines = run("--format", "ndjson").splitlines()
     assert len(lines) == len(ATTACKS)
 
 
 def test_a_tier_that_is_not_to_be_had_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.sandbox.recipe.tiers_to_try", lambda: [Tier.T1])
-    monkeypatch.setattr(grade, "tiers_to_try", lambda: [Tier.T1])
+    monkeypatch.setattr("arena.sandbox.launch_recipe.tiers_to_try", lambda: [Tier.T1])
+    monkeypatch.setattr(tier_grades, "tiers_to_try", lambda: [Tier.T1])
     output = run()
     assert "no tier" in output
     assert "T1 is used by --isolation auto" in output
@@ -85,8 +85,8 @@ def test_it_says_what_is_not_granted_why_and_what_to_do(
     restricted.parent.mkdir(parents=True)
     restricted.write_text("1\n")
     monkeypatch.setattr(cures, "_RESTRICTED", restricted)
-    monkeypatch.setattr(grade, "run_attacks", _told(grades))
-    monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
+    monkeypatch.setattr(tier_grades, "run_attacks", _told(grades))
+    monkeypatch.setattr(tier_grades, "default_tier", lambda: Tier.T1)
     told = json.loads(run("--format", "json"))
     assert (told["auto"], told["limits"], told["granted"]) == ("T1", describe_limits(), ["T1"])
     assert told["causes"]["T2"].endswith("its promise about these attacks: 19, 29")
@@ -146,7 +146,7 @@ def helper(targets):
 def test_a_host_tries_attacks_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(OWN)
-    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
+    monkeypatch.setattr(tier_grades, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     told = json.loads(run("--attacks", str(file), "--format", "json"))
     rows = {row["attack"]: row for row in told["attacks"] if isinstance(row["attack"], str)}
     assert {key: row["name"] for key, row in rows.items()} == {
@@ -190,7 +190,7 @@ def test_runtimes_are_asked_for_a_move(monkeypatch: pytest.MonkeyPatch, tmp_path
     (tmp_path / "sh").symlink_to("/bin/sh")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
+    monkeypatch.setattr(tier_grades, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     told = {row["program"]: row for row in json.loads(run("--format", "json"))["runtimes"]}
     assert set(told) == {str(node), str(tmp_path / "sh")}
     assert (told[str(node)]["runtime"], told[str(node)]["verdict"]) == ("node", "fails")
@@ -204,7 +204,7 @@ def test_runtimes_are_asked_for_a_move(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_without_a_runtime_none_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
+    monkeypatch.setattr(tier_grades, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
     assert "\nruntimes  none" in run()
 
 
@@ -220,19 +220,19 @@ def test_it_says_aloud_what_is_weaker_elsewhere(
     monkeypatch: pytest.MonkeyPatch, platform: str, name: str, said: str
 ) -> None:
     grades = {each: _grade(each, uid_kept=False) for each in Tier}
-    monkeypatch.setattr(grade, "run_attacks", _told(grades))
+    monkeypatch.setattr(tier_grades, "run_attacks", _told(grades))
     # No bot can be started on a system that is only played.
     monkeypatch.setattr(runtime_trial, "try_runtimes", list[object])
     monkeypatch.setattr(tier, "sys", SimpleNamespace(platform=platform))
     monkeypatch.setattr(tier, "os", SimpleNamespace(name=name))
-    monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
+    monkeypatch.setattr(tier_grades, "default_tier", lambda: Tier.T1)
     weaker = [line for line in run().splitlines() if line.startswith("weaker ")]
     assert any(said in line for line in weaker)
 
 
 def test_it_says_what_a_linux_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grade, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
-    monkeypatch.setattr(grade, "default_tier", lambda: Tier.T1)
+    monkeypatch.setattr(tier_grades, "run_attacks", _told({tier: _fake(tier) for tier in Tier}))
+    monkeypatch.setattr(tier_grades, "default_tier", lambda: Tier.T1)
     monkeypatch.setattr(tier, "landlock_abi", lambda: 4)
     monkeypatch.setattr(seccomp, "ARCHITECTURES", {})
     told = json.loads(run("--format", "json"))["weaknesses"]
@@ -247,17 +247,17 @@ def test_it_says_what_a_linux_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_says_who_bots_are(monkeypatch: pytest.MonkeyPatch, user: int, kept: bool, said: str) -> None:  # noqa: FBT001 - a parameter of the test
     monkeypatch.setattr("os.geteuid", lambda: user)
     grades = {tier: _grade(tier, uid_kept=kept) for tier in Tier}
-    monkeypatch.setattr(grade, "run_attacks", _told(grades))
+    monkeypatch.setattr(tier_grades, "run_attacks", _told(grades))
     assert said in run()
 
 
-def _told(grades: dict[Tier, grade.Grade]) -> Callable[[Sequence[Tier]], list[grade.Grade]]:
+def _told(grades: dict[Tier, tier_grades.Grade]) -> Callable[[Sequence[Tier]], list[tier_grades.Grade]]:
     return lambda tiers: [grades[tier] for tier in tiers]
 
 
-def _fake(tier: Tier) -> grade.Grade:
+def _fake(tier: Tier) -> tier_grades.Grade:
     return _grade(tier, uid_kept=False)
 
 
-def _grade(tier: Tier, *, uid_kept: bool) -> grade.Grade:
-    return grade.Grade(tier=tier, failed=(), kernel="", landlock=0, uid_kept=uid_kept)
+def _grade(tier: Tier, *, uid_kept: bool) -> tier_grades.Grade:
+    return tier_grades.Grade(tier=tier, failed=(), kernel="", landlock=0, uid_kept=uid_kept)

@@ -15,7 +15,7 @@ import pytest
 
 from arena.sandbox.launch.calls import ALLOWABLE, ALLOWED, REFUSALS, RULED
 from arena.sandbox.launch.seccomp import ARCHITECTURES
-from arena.sandbox.recipe import LAUNCHER
+from arena.sandbox.launch_recipe import LAUNCHER
 
 CODE = str(Path(LAUNCHER).parents[2])
 MACHINE = os.uname().machine

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from arena.sandbox.recipe import encode
+from arena.sandbox.launch_recipe import encode
 from arena.sandbox.starter import LAUNCHER
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from arena.own import own_python
+from arena.own_python import own_python
 from arena.sandbox import starter
 from arena.sandbox.family import members
 from arena.sandbox.process import Process, spawn
@@ -143,7 +143,7 @@ def test_nothing_stays_open_after_bots_of_all_tiers() -> None:
 
 def test_a_container_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [("from", "/nowhere"), ("to", "/nowhere")]
-    monkeypatch.setattr("arena.sandbox.recipe.container_entries", Mock(return_value=entries))
+    monkeypatch.setattr("arena.sandbox.launch_recipe.container_entries", Mock(return_value=entries))
     process = spawn(["/bin/true"], Tier.T3)
     os.set_blocking(process.stderr, True)
     told = os.read(process.stderr, 1000).decode()
@@ -152,7 +152,7 @@ def test_a_container_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPa
     assert "cannot run /bin/true: No such file or directory" in told
     assert exited.code == 127
     entries = [("from", "/usr/lib"), ("to", "/" + "x" * 300)]
-    monkeypatch.setattr("arena.sandbox.recipe.container_entries", Mock(return_value=entries))
+    monkeypatch.setattr("arena.sandbox.launch_recipe.container_entries", Mock(return_value=entries))
     process = spawn(["/bin/true"], Tier.T3)
     os.set_blocking(process.stderr, True)
     told = os.read(process.stderr, 1000).decode()

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 
 from arena.cli.doctor import doctor
 from arena.sandbox.call_names import call_name
-from arena.sandbox.grade import default_tier
 from arena.sandbox.launch.calls import ALLOWABLE, ALLOWED, NEWEST, REFUSALS, RULED
 from arena.sandbox.process import spawn
 from arena.sandbox.readable import Readable
 from arena.sandbox.tier import Tier, tiers_to_try
+from arena.sandbox.tier_grades import default_tier
 from arena.sandbox.trace import Refused, Tracer
 
 SCRIPT = """
@@ -105,9 +105,9 @@ def test_the_doctor_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     result = CliRunner().invoke(doctor, ["--trace", "random"])
     assert (result.exit_code, result.output) == (0, f"tier {default_tier()} refused random no system call\n")
     # A container lets a bot change the modes of its own files.
-    monkeypatch.setattr("arena.sandbox.grade.default_tier", lambda: Tier.T2)
+    monkeypatch.setattr("arena.sandbox.tier_grades.default_tier", lambda: Tier.T2)
     assert ",chmod," in CliRunner().invoke(doctor, ["--trace", "keras", "--format", "csv"]).output
-    monkeypatch.setattr("arena.sandbox.grade.default_tier", lambda: Tier.T1)
+    monkeypatch.setattr("arena.sandbox.tier_grades.default_tier", lambda: Tier.T1)
     result = CliRunner().invoke(doctor, ["--trace", "random"])
     assert "no system call is refused in tier T1" in str(result.exception)
 

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from api_clients import BASE, served
 from arena.serve import answer_cache
-from arena.serve.app import make_app
-from arena.serve.context import Serving
+from arena.serve.asgi_app import make_app
 from arena.serve.hubs import Hubs
+from arena.serve.request_context import Serving
 from arena.serve.routes import ROUTES
 from arena.serve.rows import DataRoute, PageRoute
-from arena.serve.settings import ServeSettings
+from arena.serve.server_options import ServeSettings
 from arena_db.store import Store
 from stores import add_cup
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
     from arena.serve.rows import Route
 
 

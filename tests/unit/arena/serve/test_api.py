@@ -11,7 +11,7 @@ import pytest
 
 import openapi_reference
 from api_clients import ask, served
-from arena.results.views import standings
+from arena.results.rating_tables import standings
 from arena.serve.api.api_rows import API_ROWS
 from arena.serve.rows import DataRoute
 from arena_db.store import Store

@@ -14,7 +14,7 @@ import arena_db.live
 from api_clients import StreamReader, served
 from arena.live.events import Fault, Move, RunState, Started, pack
 from arena.serve.api import event_rows, event_tails
-from arena.serve.settings import ServeSettings
+from arena.serve.server_options import ServeSettings
 from arena_db.records import LiveEvent
 from arena_db.store import Store
 from stores import START, add_cup

@@ -20,7 +20,7 @@ from arena.serve.api import bot_rows
 from arena.serve.api.badge import badge, text_width
 from arena.serve.problems import ProblemError
 from arena.serve.reading import Reading
-from arena.serve.settings import ServeSettings
+from arena.serve.server_options import ServeSettings
 from arena.watching.query import Query
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent

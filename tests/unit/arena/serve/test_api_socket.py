@@ -10,8 +10,8 @@ import httpx
 import uvicorn
 
 from arena.live.events import Fault, pack
-from arena.serve.app import make_app
-from arena.serve.settings import ServeSettings
+from arena.serve.asgi_app import make_app
+from arena.serve.server_options import ServeSettings
 from arena_db.records import LiveEvent
 from arena_db.store import Store
 from stores import START, add_cup

@@ -11,7 +11,7 @@ from arena.serve.hosts import host_names, is_loopback, is_ours, origins
 from arena.serve.limits import ALL_STREAMS, BURST, RATE, STREAMS, RequestLimits
 from arena.serve.problems import ProblemError
 from arena.serve.sending import raw_headers
-from arena.serve.settings import ServeSettings
+from arena.serve.server_options import ServeSettings
 
 
 class Clock:

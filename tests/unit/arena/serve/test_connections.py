@@ -13,7 +13,7 @@ import pytest
 from arena.secret_tokens import digest_of
 from arena.serve import connections, endpoints, limits
 from arena.serve.rows import DataRoute, FileRoute, Raw, StreamAnswer, StreamRoute
-from arena.serve.settings import ServeSettings
+from arena.serve.server_options import ServeSettings
 from arena_db.store import Store
 from servers import running
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
-    from arena.serve.context import RequestContext
     from arena.serve.reading import Reading
+    from arena.serve.request_context import RequestContext
     from servers import Running
 
 CHUNK: Final = b"x" * 65_536

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.live.events import Finished, Move, Started, kind_of, pack
-from arena.live.tables import StandingsView
+from arena.live.table_views import StandingsView
 from arena.pages.links import Links
-from arena.serve.hub import TABLES, WALL, Hub
+from arena.serve.live_hub import TABLES, WALL, Hub
 from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from arena.live.events import Payload
     from arena.live.views import LiveView
-    from arena.serve.hub import PageSnapshot
+    from arena.serve.live_hub import PageSnapshot
     from arena_db.live import Snapshot
 
 LINKS = Links(root="/", suffix="", index="")

@@ -15,10 +15,10 @@ from starlette.routing import Route as Registered
 
 from arena.pages.html import Html
 from arena.secret_tokens import new_token
-from arena.serve.app import make_app
+from arena.serve.asgi_app import make_app
 from arena.serve.routes import ROUTES
 from arena.serve.rows import DataRoute, FileRoute, PageRoute, Raw, StreamAnswer, StreamRoute
-from arena.serve.settings import ServeSettings
+from arena.serve.server_options import ServeSettings
 from arena_db.store import Store
 
 if TYPE_CHECKING:

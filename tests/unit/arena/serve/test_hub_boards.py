@@ -7,7 +7,7 @@ import pytest
 
 from arena.live.events import Finished, Move, RunState, make_event
 from arena.live.views import LiveView
-from arena.serve.hub import WALL
+from arena.serve.live_hub import WALL
 from arena.watching.feed import FeedUpdate
 from hub_stage import HubStage, begins, numbered
 from live_samples import played

@@ -7,7 +7,7 @@ import pytest
 
 from arena.errors import PluginError
 from arena.shelf.requirements import lacking
-from arena.shelf.wheels import Wheel
+from arena.shelf.wheel_files import Wheel
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from arena.coordinator.config import TournamentConfig
 from arena.results.crosstable import crosstable
-from arena.results.views import standings
+from arena.results.rating_tables import standings
 from arena.site.build import build
 from arena.watching.table_objects import rating_objects
 from arena_db.store import Store

@@ -9,7 +9,7 @@ import pytest
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.keys import clashes
 from arena.tui.widgets.form import Push
-from arena.tui.widgets.output import OutputPanel
+from arena.tui.widgets.output_panel import OutputPanel
 from arena_db.store import Store
 from dashboard import screen_lines
 from live_samples import EVIL

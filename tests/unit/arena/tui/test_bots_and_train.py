@@ -13,7 +13,7 @@ from arena.tui.screens.bots_screen import BotsScreen
 from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.page_screens import BotPageScreen
 from arena.tui.screens.train_screen import TrainScreen
-from arena.tui.widgets.output import OutputPanel
+from arena.tui.widgets.output_panel import OutputPanel
 from watching import press, seen, shown, watch
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.live.events import MoveThoughts
-from arena.live.replay import Recorded, Replay
+from arena.live.replay_views import Recorded, Replay
 from arena.tui.widgets.charts import EvalChart
 from dashboard import Host, lines_of, piloted
 

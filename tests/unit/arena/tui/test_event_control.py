@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.own import own_python
+from arena.own_python import own_python
 from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.prompt import PromptScreen

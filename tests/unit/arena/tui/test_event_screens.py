@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from arena.cli.plain_watch import follow_plain
 from arena.coordinator import joining
-from arena.live.tables import MatrixView, StandingRow, StandingsView
+from arena.live.table_views import MatrixView, StandingRow, StandingsView
 from arena.results.brackets import bracket_lines
 from arena.results.corrections import declare_void
 from arena.tui.screens.matches_screen import MatchesScreen

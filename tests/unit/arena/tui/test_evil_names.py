@@ -18,7 +18,7 @@ from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.matrix import Matrix
-from arena.tui.widgets.news import fault_lines, finished_line, notice_line
+from arena.tui.widgets.news_panel import fault_lines, finished_line, notice_line
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable

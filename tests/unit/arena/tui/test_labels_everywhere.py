@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from arena.live.tables import MatrixView, Series, StandingsView
+from arena.live.table_views import MatrixView, Series, StandingsView
 from arena.live.views import LiveView
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.start import SCREENS

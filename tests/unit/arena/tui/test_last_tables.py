@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from arena.live.tables import StandingsView
+    from arena.live.table_views import StandingsView
     from arena.watching.feed import Model
 
 

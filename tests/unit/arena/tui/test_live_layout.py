@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widget import Widget
 
-from arena.live.tables import MatrixCell, MatrixView
+from arena.live.table_views import MatrixCell, MatrixView
 from arena.tui.widgets.panel import LinesPanel, Panel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena.coordinator.client import Link
-from arena.live.tournaments import TournamentRow
+from arena.live.tournament_views import TournamentRow
 from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena_db.store import Store

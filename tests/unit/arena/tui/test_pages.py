@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from arena.live.openings import position
+from arena.live.opening_views import position
 from arena.results.bot_page import bot_page
 from arena.results.condition import Condition
-from arena.results.openings import find_openings, solve_moves
+from arena.results.opening_statistics import find_openings, solve_moves
 from arena.results.versus import versus
 from arena.tui.screens.bots_screen import BotsScreen
 from arena.tui.screens.dashboard import Dashboard

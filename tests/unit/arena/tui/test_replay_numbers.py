@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import ArenaError
-from arena.person.config import PERSON
+from arena.person.session_config import PERSON
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.start import replay_app
 from arena.watching.one_match import load_match, replay_of

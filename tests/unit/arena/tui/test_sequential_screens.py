@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from arena.coordinator.events import Event
+    from arena.coordinator.run_events import Event
     from arena.tui.screens.dashboard import Dashboard
 
 TEST = {"game": "connect-four", "type": "match", "then_rate": 2}

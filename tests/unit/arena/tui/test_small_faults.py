@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from textual.command import CommandPalette
 
 from arena.live.reducer import reduce_all
-from arena.live.tables import MatchRow
+from arena.live.table_views import MatchRow
 from arena.live.views import LiveView, MatchView, ProgressView
 from arena.tui.glyphs import choose_glyphs
 from arena.tui.screens.export_screen import ExportScreen

@@ -13,19 +13,19 @@ from arena.coordinator.plan import make_plan
 from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError
 from arena.executor.checked import Checked, keep
-from arena.live.bots import BotsView
+from arena.live.bot_views import BotsView
 from arena.live.exports import ExportForm
-from arena.live.tournaments import TournamentForm, TournamentRow, command_line
+from arena.live.tournament_views import TournamentForm, TournamentRow, command_line
 from arena.schedules.knockout import KnockoutSchedule
 from arena.schedules.swiss import SwissSchedule
 from arena.tui.forms import export_form
 from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.forms.tournament_form import config_of, estimate, installed_bots
-from arena.watching.answers import Answer, Rows
 from arena.watching.bots_source import read_bots, read_status
 from arena.watching.query import Queries, Query
+from arena.watching.query_answers import Answer, Rows
 from arena.watching.stored import finished_of, recorded_of, row_of
-from arena.watching.tournaments import read_tournaments
+from arena.watching.tournament_list import read_tournaments
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store

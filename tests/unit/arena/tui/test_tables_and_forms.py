@@ -8,7 +8,7 @@ import pytest
 
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.widgets.form import Choice, FieldInput, FormField, Push
-from arena.tui.widgets.output import MAX_LINES, OutputPanel, break_lines
+from arena.tui.widgets.output_panel import MAX_LINES, OutputPanel, break_lines
 from arena.tui.widgets.table import Col, ColumnTable
 from dashboard import Host, lines_of, piloted
 from live_samples import EVIL

@@ -15,7 +15,7 @@ from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, FormField, Push
-from arena.tui.widgets.output import OutputPanel
+from arena.tui.widgets.output_panel import OutputPanel
 from arena_db.store import Store
 from dashboard import settle
 from stores import add_cup

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from arena.coordinator import joining
-from arena.results import views
+from arena.results import rating_tables
 from arena.watching.store_feed import StoreFeed
 from arena_db.store import Store
 from tournaments import TRIO, Sitting, config
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from arena.live.tables import StandingsView
+    from arena.live.table_views import StandingsView
 
 
 def test_a_bot_enters_while_tables_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,10 +23,10 @@ def test_a_bot_enters_while_tables_are_made(tmp_path: Path, monkeypatch: pytest.
     sitting = Sitting(path, config(*TRIO, name="cup", type="gauntlet", seeds=2))
     sitting.play()
     sitting.store.close()
-    plain = views.standings
+    plain = rating_tables.standings
 
     def after_an_entry(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - as the function behind it
-        monkeypatch.setattr(views, "standings", plain)
+        monkeypatch.setattr(rating_tables, "standings", plain)
         with Store.open(path) as store:
             record = joining.find_open_event(store, "cup")
             joining.join(store, record, joining.plan_join(store, record, "minimax:depth=2"), reason="new")
@@ -35,7 +35,7 @@ def test_a_bot_enters_while_tables_are_made(tmp_path: Path, monkeypatch: pytest.
     feed = StoreFeed(str(path), 1)
     try:
         feed.poll()
-        monkeypatch.setattr(views, "standings", after_an_entry)
+        monkeypatch.setattr(rating_tables, "standings", after_an_entry)
         batch = feed.poll()
     finally:
         feed.close()

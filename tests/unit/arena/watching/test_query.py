@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena.errors import ConfigError
-from arena.watching.answers import Empty, Rows, Unavailable
 from arena.watching.query import Queries, Query
+from arena.watching.query_answers import Empty, Rows, Unavailable
 from arena_db.backend.sqlite.engine import find_driver
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter

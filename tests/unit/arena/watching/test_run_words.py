@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.live.tournaments import STATES
+from arena.live.tournament_views import STATES
 from arena.live.views import LiveView, ProgressView
 from arena.watching.feed import NOBODY, Health, Model
 from arena.watching.run_words import awaited_words, run_words

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.seats import make_seat
+from arena.executor.worker_seats import make_seat
 from arena.sandbox.tier import Tier
 from arena_plugins.conformance import assert_conforms, check_bot
 from arena_plugins.contract import Limit, Termination

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.training import metrics
-from arena.training.matches import play
+from arena.training.training_matches import play
 from arena_bots.alphazero.bot import make_bot
 from arena_plugins.contract import Limit
 from command_line import CommandLine

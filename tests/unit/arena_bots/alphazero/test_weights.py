@@ -10,8 +10,8 @@ import pytest
 
 from arena.match import play_matches
 from arena_bots.alphazero.bot import WEIGHTS, make_bot
-from arena_bots.alphazero.games import GAMES
 from arena_bots.alphazero.network import load_net
+from arena_bots.alphazero.supported_games import GAMES
 from arena_plugins import load_bot
 from arena_plugins.contract import Limit
 from game_samples import make

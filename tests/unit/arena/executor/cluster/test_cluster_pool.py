@@ -22,7 +22,7 @@ from arena.executor.cluster.private import PrivateCluster
 from arena.executor.cluster.setups import SlotSetup
 from arena.executor.pools import InlinePool
 from arena.executor.slots import PoolLostError, Slot, WorkerLostError, WrongResultError
-from arena.own import own_python
+from arena.own_python import own_python
 from source_tree import ROOT
 from tournaments import config
 

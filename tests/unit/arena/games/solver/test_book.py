@@ -14,7 +14,7 @@ from arena.errors import ArenaError
 from arena.games.k_in_a_row import KInARowState
 from arena.games.solver._layers import make_layers
 from arena.games.solver.book import SHIPPED, Book, shipped_book
-from arena.games.solver.connect_four import ConnectFourSolver
+from arena.games.solver.connect_four_solver import ConnectFourSolver
 from arena.games.solver.solved import Worth
 from brute_force import random_states
 from game_samples import make, seeded

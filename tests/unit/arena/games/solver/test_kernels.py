@@ -9,8 +9,8 @@ import pytest
 
 from arena.games.kernels import bits, layout, rules
 from arena.games.solver import _four, _layers, _lines_search, _memory, _stones, book
-from arena.games.solver.connect_four import ConnectFourSolver
-from arena.games.solver.lines import LinesSolver
+from arena.games.solver.connect_four_solver import ConnectFourSolver
+from arena.games.solver.line_games import LinesSolver
 from brute_force import late_states, random_states
 from game_samples import make, seeded
 
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from arena_plugins.contract import State
 
 MODULES = (_stones, _memory, _four, _layers, _lines_search, book, rules)
-CALLERS = ("arena.games.solver.connect_four", "arena.games.solver.lines", "arena.games.solver.book")
+CALLERS = (
+    "arena.games.solver.connect_four_solver",
+    "arena.games.solver.line_games",
+    "arena.games.solver.book",
+)
 CONNECT_FOUR = make("connect-four")
 NUM_BITS = {name: getattr(bits, name) for name in ("num_bits", "bit_number")}
 

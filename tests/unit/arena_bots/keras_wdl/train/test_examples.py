@@ -4,8 +4,8 @@ import numpy as np
 
 from arena.games.kernels.bulk import random_matches
 from arena_bots.keras_wdl.encoding import DRAW, LOSS, WIN
+from arena_bots.keras_wdl.train.array_rules import ArrayRules
 from arena_bots.keras_wdl.train.examples import drawn, from_games, merged
-from arena_bots.keras_wdl.train.rules import ArrayRules
 from game_samples import make
 
 RULES = ArrayRules(make("tic-tac-toe"))

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from arena_bots.keras_wdl.train.array_rules import ArrayRules
 from arena_bots.keras_wdl.train.lockstep import LockstepPlan, against_random, plain_plan, play
-from arena_bots.keras_wdl.train.rules import ArrayRules
 from game_samples import make
 
 if TYPE_CHECKING:

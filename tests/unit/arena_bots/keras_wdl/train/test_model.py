@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from arena.games.kernels.bulk import random_matches
+from arena_bots.keras_wdl.train.array_rules import ArrayRules
 from arena_bots.keras_wdl.train.examples import drawn, from_games, merged
 from arena_bots.keras_wdl.train.model import Classifier
 from arena_bots.keras_wdl.train.options import Options
-from arena_bots.keras_wdl.train.rules import ArrayRules
 from arena_plugins.spec import OptionReader
 from game_samples import make
 

@@ -8,11 +8,11 @@ import pytest
 from arena.games.kernels.bulk import random_matches
 from arena_bots.keras_wdl.encoding import worth_of
 from arena_bots.keras_wdl.network import Network
+from arena_bots.keras_wdl.train.array_rules import ArrayRules
 from arena_bots.keras_wdl.train.examples import from_games
 from arena_bots.keras_wdl.train.model import Classifier
 from arena_bots.keras_wdl.train.onnx_file import onnx_bytes, rounded
 from arena_bots.keras_wdl.train.options import Options
-from arena_bots.keras_wdl.train.rules import ArrayRules
 from arena_plugins.spec import OptionReader
 from game_samples import make
 

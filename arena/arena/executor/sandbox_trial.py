@@ -1,0 +1,169 @@
+"""Tests bots and plugins in the sandbox, with the same files, tier and limits as in a match."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from arena.content.collect import Collection
+from arena.content.packages import collect_package
+from arena.content.store import keep_content
+from arena.entrants import resolve
+from arena.errors import ArenaError
+from arena.executor.preflight import describe_fault, is_refused_option, preflight
+from arena.executor.program_trial import check_program
+from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
+from arena.executor.worker_seats import content_root, shared_path, start_of
+from arena.executor.workspace import workspace
+from arena.own_python import own_python
+from arena.pairing.openings import OpeningPlan, make_openings
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.launch.container_paths import CONTENT
+from arena.sandbox.readable import python_readable
+from arena.sandbox.resources import Resources
+from arena.sandbox.tier import Tier
+from arena_plugins import Termination, load_game
+from arena_plugins.command import Start
+from arena_plugins.conformance import Check
+from arena_plugins.entries import GAMES, find
+from arena_plugins.program import CMD
+from arena_plugins.spec import Spec
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.entrants import Competitor
+    from arena.referee.seats import Forfeit
+    from arena_plugins.entries import Entry
+
+_LOAD_S = 60.0
+_KIT_S = 600.0
+_INIT_S = 60.0
+"""Seconds a bot may take to start, as in a tournament without `--init-time`."""
+_LOAD = "import sys; from arena_plugins.manager import load_entry; load_entry(*sys.argv[1:])"
+_KIT = "import sys; from arena_plugins.kit import main_by_entry; main_by_entry(sys.argv[1:])"
+_PATH = "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
+"""Code that runs first, since `site` is skipped and `sys.path` lacks the packages."""
+_NOT_STARTED = frozenset(
+    {Termination.INIT_CRASH, Termination.INIT_TIMEOUT, Termination.NO_COMMON_PROTOCOL, Termination.OOM}
+)
+_STARTS = "It starts and answers as in a match"
+
+
+def load_status(group: str, entry: Entry) -> str:
+    """Load a plugin in the sandbox; return `ok`, or why it fails to load."""
+    try:
+        collection = Collection(entry.name)
+        collect_package(collection, entry)
+        place = keep_content(collection).folder
+        at = CONTENT if strongest_usual_tier() is Tier.T3 else place
+        path = [*(f"{at}/{root}" for root in collection.roots), *shared_path()]
+        readable = python_readable(tuple(shared_path())).with_content(place)
+        with workspace():
+            arguments = [group, entry.name, entry.value]
+            done = run_sandboxed(_python(_LOAD, arguments, path), readable, _LOAD_S)
+    except ArenaError as error:
+        return f"not tried: {error}"
+    if done.code is None:
+        return f"does not load within {_LOAD_S:g} s"
+    return "ok" if done.code == 0 else _last_line(done.stderr)
+
+
+def run_kit(
+    bot: str, game: str, seconds: float, *, on_failure: Callable[[str], None] | None = None
+) -> list[Check]:
+    """Run a preflight as before a match, then the conformance kit on the bot, in the same sandbox.
+
+    The preflight asks about the end of an opening, since matches usually start with one. A fault that a match
+    would raise becomes the failed first check, in the words of the match. A process that dies is a failed
+    check, too.
+
+    Args:
+        bot: spec of the bot.
+        game: spec of the game.
+        seconds: thinking time for one answer.
+        on_failure: called with the bot's stderr of a step that failed, not cleaned.
+
+    Raises:
+        PluginError: there is no such bot, or one of its files cannot be read.
+        OptionError: its command cannot be read.
+        ConfigError: this system has no sandbox.
+    """
+    competitor = resolve([bot], margin_ms=0)[0]
+    tier = strongest_usual_tier()
+    limit = TimeControl.parse(None, None, None)
+    rules = load_game(game)
+    opening = make_openings(rules, OpeningPlan(), seed=0, wanted=1).openings[0]
+    fault = preflight(competitor, rules, limit, tier=tier, init_s=_INIT_S, opening=opening)
+    if fault is not None and on_failure is not None and not is_refused_option(fault):
+        on_failure(str(fault.detail.get("stderr") or ""))
+    if fault is not None and fault.termination in _NOT_STARTED:
+        return [_refused(fault)]
+    if CMD in competitor.options:
+        checks = check_program(competitor, rules, tier, seconds=seconds, init_s=_INIT_S)
+    else:
+        done = _run_kit(competitor, game, seconds)
+        checks = [_broken(0, f"no end within {_KIT_S:g} s")] if done.code is None else _checks(done)
+        if on_failure is not None and not all(check.passed for check in checks):
+            on_failure(done.stderr.decode("utf-8", "replace"))
+    return checks if fault is None else [_refused(fault), *checks[1:]]
+
+
+def _refused(fault: Forfeit) -> Check:
+    return Check(1, _STARTS, passed=False, detail=describe_fault(fault))
+
+
+def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
+    """Run the kit in the sandbox."""
+    setup = start_of(competitor, content_root(competitor, strongest_usual_tier()))
+    arguments = [_start_of(competitor, setup.options, game), game, str(seconds)]
+    with workspace():
+        return run_sandboxed(
+            _python(_KIT, arguments, setup.path),
+            setup.readable,
+            _KIT_S,
+            resources=Resources(procfs=competitor.procfs, allow=competitor.allow),
+        )
+
+
+def _python(code: str, arguments: list[str], path: Sequence[str]) -> list[str]:
+    """Return the command that runs code like the host of a bot, with this `sys.path`."""
+    entries = msgspec.json.encode(path).decode()
+    return own_python("-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, entries, *arguments)
+
+
+def _start_of(competitor: Competitor, options: dict[str, str], game: str) -> str:
+    name = Spec.parse(game).name
+    start = Start(
+        entry=competitor.entry,
+        name=competitor.record.name,
+        version=competitor.record.version,
+        options=options,
+        games={name: find(GAMES, name).value},
+        path=[],
+    )
+    return msgspec.json.encode(start).decode()
+
+
+def _checks(done: Done) -> list[Check]:
+    """Parse the kit's output; it is untrusted, since the bot runs in the same process."""
+    checks: list[Check] = []
+    try:
+        checks += [msgspec.json.decode(line, type=Check) for line in done.stdout.splitlines()]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        checks.append(_broken(len(checks), f"the output of the kit cannot be read: {error}"))
+    if done.code:
+        why = f"its process ended with {done.code}: {_last_line(done.stderr)}"
+        checks.append(_broken(len(checks), why))
+    return checks
+
+
+def _broken(number: int, detail: str) -> Check:
+    return Check(number + 1, "The kit runs to its end", passed=False, detail=detail)
+
+
+def _last_line(errors: bytes) -> str:
+    lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+    return clean_text(lines[-1].removeprefix("arena_plugins.errors.PluginError: "), 300)

@@ -1,0 +1,187 @@
+"""Tables from the store's tallies: standings of one tournament, leaderboard over all tournaments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from arena.errors import ConfigError
+from arena.rating.fit import fit
+from arena.rating.sums import encounters
+from arena.results.names import long_names
+from arena.results.one_moment import at_one_moment
+from arena.results.rated_matches import RatedMatches
+from arena.results.replays import rate_event, replayed_of
+from arena.results.sides import BotTable, Result
+from arena.results.tables import Table, make_tables
+from arena.results.tested import count_tested, mark_tested
+from arena.results.tournament_states import REPLAYED_TYPES
+from arena_db.records import MatchFilter
+from arena_db.wild import is_like
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena.rating.ratings import Ratings
+    from arena_db.records import BotRecord, Tally, TournamentRecord
+    from arena_db.store import Store
+
+ALL = "all"
+"""Name that stands for all pools at once."""
+
+
+@at_one_moment
+def standings(
+    store: Store,
+    tournament: TournamentRecord,
+    *,
+    anchor: tuple[str, float] | None = None,
+    book: RatedMatches | None = None,
+    num_samples: int | None = None,
+) -> list[Table]:
+    """Return the tables of one tournament; there are several if matches do not connect all bots.
+
+    All its bots are included, even those without a rated match.
+
+    Args:
+        store: the store with the tournament.
+        tournament: the tournament.
+        anchor: a bot and its fixed Elo; None for the tournament's own anchors, if any.
+        book: the tournament's matches, read incrementally.
+        num_samples: bootstrap samples of openings for additional intervals; None for no such intervals.
+
+    Raises:
+        ConfigError: the anchor is not among the bots.
+    """
+    entrants = store.entrants(tournament.id)
+    where = MatchFilter(tournament=tournament.name)
+    field = BotTable(
+        tuple(entrant.label for entrant in entrants),
+        tuple(entrant.bot.identity for entrant in entrants),
+        tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in store.tallies(where)),
+    )
+    if book is None:
+        book = RatedMatches(where)
+    book.update(store)
+    sums = book.of_tournament(tournament.id, {entrant.seat: entrant.seat for entrant in entrants})
+    own = [(entrant.label, entrant.anchor) for entrant in entrants if entrant.anchor is not None]
+    anchors = own if anchor is None else [anchor]
+    found = replayed_of(store, tournament.id)
+    rate = partial(rate_event, sums, field.names, found)
+    resampled = None
+    if num_samples is not None:
+        seats = {(tournament.id, entrant.seat): entrant.seat for entrant in entrants}
+        resampled = (book.matches(seats), num_samples)
+    tables = make_tables(
+        field, rate, tournament.game, tournament.pool.name, anchors=anchors, resampled=resampled
+    )
+    if tournament.type in REPLAYED_TYPES and found is None:
+        tables = [replace(table, replayed=False) for table in tables]
+    return mark_tested(tables, count_tested(store, where))
+
+
+def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
+    """Return game, pool and number of matches of all pools, the largest first.
+
+    Matches of a bot against itself do not affect ratings, so they are ignored.
+    """
+    sizes: Counter[tuple[str, str]] = Counter()
+    for tally in tallies:
+        if tally.first != tally.second:
+            sizes[tally.game, tally.pool] += tally.num_matches
+    return [(game, pool, number) for (game, pool), number in sizes.most_common()]
+
+
+def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tuple[str, str]:
+    """Return the chosen game and pool: the wanted one, else the one with the most matches.
+
+    Args:
+        pools: at least one, the largest first.
+        wanted: name of a pool, which may be a pattern; `all`; or None.
+
+    Raises:
+        ConfigError: there is no such pool; lists the existing ones.
+    """
+    if wanted == ALL:
+        return pools[0][0], ALL
+    for game, pool, _ in pools:
+        if wanted is None or is_like(pool, wanted):
+            return game, pool
+    there = "; ".join(sorted({pool for _, pool, _ in pools}))
+    raise ConfigError(f'no pool "{wanted}"; there are: {there}; {ALL} mixes them')
+
+
+class Leaderboard:
+    """The leaderboard of one game and one pool, over all tournaments."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what a leaderboard is made of
+        self,
+        tallies: Sequence[Tally],
+        bots: Mapping[str, BotRecord],
+        game: str,
+        pool: str,
+        book: RatedMatches,
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        """Select the rated matches of a game and a pool; `all` mixes the pools.
+
+        Args:
+            tallies: tallies of rated matches of any game and pool; a bot's matches against itself are
+                ignored.
+            bots: all bots by identity.
+            game: canonical spec.
+            pool: name of a pool, or `all`.
+            book: the same matches.
+            labels: most recent labels of bots by identity; None if names are not used.
+        """
+        self._game = game
+        self._pool = pool
+        used = [
+            tally
+            for tally in tallies
+            if tally.game == game and pool in (ALL, tally.pool) and tally.first != tally.second
+        ]
+        identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
+        index = {identity: number for number, identity in enumerate(identities)}
+        self._field = BotTable(
+            long_names([bots[identity] for identity in identities], labels or {}),
+            tuple(identities),
+            tuple(Result(index[tally.first], index[tally.second], tally) for tally in used),
+        )
+        self._book = book
+        self._seats = {(tally.tournament, tally.first_seat): index[tally.first] for tally in used}
+        self._seats |= {(tally.tournament, tally.second_seat): index[tally.second] for tally in used}
+        # Stored sums are per pool; copies and openings across pools can only be found from single matches.
+        self._encounters = (
+            encounters(book.matches(self._seats))
+            if pool == ALL
+            else book.of_pool(game, pool, index, self._seats)
+        )
+
+    def tables(
+        self, anchor: tuple[str, float] | None = None, *, num_samples: int | None = None
+    ) -> list[Table]:
+        """Return the rated tables.
+
+        Args:
+            anchor: a bot and its fixed Elo.
+            num_samples: bootstrap samples of openings for additional intervals; None for no such intervals.
+
+        Raises:
+            ConfigError: the anchor is not among the bots.
+        """
+        anchors = () if anchor is None else (anchor,)
+        resampled = None if num_samples is None else (self._book.matches(self._seats), num_samples)
+        return make_tables(
+            self._field, self._rate, self._game, self._pool, anchors=anchors, resampled=resampled
+        )
+
+    def _rate(self, anchors: Sequence[tuple[int, float]]) -> Ratings:
+        found = self._book.replayed(self._seats)
+        if found is not None:
+            return rate_event(self._encounters, self._field.names, found, anchors)
+        weighted = self._book.weighted(self._encounters, self._seats)
+        return fit(self._encounters, self._field.names, anchors=anchors, weighted=weighted)

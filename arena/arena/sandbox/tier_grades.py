@@ -1,0 +1,187 @@
+"""Grants tiers: a tier counts only if it withstood attacks on this machine. Results are kept on file."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import multiprocessing
+import os
+import secrets
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from arena import home
+from arena.errors import ConfigError
+from arena.own_python import interpreter, safe_path
+from arena.sandbox.attacks.promises import ATTACKS, CONTROL, KEPT
+from arena.sandbox.canaries.tier_trial import ALL, QUICK, try_attacks
+from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _must_block(tier: Tier) -> frozenset[int]:
+    return frozenset({CONTROL, *(attack.number for attack in ATTACKS if attack.promise(tier) in KEPT)})
+
+
+MUST_BLOCK: dict[Tier, frozenset[int]] = {
+    Tier.T0: frozenset(),
+    # Only the control: some systems do not enforce every limit, and no weaker tier for processes exists.
+    Tier.T1: frozenset({CONTROL}),
+    Tier.T2: _must_block(Tier.T2),
+    Tier.T3: _must_block(Tier.T3),
+}
+"""The attacks that a tier must withstand to be granted, by number; 0 is the control."""
+
+
+class Grade(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of the attacks in a tier on this machine."""
+
+    tier: Tier
+    failed: tuple[int, ...]
+    """The attacks that worked, numbered as in `arena.sandbox.attacks.promises`; 0 if the control failed."""
+    tried: tuple[int, ...] = ()
+    """The attacks that were made: the quick ones before a tier's first use, all of them in `arena doctor`."""
+    cause: str = ""
+    """The reason why the tier cannot be set up at all; empty if it can."""
+    kernel: str
+    landlock: int
+    """The version of the kernel's Landlock; 0 without Landlock."""
+    uid_kept: bool
+    """Whether bots run as root, without capabilities, because only root may read the interpreter."""
+
+    @property
+    def broken(self) -> list[int]:
+        """The promises of this tier that do not hold, by number of the attack."""
+        return sorted(MUST_BLOCK[self.tier].intersection(self.failed))
+
+    @property
+    def is_granted(self) -> bool:
+        """Whether the tier withstood all the attacks it must withstand."""
+        return not self.cause and not self.broken
+
+    def to_record(self) -> dict[str, object]:
+        """Return the part of the grade that a match's record keeps, as JSON data."""
+        return {
+            "tier": self.tier.value,
+            "failed": list(self.failed),
+            "kernel": self.kernel,
+            "landlock": self.landlock,
+            "uid_kept": self.uid_kept,
+        }
+
+
+def default_tier() -> Tier:
+    """Return the strongest granted tier; the first call on a machine runs the attacks."""
+    return next((tier for tier in tiers_to_try() if grade(tier).is_granted), Tier.T0)
+
+
+def grade(tier: Tier) -> Grade:
+    """Return the grade of a tier, from the file of an earlier run if nothing relevant has changed.
+
+    Otherwise only the quick attacks are run, to keep the wait before a machine's first match short.
+    """
+    return _grade(tier, str(_file()))
+
+
+def run_attacks(tiers: Sequence[Tier]) -> list[Grade]:
+    """Run all attacks in some tiers; store and return one grade for each tier.
+
+    The first tier's attacks run in a separate process at the same time, because they mostly wait.
+    """
+    with safe_path(), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as beside:
+        first = beside.submit(examine, tiers[0], ALL)
+        others = [examine(tier, ALL) for tier in tiers[1:]]
+        grades = [first.result(), *others]
+    for result in grades:
+        _save(result, _file())
+    _grade.cache_clear()
+    return grades
+
+
+def examine(tier: Tier, numbers: frozenset[int]) -> Grade:
+    """Run attacks in a tier and return its grade, without using the file.
+
+    Args:
+        tier: the isolation tier.
+        numbers: the attacks to run, `trial.QUICK` or `trial.ALL`.
+    """
+    failed, cause, uid_kept = _attack(tier, numbers)
+    return Grade(
+        tier=tier,
+        failed=failed,
+        tried=tuple(sorted(numbers)),
+        cause=cause,
+        kernel=" ".join(os.uname()[i] for i in (0, 2, 4)) if hasattr(os, "uname") else sys.platform,
+        landlock=landlock_abi(),
+        uid_kept=uid_kept,
+    )
+
+
+def record(tier: str) -> dict[str, object]:
+    """Return what is known about a tier, for the record of a match, without running attacks."""
+    known = _load(_file()).get(tier) if tier != Tier.T0 else None
+    return {"tier": tier} if known is None else known.to_record()
+
+
+@cache
+def _grade(tier: Tier, file: str) -> Grade:
+    if known := _load(Path(file)).get(tier.value):
+        return known
+    result = examine(tier, QUICK)
+    _save(result, _file())
+    return result
+
+
+def _attack(tier: Tier, numbers: frozenset[int]) -> tuple[tuple[int, ...], str, bool]:
+    if tier is Tier.T0:
+        return tuple(sorted(numbers - {CONTROL})), "", False
+    try:
+        trial = try_attacks(tier, numbers)
+    except (ConfigError, OSError, ValueError) as error:
+        return tuple(sorted(numbers)), str(error), False
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return tuple(sorted(trial.worked)), "", is_root and trial.user is None
+
+
+def _file() -> Path:
+    return home.cache() / "isolation" / f"{_circumstances()}.json"
+
+
+@cache
+def _circumstances() -> str:
+    """Return a digest of what a grade depends on: boot, kernel, user, interpreter and this code."""
+    boot = ""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    parts = [
+        *(boot, *(os.uname() if hasattr(os, "uname") else ())),
+        *(str(os.geteuid()) if hasattr(os, "geteuid") else "", interpreter(), sys.version),
+        importlib.metadata.version("bot-arena"),
+        *(f"{path.name} {path.stat().st_mtime_ns}" for path in sorted(Path(__file__).parent.rglob("*.py"))),
+    ]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+
+
+def _load(file: Path) -> dict[str, Grade]:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, Grade])
+    except (OSError, msgspec.DecodeError):
+        return {}
+
+
+def _save(result: Grade, file: Path) -> None:
+    """Add a grade to the file; if it cannot be written, each start repeats the attacks (0.2 seconds)."""
+    known: dict[str, Any] = {**_load(file), result.tier.value: result}
+    spare = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        spare.write_bytes(msgspec.json.encode(known))
+        spare.replace(file)
