@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from compiled_bots import compile_bots
+from once import make_once
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -38,6 +41,15 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.getbasetemp()
     # Each process of pytest-xdist has a base folder of its own, within that of the run.
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def compiled_bots(run_folder: Path) -> None:
+    """Have the bundled searches compiled for processes of their own, as the preflight of a tournament does.
+
+    Without a preflight each process of `minimax` would compile for five seconds, each of `mcts` for two.
+    """
+    make_once(run_folder / "compiled-bots", compile_bots)
 
 
 @pytest.fixture(autouse=True)
