@@ -21,9 +21,10 @@ demo: $(VENV)/.installed-plain
 		--game connect-four --rounds 4 --rating-interval 40 --srand 1 --name demo
 	@echo "The matches are in $(DEMO)/arena.db: arena leaderboard --db $(DEMO)/arena.db. README.md describes how to enter your own bot."
 
-# Two processes, each with whole files, because most tests wait part of their time for bots and clocks. Files run in the
-# order of the folders, not of their number of tests, which would start the longest files, of one test each, last.
-TESTS_SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
+# Three processes on two cores, each with whole files, because tests wait a quarter of their time for bots and clocks.
+# Files run in the order of the folders, not of their number of tests, which would start the longest files, of one test
+# each, last.
+TESTS_SIDE_BY_SIDE = -n 3 --dist loadfile --no-loadscope-reorder
 # The checks run in parallel with the tests, which leave part of both cores idle; the tests' output waits in a pipe until
 # the checks have printed theirs. The tests' summary comes last, so a failed check does not hide it.
 # Compiled first: bots and their starters run without writing bytecode, and each would compile what it imports anew.

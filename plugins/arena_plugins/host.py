@@ -6,6 +6,7 @@ the bot rejected an option, 1 if it could not start or a line from the arena cou
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -46,15 +47,24 @@ if TYPE_CHECKING:
 
 _MAX_ERROR = 500
 """Maximum length in characters of the text of an `error` message."""
+_NOT_YET = (0, 1, 1)
+"""Thresholds of the garbage collector that turn it off until the bot is ready.
+
+Imports create hundreds of thousands of objects and hardly any garbage: searching them took a fifth of the
+start of a bot. A bot that sets thresholds of its own, or calls `gc.disable`, keeps its setting.
+"""
 
 
 class Host:
     """Answers messages of the arena. Once `exit_code` is set, the process ends after sending the answer."""
 
     exit_code: int | None
+    is_frozen: bool
+    """Whether the objects of the bot that is playing are hidden from the garbage collector."""
 
     def __init__(self, start: Start) -> None:
         self.exit_code = None
+        self.is_frozen = False
         self._start = start
         self._plugin: Plugin | None = None
         self._spec: GameSpec | None = None
@@ -133,6 +143,9 @@ class Host:
             new_match(seed)
         else:
             self._bot = None  # release the old bot's memory first; it may be large
+            if self.is_frozen:
+                gc.unfreeze()  # of a bot with reference cycles, only the collector can release it
+                self.is_frozen = False
             self._bot = self._plugin.make_bot(self._game, seed, self._start.options)
 
     def _go(self, go: Go) -> list[Message]:
@@ -222,10 +235,14 @@ def read_lines(fd: int) -> Iterator[bytes]:
 def serve(argument: str, reader: int, writer: int) -> int:
     """Serve the arena on two descriptors until it quits or closes the pipe; return the exit code."""
     host = Host(msgspec.json.decode(argument, type=Start))
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*_NOT_YET)
     try:
         for line in read_lines(reader):
             answers = host.handle(decode_arena(line))
             _flush_prints()
+            if gc.get_threshold() == _NOT_YET and any(isinstance(answer, Ready) for answer in answers):
+                _collect_from_now(host, thresholds)
             # All answers in one write, because every write wakes up the arena.
             _write(writer, b"".join(map(encode, answers)))
             if host.exit_code is not None:
@@ -235,7 +252,16 @@ def serve(argument: str, reader: int, writer: int) -> int:
         return 1
     except BrokenPipeError:
         return 0  # the arena closed the pipe
+    finally:
+        gc.set_threshold(*thresholds)
     return 0
+
+
+def _collect_from_now(host: Host, thresholds: tuple[int, int, int]) -> None:
+    """Turn garbage collection on for later objects; to search the present ones would take time of a move."""
+    gc.freeze()
+    host.is_frozen = True
+    gc.set_threshold(*thresholds)
 
 
 def _flush_prints() -> None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from children import run_child
+from once import make_once
 from source_tree import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True)
@@ -25,19 +21,6 @@ class Built:
 
     sdist: Path
     wheel: Path
-
-
-def _make_once(folder: Path, make: Callable[[], None]) -> None:
-    """Make once, in the first test process that comes, what belongs into `folder`; the others wait for it."""
-    with folder.with_suffix(".lock").open("w") as lock:
-        # The system drops the lock of a process that is killed; a folder without a mark is made again.
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = folder / "done"
-        if not done.exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            make()
-            done.touch()
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +38,7 @@ def wheel_python(built: Built, run_folder: Path) -> Path:
         outer = Path(paths.stdout.strip()) / "outer.pth"
         outer.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
 
-    _make_once(folder, make)
+    make_once(folder, make)
     return python
 
 
@@ -73,7 +56,7 @@ def built(run_folder: Path) -> Built:
             deadline=300,
         )
 
-    _make_once(folder, make)
+    make_once(folder, make)
     (sdist,) = folder.glob("*.tar.gz")
     (wheel,) = folder.glob("*.whl")
     return Built(sdist, wheel)

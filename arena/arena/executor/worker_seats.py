@@ -115,7 +115,7 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
             name=record.name,
             version=record.version,
         )
-    setup = start_of(competitor, root := content_root(competitor, tier))
+    setup = start_of(competitor, content_root(competitor, tier))
     command = setup.program or host_command(
         interpreter(),
         entry=competitor.entry,
@@ -125,7 +125,7 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
         games={game_name: _game_entry(game_name)},
         path=setup.path,
     )
-    resources = _resources(competitor, root, keeps_compiled=keeps_compiled)
+    resources = _resources(competitor, keeps_compiled=keeps_compiled)
     is_program = setup.program is not None or setup.engine is not None
     return HostedSeat(
         command,
@@ -148,11 +148,11 @@ def _runtime_of(setup: BotStart) -> str:
     return "" if setup.program or setup.engine else f"python {platform.python_version()}"
 
 
-def _resources(competitor: Competitor, root: str, *, keeps_compiled: bool) -> Resources:
+def _resources(competitor: Competitor, *, keeps_compiled: bool) -> Resources:
     return Resources(
         procfs=competitor.procfs,
         allow=competitor.allow,
-        compiled=compiled_folder(competitor, root),
+        compiled=compiled_folder(competitor),
         keeps_compiled=keeps_compiled,
     )
 
@@ -252,16 +252,15 @@ def check_content(competitor: Competitor) -> None:
     stamp_used(competitor.content)
 
 
-def compiled_folder(competitor: Competitor, root: str) -> str:
+def compiled_folder(competitor: Competitor) -> str:
     """Return the folder for code that a bot compiles; no other bot's code can write there.
 
-    Args:
-        competitor: the bot.
-        root: the folder of its content as its processes see it, since numba identifies code by its path.
+    It is the same wherever the processes of the bot find its content. numba identifies code by its path, so
+    it compiles once for each place; the arena's kernels are identified by their sources.
     """
     # A program is identified by its whole command, since not every word of it is a file.
     program = competitor.options.get(CMD, "")
-    return str(folder_for(competitor.record.name, competitor.content, root, program))
+    return str(folder_for(competitor.record.name, competitor.content, program))
 
 
 def shared_path() -> list[str]:
@@ -269,7 +268,8 @@ def shared_path() -> list[str]:
 
     Those folders hold code that belongs to no content, so it would be imported without being hashed.
     """
-    return [folder for folder in host_path() if folder not in linked_bots()]
+    linked = linked_bots()
+    return [folder for folder in host_path() if folder not in linked]
 
 
 @cache

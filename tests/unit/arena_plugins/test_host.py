@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena_plugins import ProtocolError, wire
-from arena_plugins.command import Start
+from arena_plugins.command import Start, host_command
 from arena_plugins.host import Host, describe, read_lines, serve
 
 if TYPE_CHECKING:
@@ -313,3 +315,54 @@ def test_serving_nobody() -> None:
     assert serve(msgspec.json.encode(start()).decode(), asked.reader, answered.writer) == 0
     asked.close(asked.reader)
     answered.close(answered.writer)
+
+
+COLLECTED = """
+import gc, weakref
+from arena_plugins import PlayResult, hookimpl
+loading = gc.get_threshold()[0]
+bots = []
+class Bot:
+    def __init__(self):
+        self.itself = self
+        bots.append(weakref.ref(self))
+    def play(self, state, limit):
+        said = f"{loading} {gc.get_threshold()[0] > 0} {gc.get_freeze_count() > 0}"
+        gc.collect()
+        return PlayResult(state.legal_actions[0], text=f"{said} {sum(bot() is not None for bot in bots)}")
+@hookimpl
+def make_bot(game, seed, options):
+    return Bot()
+"""
+"""A bot that only the collector can release, and that reports what the collector does."""
+
+
+def texts(write_module: WriteModule, source: str) -> list[str | None]:
+    """Return what a bot said in two matches in a process of its own, whose collector it may set."""
+    command = host_command(
+        sys.executable,
+        entry=write_module(source),
+        name="mine",
+        version="1",
+        options={},
+        games={"misere": "misere"},
+        path=sys.path,
+    )
+    messages = [HELLO, new_match(), go(), new_match(match="m2"), go(), wire.Quit()]
+    done = subprocess.run(  # noqa: S603 - our own host
+        command, input=b"".join(map(wire.encode, messages)), stdout=subprocess.PIPE, timeout=60, check=True
+    )
+    answers = [wire.decode_bot(line) for line in done.stdout.splitlines()]
+    return [answer.text for answer in answers if isinstance(answer, wire.Info)]
+
+
+def test_garbage_is_collected_from_the_first_match_on(write_module: WriteModule) -> None:
+    assert texts(write_module, COLLECTED) == ["0 True True 1", "0 True False 1"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"), [("gc.set_threshold(5)", "5 True False 1"), ("", "0 True True 1")]
+)
+def test_a_bot_keeps_its_own_thresholds(write_module: WriteModule, setting: str, said: str) -> None:
+    source = COLLECTED.replace("loading =", f"{setting}\nloading =")
+    assert texts(write_module, source)[0] == said

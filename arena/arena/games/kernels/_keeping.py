@@ -40,12 +40,17 @@ class _CacheLocator:
         return str(self._folder / "__pycache__")
 
     def get_cache_path(self) -> str:
-        """Return the folder to write to: NUMBA_CACHE_DIR, else beside the source, else the arena's cache."""
-        told = os.environ.get("NUMBA_CACHE_DIR")
-        if not told and os.access(self._folder, os.W_OK):
+        """Return the folder to write to: NUMBA_CACHE_DIR, else beside the source, else the arena's cache.
+
+        A subfolder of NUMBA_CACHE_DIR is named after the sources, not after their place: a bot in a container
+        and one outside of it use the same code.
+        """
+        if told := os.environ.get("NUMBA_CACHE_DIR"):
+            return str(Path(told, f"{self._folder.name}-{self.get_source_stamp()[:16]}"))
+        if os.access(self._folder, os.W_OK):
             return self.beside
         name = f"{self._folder.name}-{sha256(bytes(self._folder)).hexdigest()[:16]}"
-        return str(Path(told or cache() / "kernels", name))
+        return str(cache() / "kernels" / name)
 
     def ensure_cache_path(self) -> None:
         """Create the folder to write to."""
@@ -105,6 +110,15 @@ class KernelCache(FunctionCache):
             _File(folder, self._impl.filename_base, place.get_source_stamp())
             for folder in (place.get_cache_path(), place.beside)
         )
+
+    @override
+    def load_overload(self, sig: object, target_context: Any) -> object:
+        """Return the cached code for a signature; None if there is none, or if it cannot be loaded.
+
+        numba would first initialise its whole compiler, which imports `scipy.linalg` and cffi and took a
+        third of the start of a bot. Machine code needs none of it, and compiling initialises it anyway.
+        """
+        return self._load_overload(sig, target_context)
 
     @override
     def _load_overload(self, sig: object, target_context: Any) -> object:

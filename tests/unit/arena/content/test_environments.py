@@ -53,6 +53,20 @@ def test_packages_count_by_version_and_other_modules_by_their_bytes(site: Path) 
     assert needs(site)["environment own"] != changed["environment own"]
 
 
+def test_quoted_names_and_lists_of_older_installers_are_read(site: Path) -> None:
+    record = site / "tool-1.2.dist-info" / "RECORD"
+    record.write_text(record.read_text() + '"own, ""brain""/a, b.py",,\n../../../bin/tool,,\n\n')
+    (site / 'own, "brain"').mkdir()
+    (site / "old-3.egg-info").mkdir()
+    (site / "old-3.egg-info" / "PKG-INFO").write_text("Metadata-Version: 1.0\nName: old\nVersion: 3\n")
+    (site / "old-3.egg-info" / "SOURCES.txt").write_text("old/__init__.py\n")
+    (site / "old").mkdir()
+    (site / "old" / "__init__.py").write_text("")
+    found = needs(site)
+    assert found.keys() == {"environment tool", "environment old", "environment own", "environment own.pth"}
+    assert found["environment old"] == "3"
+
+
 def test_a_module_that_cannot_be_hashed_is_refused(site: Path, tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (site / "own" / "link").symlink_to(tmp_path / "far")

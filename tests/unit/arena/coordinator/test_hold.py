@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     Begin = Callable[[TournamentConfig], Sitting]
 
 
+pytestmark = pytest.mark.usefixtures("compiled_bots")
+
+
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give a folder for temporary files, in which a run leaves nothing."""

@@ -56,6 +56,7 @@ def test_code_that_was_not_hashed_is_told_of(sitting: Sitting) -> None:
     )
 
 
+@pytest.mark.usefixtures("compiled_bots")
 def test_hosted_bots_play_the_same_again(begin: Begin) -> None:
     sitting = begin(config(*TRIO, isolation="T1"))
     sitting.play()

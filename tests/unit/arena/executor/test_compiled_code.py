@@ -12,7 +12,7 @@ import pytest
 
 from arena.entrants import Competitor, resolve
 from arena.executor.preflight import describe_fault, preflight
-from arena.executor.worker_seats import compiled_folder, content_root, make_seat
+from arena.executor.worker_seats import compiled_folder, make_seat
 from arena.person import sessions
 from arena.person.session_config import PlayConfig, make_play
 from arena.referee.clock import GameClock
@@ -69,9 +69,7 @@ def said(competitor: Competitor, tier: Tier) -> str | None:
 @pytest.mark.parametrize("tier", sorted({Tier.T1, max(tier for tier in tiers_to_try() if tier <= Tier.T2)}))
 def test_the_preflight_compiles_for_all(tier: Tier, competitor: Competitor) -> None:
     assert said(competitor, tier) == "0 hits, 1 misses"
-    assert not Path(
-        compiled_folder(competitor, content_root(competitor, tier))
-    ).exists()  # only the preflight keeps anything
+    assert not Path(compiled_folder(competitor)).exists()  # only the preflight keeps anything
     assert preflight(competitor, GAME, CONTROL, tier=tier, init_s=60.0) is None
     assert said(competitor, tier) == "1 hits, 0 misses"
 
@@ -85,12 +83,8 @@ def test_code_that_differs_shares_nothing(competitor: Competitor) -> None:
         msgspec.structs.replace(competitor, options={"cmd": "python -m another"}),
         msgspec.structs.replace(competitor, content="0" * 64),
     ]
-    folders = {compiled_folder(other, "/bot") for other in [competitor, *others]}
-    # The same code at another place is other code to numba.
-    assert len(folders | {compiled_folder(competitor, competitor.place)}) == 5
-    assert compiled_folder(of(identity="y", spec="doubler:depth=3"), "/bot") == compiled_folder(
-        competitor, "/bot"
-    )
+    assert len({compiled_folder(other) for other in [competitor, *others]}) == 4
+    assert compiled_folder(of(identity="y", spec="doubler:depth=3")) == compiled_folder(competitor)
 
 
 SLOW = """

@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def play(jobs_of: JobsOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Play]:
+def play(
+    jobs_of: JobsOf, compiled_bots: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Play]:
     """Play the first matches of two hosted bots; give their records, and what the files hold."""
+    del compiled_bots
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(worker, "BATCH_S", 600.0)
     controls: list[Control] = []

@@ -124,6 +124,7 @@ def test_results_of_matches_that_can_be_watched_come_at_once(
     control.close()
 
 
+@pytest.mark.usefixtures("compiled_bots")
 def test_how_a_match_was_run_is_recorded(jobs_of: JobsOf, control: Control) -> None:
     (job, *_) = jobs_of(config(*TRIO))
     (here,) = play_batch([job], control)

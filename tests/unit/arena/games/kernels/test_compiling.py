@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from arena.games.kernels import _keeping
+from children import run_child
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,6 +165,41 @@ def test_a_sandboxed_process_reads_what_others_wrote(
     again = load(folder, monkeypatch)
     assert again(4.5) == 55.0
     assert loads(again) == 1
+
+
+def test_a_copy_of_the_sources_uses_what_a_sandboxed_process_compiled(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "own"))
+    assert load(folder, monkeypatch)(4) == 50
+    copy = shutil.copytree(folder, tmp_path / "container" / folder.name)
+    assert not files(copy)
+    inside = load(copy, monkeypatch)
+    assert inside(4) == 50
+    assert loads(inside) == 1
+    write(copy, added=2)
+    changed = load(copy, monkeypatch)
+    assert changed(4) == 60
+    assert loads(changed) == 0
+
+
+LOADED = """
+import sys
+from caller import outer
+assert outer(4) == 50
+print(sum(outer.stats.cache_hits.values()))
+print("scipy.linalg" in sys.modules, "numba.cpython.unicode" in sys.modules)
+# For another signature the compiler is initialised.
+assert outer(4.5) == 55.0
+print("numba.cpython.unicode" in sys.modules)
+"""
+
+
+def test_kept_code_is_loaded_without_the_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load(folder, monkeypatch)(4) == 50
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    done = run_child([sys.executable, "-c", LOADED], cwd=folder)
+    assert done.stdout.split() == ["1", "False", "False", "True"]
 
 
 def test_where_the_source_lies_out_of_reach_the_cache_of_the_arena_serves(

@@ -1,0 +1,24 @@
+"""Makes what all test processes of a run share, in the first process that needs it."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def make_once(folder: Path, make: Callable[[], None]) -> None:
+    """Call `make` to fill a new `folder` in the first test process that comes; the others wait for it."""
+    with folder.with_suffix(".lock").open("w") as lock:
+        # The system drops the lock of a process that is killed; a folder without a mark is made again.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder / "done"
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make()
+            done.touch()
