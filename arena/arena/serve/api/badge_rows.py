@@ -13,6 +13,7 @@ from arena.serve.api.badge import badge
 from arena.serve.api.bot_rows import bot_text
 from arena.serve.api.questions import BadgeChoice
 from arena.serve.rows import DataRoute, Raw, Route
+from arena.serve.sending import HEALTH
 from arena_db.wild import is_like
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ BADGE_ROWS: Final[tuple[Route, ...]] = (
         summary="Elo, error and game of a bot, by digits of its identity, as a picture for a README.",
     ),
     DataRoute(
-        path="/healthz",
+        path=HEALTH,
         role="none",
         handle=_health,
         answer=HealthAnswer,
