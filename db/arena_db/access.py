@@ -70,6 +70,8 @@ class Access:
         self._asking = _Asking()
         self._watcher: PoolProxiedConnection | None = None
         self._facts = StoreFacts()
+        self.shared: object = None
+        """What callers computed from the store and share; the store itself does not use it."""
 
     def __enter__(self) -> Self:
         return self

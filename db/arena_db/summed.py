@@ -5,16 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 
 from arena_db import resumming
 from arena_db.access import Access
+from arena_db.corrections import changes, removals
 from arena_db.counted import COUNTS
 from arena_db.errors import DatabaseError, LockedError
-from arena_db.kept import encounters, pools
-from arena_db.models import bots, matches, tournaments
+from arena_db.kept import encounters, pools, replays
+from arena_db.models import bots, entrants, matches, tournaments
 from arena_db.summing import Summing
 from arena_db.sums import FIRST_PAIR, SUMS, EncounterSums, Moment
 
@@ -24,6 +25,25 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
     from arena_db.summing import Key
+
+
+_MARK: Final = select(
+    *(
+        func.coalesce(query.scalar_subquery(), 0)
+        for query in (
+            # Matches, decisions about them and removed tournaments: all have ids that only grow.
+            select(func.max(matches.c.id)),
+            select(func.max(changes.c.id)),
+            select(func.max(removals.c.id)),
+            select(func.max(tournaments.c.id)),
+            # Entrants are inserted after their tournament, and are never deleted with it still there.
+            select(func.count()).select_from(entrants),
+            select(func.count()).select_from(replays),
+            select(func.sum(replays.c.match_id)),
+        )
+    )
+)
+"""What `results_mark` returns."""
 
 
 class SumsReading(Access):
@@ -67,6 +87,15 @@ class SumsReading(Access):
             EncounterSums(*found[number], named[low], named[high], row)
             for (number, _, low, high), row in sums.items()
         ]
+
+    def results_mark(self) -> tuple[int, ...]:
+        """Return numbers that differ after every change of results, bots or their labels; cheap to poll.
+
+        Unlike `data_version`, they do not change with events, leases, commands or gradings. Within
+        `at_one_moment` they belong to its snapshot.
+        """
+        with self._read() as connection:
+            return tuple(connection.execute(_MARK).one())
 
     def sum_up(self, *, batches: int | None = None) -> None:
         """Add the matches saved since the last call to the stored sums.

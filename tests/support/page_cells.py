@@ -32,7 +32,7 @@ def rating_cells(row: Row, num_cells: int) -> list[str]:
 def match_cells(row: Row) -> list[str]:
     """Return the cells of a match in a list."""
     result = str({"1/2-1/2": "1/2", "*": "void"}.get(row["result"], row["result"]))
-    end = f"void {row['void_reason']}" if row["void_reason"] else row["termination"]
+    end = row["termination"] + (f", void {row['void_reason']}" if row["void_reason"] else "")
     began = datetime.fromisoformat(row["started_at"]).strftime("%Y-%m-%d %H:%M")
     return [row["address"], row["first"], result, row["second"], end, str(row["plies"]), began]
 

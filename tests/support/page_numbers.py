@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from arena.pages.page_tables import MOST_CROSSED, MOST_DETAILED
 from page_cells import bot_tables, match_cells, next_move_cells, rating_cells, versus_tables
 
 if TYPE_CHECKING:
@@ -228,20 +230,26 @@ class PageNumbers:
         told = {(cell["bot"], cell["opponent"]): cell for cell in self._told("crosstable", name)}
         view, (table,) = shown.twin, shown.tables.values()
         assert len(told) == len(view["names"]) * (len(view["names"]) - 1)
-        for bot, line, (_, words, *cells) in zip(view["names"], view["cells"], table, strict=True):
+        is_detailed, shown_names = len(view["names"]) <= MOST_DETAILED, view["names"][:MOST_CROSSED]
+        for bot, line, (_, words, *cells) in zip(shown_names, view["cells"], table, strict=False):
             assert words.replace(" ", "") == bot.replace(" ", "")
-            for opponent, cell, text in zip(view["names"], line, cells, strict=True):
+            # Of a very large field the page has only the best bots; all others are in the twin.
+            for opponent, cell, text in zip_longest(view["names"], line, cells, fillvalue=None):
                 if bot == opponent:
                     assert cell is None
                     continue
+                assert cell is not None
                 known = told[bot, opponent]
                 triple = [known[key] for key in ("wins", "draws", "losses")]
                 assert [cell.get(key, 0) for key in ("wins", "draws", "losses")] == triple
                 assert cell.get("games", 0) == sum(triple)
                 same = ("elo", "error", "pairs", "different_pairs", "openings")
                 assert [cell.get(key) or None for key in same] == [known[key] or None for key in same]
+                if opponent not in shown_names:
+                    continue
                 is_met = known["score"] is not None
-                assert text == (f"{100 * known['score']:.0f} {'-'.join(map(str, triple))}" if is_met else "-")
+                more = f" {'-'.join(map(str, triple))}" if is_detailed else ""
+                assert text == (f"{100 * known['score']:.0f}{more}" if is_met else "-")
 
     def _list(self, shown: Shown, name: str) -> None:
         told, view = self._of(name), shown.twin
@@ -269,8 +277,9 @@ class PageNumbers:
         times = [move.get("elapsed_ms") for move in match["moves"]][row["num_opening"] :]
         assert times == row["times_ms"][row["num_opening"] :]
         result = {"1/2-1/2": "1/2", "*": "void"}.get(row["result"], row["result"])
-        end = "void" if row["void_reason"] else row["termination"]
-        assert f">{result} ({end})<" in shown.html
+        assert f">{result} ({row['termination']})<" in shown.html
+        void = f"<dt>Void</dt><dd>{escape(row['void_reason'])}<"
+        assert (void in shown.html) == bool(row["void_reason"])
         words = f"void ({row['void_reason']}): {row['reason']}" if row["void_reason"] else row["reason"]
         assert shown.twin["ending"] == words
 

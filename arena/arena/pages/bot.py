@@ -71,7 +71,7 @@ def _rated(view: BotProfile, links: Links) -> list[Html | None]:
     return [
         section("Ratings", _ratings(view.versions, view.identity, links)),
         _charts(found, links),
-        section("Opponents", _opponents(found, links)),
+        section("Opponents", _opponents(view, links)),
         section("Worst losses", _worst(view, links)),
         section("Forfeits", _forfeits(view, links)),
         section("Mistakes", mistakes(found.mistakes)),
@@ -160,7 +160,8 @@ def _charts(found: BotPage, links: Links) -> Html | None:
     )
 
 
-def _opponents(found: BotPage, links: Links) -> Html:
+def _opponents(view: BotProfile, links: Links) -> Html:
+    found = view.page
     has_pools = len({(row.game, row.pool) for row in found.opponents}) > 1
     heads = [
         ("Opponent", "name"),
@@ -181,7 +182,12 @@ def _opponents(found: BotPage, links: Links) -> Html:
             bot_link(row.cell.opponent, links.bot(row.opponent_identity)),
             *([f"{row.game}, {row.pool}"] if has_pools else []),
             row.cell.games,
-            percent_text(row.cell.score),
+            linked(
+                percent_text(row.cell.score),
+                links.versus(view.met[row.opponent_identity], view.identity, row.opponent_identity)
+                if row.opponent_identity in view.met
+                else None,
+            ),
             gap_text(row.cell),
             "" if row.cell.error is None else f"{row.cell.error:.0f}",
             percent_text(row.cell.los),
@@ -198,7 +204,8 @@ def _opponents(found: BotPage, links: Links) -> Html:
         el(
             "p",
             "Elo and its error by these matches alone; LOS is the likelihood of being the stronger one. "
-            "Forfeits: its own, then those of the opponent.",
+            "Forfeits: its own, then those of the opponent. A score leads to the two bots head to head in "
+            "the newest tournament in which they met.",
             class_="note",
         ),
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from arena.results.place_table import PlaceRow
 
 BEGAN: Final = "Began (UTC)"
+_ITSELF: Final = el("td", el("span", "itself", class_="unseen"), class_="self")
 LOS: Final = "LOS: how likely it is that the bot is stronger than the next one."
 """What a column of `standings` holds."""
 _TIE_BREAKS: Final = (
@@ -31,15 +32,33 @@ _STANDINGS: Final = {"out": "disqualified"}
 """Full words for abbreviations in the small tables of the dashboard and of live pages."""
 _SHADES = 9
 """Number of shades of a crosstable cell, from all lost to all won."""
+MOST_DETAILED: Final = 20
+"""Maximum number of bots of a crosstable whose cells have results and links: 45 kB of HTML."""
+MOST_CROSSED: Final = 45
+"""Maximum number of bots in a crosstable: 55 kB of HTML, and as many columns as anybody can compare."""
+_RESULTS: Final = (
+    "Score of the row against the column in percent, and its wins, draws and losses. Columns are numbered as "
+    "the rows; a score leads to the two bots head to head."
+)
+_SCORES: Final = (
+    "Score of the row against the column in percent. Columns are numbered as the rows; the page of a bot has "
+    "its wins, draws and losses against each opponent, and leads to the two bots head to head."
+)
+_OTHERS: Final = (
+    "The page of a bot has its results against all others, and the JSON of this page has the whole table."
+)
 
 
-def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Child]], caption: str) -> Html:
+def table(
+    heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Child]], caption: str, look: str = ""
+) -> Html:
     """Return a table in a frame of its own, which scrolls if it is wider than the page.
 
     Args:
         heads: for each column its heading, and the class of all its cells.
         rows: the cells; `Html` that is a whole `td` or `th` is used unchanged.
         caption: description of the table for screen readers.
+        look: a class for the whole table.
     """
     head = el("tr", *(el("th", words, scope="col", class_=kind or None) for words, kind in heads))
     kinds = [kind for _, kind in heads]
@@ -51,7 +70,13 @@ def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Child]], cap
     )
     return el(
         "div",
-        el("table", el("caption", caption, class_="quiet"), el("thead", head), el("tbody", *body)),
+        el(
+            "table",
+            el("caption", caption, class_="quiet"),
+            el("thead", head),
+            el("tbody", *body),
+            class_=look or None,
+        ),
         class_="wide",
         tabindex="0",
         role="region",
@@ -133,52 +158,70 @@ def bot_link(name: str, address: str | None) -> Html:
 def matrix(view: MatrixView, links: Links, tournament: str, identities: Mapping[str, str]) -> Html:
     """Return a crosstable: rows against columns, which are headed by the ranks of the rows.
 
+    Of a large field the cells are only the scores: with results and a link in each, the table of 40 bots
+    would be four times as large and take 1,560 steps of the tab key. Of a very large one only the best are
+    shown.
+
     Args:
         view: the cells.
         links: addresses of other pages.
         tournament: name of the tournament.
         identities: identities of the bots, by name.
     """
-    known = [identities.get(name, "") for name in view.names]
-    heads = [("#", "n"), ("Bot", "name"), *((rank, "cell") for rank in view.ranks)]
+    num = len(view.names)
+    is_small, most = num <= MOST_DETAILED, min(num, MOST_CROSSED)
+    known = [identities.get(name, "") for name in view.names[:most]]
+    heads = [("#", "n"), ("Bot", "name"), *((rank, "cell") for rank in view.ranks[:most])]
     rows = (
         [
             rank,
             bot_link(name, links.bot(one)),
             *(
-                _met(cell, links.versus(tournament, one, identity))
-                for cell, identity in zip(line, known, strict=True)
+                _met(cell, links.versus(tournament, one, identity)) if is_small else _score(cell)
+                for cell, identity in zip(line, known, strict=False)
             ),
         ]
-        for rank, name, one, line in zip(view.ranks, view.names, known, view.cells, strict=True)
+        for rank, name, one, line in zip(view.ranks, view.names, known, view.cells, strict=False)
     )
+    what = "the best of them" if most < num else "each bot"
     return join(
-        table(heads, rows, f"{view.title}: each bot against each other"),
-        el(
-            "p",
-            "Score of the row against the column in percent, and its wins, draws and losses. Columns are "
-            "numbered as the rows; a score leads to the two bots head to head.",
-            class_="quiet",
+        table(
+            heads,
+            rows,
+            f"{view.title}: {what} against each other",
+            "grid" if is_small else "grid close",
         ),
+        el("p", _RESULTS if is_small else _SCORES, class_="quiet"),
+        el("p", f"The best {most} of {num} bots. {_OTHERS}", class_="quiet") if most < num else None,
     )
 
 
 def _met(cell: MatrixCell | None, address: str | None) -> Html:
-    if cell is None:
-        return el("td", el("span", "itself", class_="unseen"), class_="cell self")
-    if cell.score is None:
-        return el("td", "-", class_="cell none")
-    shade = min(_SHADES - 1, int(cell.score * _SHADES))
-    gap = "" if cell.elo is None else f"{cell.elo:+z.0f}{'' if cell.is_bounded else '?'}"
-    error = f" +/- {cell.error:.0f}" if cell.error is not None and cell.is_bounded else ""
-    score = f"{100 * cell.score:.0f}"
+    """Return a cell with the score, which leads to the two bots head to head, and the results."""
+    if cell is None or cell.score is None:
+        return _score(cell)
+    score = _percent(cell.score)
     return el(
         "td",
         el("a", score, href=address) if address else el("b", score),
         el("small", f"{cell.wins}-{cell.draws}-{cell.losses}"),
-        class_=f"cell h{shade}",
-        title=f"Elo {gap}{error}, {cell.different_pairs} pairs" if gap else None,
+        class_=_shade(cell.score),
     )
+
+
+def _score(cell: MatrixCell | None) -> Html:
+    """Return a cell with only the score."""
+    if cell is None:
+        return _ITSELF
+    return el("td", "-") if cell.score is None else el("td", _percent(cell.score), class_=_shade(cell.score))
+
+
+def _percent(score: float) -> str:
+    return f"{100 * score:.0f}"
+
+
+def _shade(score: float) -> str:
+    return f"h{min(_SHADES - 1, int(score * _SHADES))}"
 
 
 def places(rows: Sequence[PlaceRow], links: Links, identities: Mapping[str, str]) -> Html:
@@ -283,10 +326,12 @@ def _match(row: MatchRow, links: Links) -> list[Child]:
 
 
 def _ending(row: MatchRow) -> Html | str:
-    """Return how a match ended; for a void one also why it is void."""
+    """Return how a match ended, also if it was declared void later, and why."""
     if not row.void_reason:
-        return row.end
-    return join(el("strong", row.end), el("small", f" {row.void_reason}", class_="quiet"))
+        return row.termination
+    return join(
+        f"{row.termination}, ", el("strong", "void"), el("small", f" {row.void_reason}", class_="quiet")
+    )
 
 
 def _side(name: str, *, is_winner: bool) -> Html:

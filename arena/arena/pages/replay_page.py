@@ -153,7 +153,8 @@ def _facts(view: MatchPage, links: Links) -> Html:
     facts: Sequence[tuple[str, Html | str | None]] = [
         ("First", bot_link(match.seats[0].name, links.bot(view.identities[0]))),
         ("Second", bot_link(match.seats[1].name, links.bot(view.identities[1]))),
-        ("Result", f"{match.result} ({match.end})"),
+        ("Result", f"{match.result} ({match.termination})"),
+        ("Void", match.void_reason or None),
         ("Game", match.game),
         ("Limit", match.tc),
         ("Head to head", _versus(view, links)),

@@ -41,8 +41,9 @@ def drawn(stroke: RatingStroke, scale: tuple[float, float]) -> Html:
     high = float(_WIDTH) if stroke.high is None else place(stroke.high)
     return el(
         "svg",
-        el("line", x1=low, x2=high, y1=_MIDDLE, y2=_MIDDLE, class_="span"),
-        el("circle", cx=place(stroke.elo), cy=_MIDDLE, r=3.5, class_="point"),
+        el("path", d=f"M{low:g} {_MIDDLE}H{high:g}"),
+        # A line without length and with round ends is a dot.
+        el("path", d=f"M{place(stroke.elo):g} {_MIDDLE}h0", class_="at"),
         viewBox=f"0 0 {_WIDTH} {2 * _MIDDLE}",
         class_="stroke",
         aria_hidden="true",

@@ -74,9 +74,13 @@ def fit(
 def head_to_head(encounters: Encounters, level: float = LEVEL) -> list[Gap]:
     """Return the gap of the lower bot of each encounter above the other, by their own matches alone.
 
-    Equals `fit` of each encounter by itself, computed for many at once.
+    Equals `fit` of each encounter by itself, computed for many at once. The gap of an encounter is the same
+    to the last digit whichever others are computed with it.
     """
     num = len(encounters)
+    if num == 1:
+        # NumPy adds up the terms of a single field in another order than those of several.
+        return head_to_head(encounters.take(np.array([0, 0])), level)[:1]
     # Each encounter is a field of its own with bots 0 and 1; all are solved in one call.
     each = np.arange(num)
     alone = encounters.alone()

@@ -121,7 +121,7 @@ def solve(encounters: Encounters, group: IntArray, shape: tuple[int, int], parts
     """
     solver = _Solver(encounters, group, shape, parts)
     for _ in range(MAX_STEPS):
-        if solver.step() < _TOLERANCE * solver.width:
+        if solver.step():
             return solver.solution()
     raise ArenaError(solver.complaint())
 
@@ -220,11 +220,15 @@ class _Solver:
         self._phi = np.ones(self._num)
         self._group = group
         self._num_steps = 0
+        self._is_done = np.zeros(groups, dtype=bool)
         self._share = np.ones(groups)
         self._last = np.zeros((groups, bots + 1))
 
-    def step(self) -> float:
-        """Make a step; return the largest change of any parameter."""
+    def step(self) -> bool:
+        """Make a step; return whether all fields have converged.
+
+        A field that has converged moves no further, so that its solution does not depend on the other fields.
+        """
         rows = self._rows
         self._look()
         leverage = self._leverage()
@@ -244,18 +248,16 @@ class _Solver:
         turned = np.einsum("gi,gi->g", step, self._last) < 0
         self._share = np.where(turned, shorter, self._share)
         self._last = step
-        share = self._share[:, None]
-        self._strength = self._strength + share * step[:, :-1]
-        moved = self._share * np.where(self._is_free, step[:, -1], 0.0)
+        share = np.where(self._is_done, 0.0, self._share)
+        self._strength = self._strength + share[:, None] * step[:, :-1]
+        moved = share * np.where(self._is_free, step[:, -1], 0.0)
         self._advantage = np.clip(self._advantage + moved, -_MOST, _MOST)
         change = phi - self._phi
-        self._phi = self._phi + self._share[self._group] * change
-        return float(max(longest.max(initial=0.0), np.abs(change).max(initial=0.0)))
-
-    @property
-    def width(self) -> float:
-        """Largest rating in size, at least 1."""
-        return float(np.abs(self._strength).max(initial=1.0))
+        self._phi = self._phi + share[self._group] * change
+        np.maximum.at(longest, self._group, np.abs(change))
+        width = np.abs(self._strength).max(axis=1, initial=1.0)
+        self._is_done |= longest < _TOLERANCE * width
+        return bool(self._is_done.all())
 
     def solution(self) -> Solution:
         """Return the solution at the last point, with its errors."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FARTHEST = 60.0
 """Natural log-odds from the estimate, about 10,400 Elo: no end is farther away."""
 _HALVINGS = 64
+ROUGH_HALVINGS = 16
+"""Steps of a bisection whose result only starts a refinement; it is then known to 0.002."""
 _MOST_ROWS = 64
 """Number of rows that are followed exactly, the most informative ones; for the others the curvature is
 enough."""
@@ -104,15 +106,25 @@ def variances(solution: Solution, gaps: Gaps) -> FloatArray:
     return np.maximum(of[group, low, low] + of[group, high, high] - 2 * of[group, low, high], 0.0)
 
 
-def follow(curve: Curves, gap: FloatArray, phi: FloatArray, quantile: FloatArray) -> Profile:
-    """Find the ends at which twice the decrease, divided by phi, is the squared quantile; all `[gaps]`."""
+def follow(
+    curve: Curves, gap: FloatArray, phi: FloatArray, quantile: FloatArray, num_halvings: int = _HALVINGS
+) -> Profile:
+    """Find the ends at which twice the decrease, divided by phi, is the squared quantile; all `[gaps]`.
+
+    Args:
+        curve: the curves.
+        gap: the gaps.
+        phi: design effect of each.
+        quantile: quantile of Student's distribution.
+        num_halvings: steps of each bisection of twice `FARTHEST`; the default exhausts the precision.
+    """
     far = np.full_like(gap, FARTHEST)
-    top = _crossing(lambda moved: curve.steepness(moved) < 0, -far, far)
+    top = _crossing(lambda moved: curve.steepness(moved) < 0, -far, far, num_halvings)
     # The reference is the maximum of the curve itself, so that the likelihood ratio cannot be negative.
     peak = curve.value(top)
     least = peak - phi * quantile**2 / 2
-    low = _crossing(lambda moved: curve.value(moved) > least, -far, top)
-    high = _crossing(lambda moved: curve.value(moved) < least, top, far)
+    low = _crossing(lambda moved: curve.value(moved) > least, -far, top, num_halvings)
+    high = _crossing(lambda moved: curve.value(moved) < least, top, far, num_halvings)
     # Still above the threshold at the farthest point: no end.
     low = np.where(curve.value(-far) > least, -np.inf, low)
     high = np.where(curve.value(far) > least, np.inf, high)
@@ -121,9 +133,11 @@ def follow(curve: Curves, gap: FloatArray, phi: FloatArray, quantile: FloatArray
     return Profile(gap + low, gap + high, np.sign(gap + top) * np.sqrt(2 * fall / phi))
 
 
-def _crossing(is_beyond: Callable[[FloatArray], BoolArray], low: FloatArray, high: FloatArray) -> FloatArray:
+def _crossing(
+    is_beyond: Callable[[FloatArray], BoolArray], low: FloatArray, high: FloatArray, num_halvings: int
+) -> FloatArray:
     """Return where a condition becomes true between two ends, by bisection."""
-    for _ in range(_HALVINGS):
+    for _ in range(num_halvings):
         middle = (low + high) / 2
         beyond = is_beyond(middle)
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from arena.rating import graph
 from arena.rating.beta import student_quantile, student_share
 from arena.rating.model import LEVEL, LOGITS_PER_ELO
 from arena.rating.pairs import expected_score
-from arena.rating.profile import Gaps, curves, follow, variances
+from arena.rating.profile import ROUGH_HALVINGS, Gaps, curves, follow, variances
 from arena.rating.refine import MOST_BOTS, refine
 from arena.rating.sums import sum_by
 
@@ -105,9 +106,11 @@ def _gaps_of(
     elo = solution.strength[gaps.group, gaps.low] - solution.strength[gaps.group, gaps.high]
     curve, phi = curves(solution, gaps)
     quantile = np.array([student_quantile(each, 1 - level / 2) for each in degrees.tolist()])
-    profile = follow(curve, elo, phi, quantile)
     if 2 < solution.strength.shape[1] <= MOST_BOTS and not solution.is_fitted:  # noqa: PLR2004 # of two it is exact
-        profile = refine(solution, gaps, phi, quantile, profile)
+        rough = follow(curve, elo, phi, quantile, ROUGH_HALVINGS)
+        profile = refine(solution, gaps, phi, quantile, rough)
+    else:
+        profile = follow(curve, elo, phi, quantile)
     error = quantile * np.sqrt(variances(solution, gaps)) / LOGITS_PER_ELO
     elo, low, high = elo / LOGITS_PER_ELO, profile.low / LOGITS_PER_ELO, profile.high / LOGITS_PER_ELO
     return [
@@ -244,6 +247,20 @@ class Ratings:
         unbounded = [self._open(i, j) for i, j in pairs if i != j]
         found = iter(gaps_of(self.solution, asked, degrees, unbounded, level))
         return [Gap(0.0, 0.0, 0.0, 0.0, 0.5, level) if i == j else next(found) for i, j in pairs]
+
+    def next_gaps(self, bots: tuple[int, ...]) -> list[Gap]:
+        """Return how far each bot is above the next one, which is computed once; one gap less than bots.
+
+        Args:
+            bots: bots of one table, in order.
+        """
+        if bots not in self._next_gaps:
+            self._next_gaps[bots] = self.gaps(list(pairwise(bots)))
+        return self._next_gaps[bots]
+
+    @cached_property
+    def _next_gaps(self) -> dict[tuple[int, ...], list[Gap]]:
+        return {}
 
     def ranking(self) -> tuple[tuple[int, ...], ...]:
         """Return the bots of each table from the highest rating down, the table with most matches first."""

@@ -201,6 +201,23 @@ class Encounters:
         every = ClusterSums(num, num, taken, num, taken, cells @ points**2)
         return _choose(self.repeats, self.collapsed_singles[side], every)
 
+    def take(self, places: IntArray) -> Encounters:
+        """Return some of the encounters, in the order of `places`."""
+        found: dict[str, FloatArray | IntArray] = {
+            name: getattr(self, name)[places]
+            for name in ("low", "high", "results", "ptnml", "singles", "num_openings", "num_different")
+        }
+        first, second = self.collapsed_singles
+        return replace(
+            self,
+            **found,
+            openings=self.openings.take(places),
+            collapsed=self.collapsed.take(places),
+            collapsed_singles=(first.take(places), second.take(places)),
+            replays=self.replays[places],
+            alike=self.alike[places],
+        )
+
     def alone(self) -> Encounters:
         """Return the same encounters, each as that of bots 0 and 1 of a field of its own."""
         return replace(self, low=np.zeros_like(self.low), high=np.ones_like(self.high))

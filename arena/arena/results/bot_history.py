@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import NotFoundError
-from arena.results.boards import Boards
+from arena.results.boards import boards_of
 from arena.results.history import History
 from arena.results.names import called, long_names
 from arena.results.one_moment import at_one_moment
@@ -16,6 +16,7 @@ from arena_plugins.spec import nearest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from arena.results.boards import Boards
     from arena.results.tables import Row
     from arena_db.points import SeatRating
     from arena_db.records import BotRecord, Entered, Tally, TournamentRecord
@@ -77,9 +78,7 @@ class BotHistory(NamedTuple):
 
 
 @at_one_moment
-def bot_history(
-    store: Store, text: str, *, can_scan: bool = True, boards: Boards | None = None
-) -> BotHistory:
+def bot_history(store: Store, text: str, *, can_scan: bool = True) -> BotHistory:
     """Return the rating history of a bot.
 
     Rating points that runs stored are read; a tournament of an older version is read match by match.
@@ -89,12 +88,11 @@ def bot_history(
         text: the bot, in any form that `names.called` accepts; all versions of a name count.
         can_scan: whether tournaments without stored points are read match by match, which takes seconds for
             200,000 matches; otherwise they are left out.
-        boards: cached leaderboards of the store, if the caller has them.
 
     Raises:
         NotFoundError: there is no such bot, or it has no rated match; names the closest one.
     """
-    boards = boards or Boards(store)
+    boards = boards_of(store)
     bots, labels = boards.bots, boards.labels
     entries = store.entries(called(store, text))
     by_tournament: defaultdict[int, list[Tally]] = defaultdict(list)
@@ -130,14 +128,15 @@ def bot_history(
     return BotHistory(events, versions)
 
 
-def version_ratings(store: Store, boards: Boards, name: str) -> list[VersionRating]:
+@at_one_moment
+def version_ratings(store: Store, name: str) -> list[VersionRating]:
     """Return the ratings of all versions of a bot, as in `BotHistory.versions`.
 
     Args:
         store: the store with their matches.
-        boards: leaderboards of the store.
         name: name of the bot, without options.
     """
+    boards = boards_of(store)
     played = {tally.tournament for tally in boards.tallies}
     rated = [
         entry
@@ -176,7 +175,7 @@ def _versions(
     for game, pool, _ in boards.pools:
         if (game, pool) not in played:
             continue
-        tables = boards.tables(game, pool)
+        tables = boards.ratings(game, pool)
         found = [
             VersionRating(game, pool, boards.bots[row.identity], names[row.identity], begun, number, row)
             for number, table in enumerate(tables, 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from arena.results.boards import Boards
+from arena.results.boards import boards_of
 from arena.results.bot_history import bot_history
 from arena.results.crosstable import Cell, cell_of
 from arena.results.forfeits import count_forfeits, loser
@@ -20,6 +20,7 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from arena.results.boards import Boards
     from arena.results.bot_history import BotHistory, Stand, VersionRating
     from arena_db.plays import LostMatch
     from arena_db.records import TournamentRecord
@@ -133,22 +134,19 @@ class BotPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @at_one_moment
-def bot_page(
-    store: Store, text: str, is_wanted: Callable[[], bool] = lambda: True, boards: Boards | None = None
-) -> BotPage:
+def bot_page(store: Store, text: str, is_wanted: Callable[[], bool] = lambda: True) -> BotPage:
     """Return the page of a bot.
 
     Args:
         store: the store with its matches.
         text: the bot, in any form that `names.called` accepts; all versions of a name count.
         is_wanted: polled between queries; once it returns False, the rest of the page stays empty.
-        boards: cached leaderboards of the store, for callers that make several pages.
 
     Raises:
         NotFoundError: there is no such bot, or it has no rated match; names the closest one.
     """
-    boards = boards or Boards(store)
-    history = bot_history(store, text, can_scan=False, boards=boards)
+    boards = boards_of(store)
+    history = bot_history(store, text, can_scan=False)
     own = {version.bot.identity for version in history.versions}
     names = boards.names
     records = _records(store, boards, own)
@@ -175,16 +173,15 @@ def bot_page(
 
 
 @at_one_moment
-def unrated_page(store: Store, identity: str, boards: Boards) -> BotPage:
+def unrated_page(store: Store, identity: str) -> BotPage:
     """Return the page of a bot without a rated match: its forfeits, but no rating.
 
     Args:
         store: the store with its matches.
         identity: identity of the bot.
-        boards: leaderboards of the store.
     """
     own = {identity}
-    plays = Plays(store, Scope(MatchFilter(), own), boards)
+    plays = Plays(store, Scope(MatchFilter(), own), boards_of(store))
     return BotPage(
         bot=f"{MARK}{identity}",
         games=0,
@@ -219,8 +216,7 @@ def _opponents(boards: Boards, own: set[str], names: Mapping[str, str]) -> list[
         )
         for game, pool, _ in boards.pools
         if (game, pool) in played
-        for (one, other), met in boards.meetings(game, pool).items()
-        if one in own
+        for (one, other), met in boards.meetings(game, pool).of(own).items()
     ]
     return sorted(
         found, key=lambda row: (-row.cell.games, row.game, row.pool, row.cell.bot, row.cell.opponent)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from arena.rating.pairs import normalized
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.rating.ratings import Gap
     from arena.rating.sums import Encounters
 
@@ -170,20 +172,33 @@ def _turned(results: _Results) -> _Results:
     return losses, draws, wins
 
 
-def counts_of(encounters: Encounters, place: int, forfeits: tuple[int, int] = (0, 0)) -> EncounterCounts:
-    """Return one encounter from the view of its lower bot; `forfeits` are its own and the other's."""
-    first, second = encounters.results[place].astype(int).tolist()
-    losses, draws, wins = (one + other for one, other in zip(first, second, strict=True))
-    cells = encounters.ptnml[place].astype(int).tolist()
-    return EncounterCounts(
-        wins=wins,
-        draws=draws,
-        losses=losses,
-        ptnml=(cells[0], cells[1], cells[2], cells[3], cells[4]),
-        num_unique=int(encounters.num_different[place]),
-        num_unique_pairs=int(encounters.num_counted[place]),
-        num_openings=int(encounters.num_openings[place]),
-        moving_first=(first[2], first[1], first[0]),
-        moving_second=(second[2], second[1], second[0]),
-        forfeits=forfeits,
+def counts_of(encounters: Encounters, forfeits: Sequence[tuple[int, int]] = ()) -> list[EncounterCounts]:
+    """Return the counts of encounters, each from the view of its lower bot.
+
+    Args:
+        encounters: the encounters.
+        forfeits: matches forfeited by the lower and by the higher bot of each; empty for none at all.
+    """
+    columns = (
+        encounters.results.astype(int).tolist(),
+        encounters.ptnml.astype(int).tolist(),
+        encounters.num_different.astype(int).tolist(),
+        encounters.num_counted.astype(int).tolist(),
+        encounters.num_openings.astype(int).tolist(),
+        forfeits or [(0, 0)] * len(encounters),
     )
+    return [
+        EncounterCounts(
+            wins=first[2] + second[2],
+            draws=first[1] + second[1],
+            losses=first[0] + second[0],
+            ptnml=(cells[0], cells[1], cells[2], cells[3], cells[4]),
+            num_unique=num_unique,
+            num_unique_pairs=num_counted,
+            num_openings=num_openings,
+            moving_first=(first[2], first[1], first[0]),
+            moving_second=(second[2], second[1], second[0]),
+            forfeits=lost,
+        )
+        for (first, second), cells, num_unique, num_counted, num_openings, lost in zip(*columns, strict=True)
+    ]

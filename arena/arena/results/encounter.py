@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from arena.rating.fit import head_to_head
+import numpy as np
+from typing_extensions import override
+
 from arena.rating.model import look_level
 from arena.rating.ratings import NO_MATCH
 from arena.rating.ticker import Ticker
@@ -15,18 +18,19 @@ from arena.results.counts import EncounterCounts, HeadToHead, counts_of
 from arena.results.forfeits import count_forfeits
 from arena.results.one_moment import at_one_moment
 from arena.results.rated_matches import RatedMatches
+from arena.results.remembered import gaps_of_encounters
 from arena.results.sides import POINTS
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Collection, ItemsView, Iterable, Iterator, Sequence
 
     from arena.rating.sums import Encounters
-    from arena_db.records import MatchRecord, TournamentRecord
+    from arena_db.records import MatchRecord, Tally, TournamentRecord
     from arena_db.store import Store
 
-_Bot = TypeVar("_Bot", bound="Hashable")
+_Bot = TypeVar("_Bot", bound=Hashable)
 _TICKED: Final = 20_000
 """Matches after which the ticker no longer depends on its initial ratings."""
 
@@ -74,10 +78,97 @@ class Scores:
         return one, other, counts
 
 
+class Meetings(Mapping[tuple[_Bot, _Bot], HeadToHead]):
+    """The encounters of a field by the names of both bots, each from the view of the first one.
+
+    An encounter is computed at its first use. Pairs that have not met are missing.
+    """
+
+    def __init__(
+        self,
+        encounters: Encounters,
+        names: Sequence[_Bot],
+        forfeits: Mapping[tuple[_Bot, _Bot], Counter[str]],
+        look: int = 1,
+    ) -> None:
+        """Take the sums of a field.
+
+        Args:
+            encounters: the sums.
+            names: the bots, by their index in the sums.
+            forfeits: matches that the first bot of a pair forfeited to the second, by termination.
+            look: number of times the verdict was read while results accumulated, including this time.
+        """
+        self._encounters = encounters
+        self._look = look
+        sides = zip(encounters.low.tolist(), encounters.high.tolist(), strict=True)
+        self._pairs: list[tuple[_Bot, _Bot]] = [(names[int(low)], names[int(high)]) for low, high in sides]
+        self._forfeits = [
+            (forfeits.get((one, other), Counter()).total(), forfeits.get((other, one), Counter()).total())
+            for one, other in self._pairs
+        ]
+        self._places: dict[tuple[_Bot, _Bot], tuple[int, bool]] = {}
+        for place, (one, other) in enumerate(self._pairs):
+            self._places[one, other] = place, False
+            self._places[other, one] = place, True
+        self._known: dict[int, HeadToHead] = {}
+
+    @override
+    def __getitem__(self, pair: tuple[_Bot, _Bot]) -> HeadToHead:
+        place, is_turned = self._places[pair]
+        self._compute([place])
+        return self._known[place].reversed() if is_turned else self._known[place]
+
+    @override
+    def __iter__(self) -> Iterator[tuple[_Bot, _Bot]]:
+        return iter(self._places)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @override
+    def items(self) -> ItemsView[tuple[_Bot, _Bot], HeadToHead]:
+        """Return all pairs with their encounters, which are computed together."""
+        self._compute(range(len(self._pairs)))
+        return super().items()
+
+    def of(
+        self, bots: Collection[_Bot], others: Collection[_Bot] | None = None
+    ) -> dict[tuple[_Bot, _Bot], HeadToHead]:
+        """Return the encounters of some bots, each from the view of one of them.
+
+        Args:
+            bots: the bots.
+            others: their opponents; None for all.
+        """
+        found = [
+            (one, other) for one, other in self._places if one in bots and (others is None or other in others)
+        ]
+        self._compute([self._places[pair][0] for pair in found])
+        return {pair: self[pair] for pair in found}
+
+    def counts(self) -> dict[tuple[_Bot, _Bot], EncounterCounts]:
+        """Return the counts of all encounters, each once, from the view of the bot with the lower index."""
+        return dict(zip(self._pairs, counts_of(self._encounters, self._forfeits), strict=True))
+
+    def _compute(self, wanted: Iterable[int]) -> None:
+        """Compute the encounters at these places that are not known yet."""
+        places = sorted({place for place in wanted if place not in self._known})
+        if not places:
+            return
+        some = self._encounters.take(np.array(places, dtype=np.int64))
+        counts = counts_of(some, [self._forfeits[place] for place in places])
+        gaps = gaps_of_encounters(some)
+        judged = gaps_of_encounters(some, look_level(self._look)) if self._look > 1 else [None] * len(places)
+        for place, own, gap, at_look in zip(places, counts, gaps, judged, strict=True):
+            self._known[place] = HeadToHead(own, gap, self._look, at_look)
+
+
 @at_one_moment
 def meetings(
     store: Store, tournament: TournamentRecord, book: RatedMatches | None = None, *, look: int = 1
-) -> dict[tuple[int, int], HeadToHead]:
+) -> Meetings[int]:
     """Return all encounters of a tournament by pairs of seats, each from the view of the first seat.
 
     Match lines, crosstable, its JSON and the dashboard's matrix are views of it. Pairs that have not met are
@@ -99,12 +190,10 @@ def meetings(
         store.tallies(where),
         lambda tally: ((tally.first_seat, tally.second_seat), (tally.second_seat, tally.first_seat)),
     )
-    return _met(encounters, range(max(seats, default=0) + 1), forfeits, look)
+    return Meetings(encounters, range(max(seats, default=0) + 1), forfeits, look)
 
 
-def pool_meetings(
-    store: Store, game: str, pool: str, where: MatchFilter | None = None
-) -> dict[tuple[str, str], HeadToHead]:
+def pool_meetings(store: Store, game: str, pool: str, where: MatchFilter | None = None) -> Meetings[str]:
     """Return all encounters of a pool by pairs of identities, each from the view of the first.
 
     The counterpart of `meetings` for all tournaments of a pool. Pairs that have not met are missing.
@@ -116,36 +205,29 @@ def pool_meetings(
         where: further conditions on the matches; None for all rated ones.
     """
     where = replace(where or MatchFilter(), game=game, pool=pool)
-    tallies = [tally for tally in store.tallies(where) if tally.first != tally.second]
+    book = RatedMatches(where)
+    book.update(store)
+    return meetings_of(store.tallies(where), book, game, pool)
+
+
+def meetings_of(tallies: Iterable[Tally], book: RatedMatches, game: str, pool: str) -> Meetings[str]:
+    """Return what `pool_meetings` returns, for callers that have read the matches.
+
+    Args:
+        tallies: counts of the matches.
+        book: the matches.
+        game: canonical spec.
+        pool: name of the pool.
+    """
+    tallies = [tally for tally in tallies if tally.first != tally.second]
     identities = sorted({tally.first for tally in tallies} | {tally.second for tally in tallies})
     index = {identity: number for number, identity in enumerate(identities)}
     seats = {(tally.tournament, tally.first_seat): index[tally.first] for tally in tallies}
     seats |= {(tally.tournament, tally.second_seat): index[tally.second] for tally in tallies}
-    book = RatedMatches(where)
-    book.update(store)
     forfeits = count_forfeits(
         tallies, lambda tally: ((tally.first, tally.second), (tally.second, tally.first))
     )
-    return _met(book.of_pool(game, pool, index, seats), identities, forfeits)
-
-
-def _met(
-    encounters: Encounters,
-    names: Sequence[_Bot],
-    forfeits: Mapping[tuple[_Bot, _Bot], Counter[str]],
-    look: int = 1,
-) -> dict[tuple[_Bot, _Bot], HeadToHead]:
-    """Return the encounters of a field by the names of their bots, each from both views."""
-    found: dict[tuple[_Bot, _Bot], HeadToHead] = {}
-    judged = head_to_head(encounters, look_level(look)) if look > 1 else None
-    for place, gap in enumerate(head_to_head(encounters)):
-        one, other = names[int(encounters.low[place])], names[int(encounters.high[place])]
-        lost = tuple(forfeits.get(pair, Counter()).total() for pair in ((one, other), (other, one)))
-        counts = counts_of(encounters, place, (lost[0], lost[1]))
-        met = HeadToHead(counts, gap, look, None if judged is None else judged[place])
-        found[one, other] = met
-        found[other, one] = met.reversed()
-    return found
+    return Meetings(book.of_pool(game, pool, index, seats), identities, forfeits)
 
 
 def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:

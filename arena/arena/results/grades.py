@@ -67,17 +67,23 @@ def preferred(analyses: Sequence[JudgedMatch], judge: str = "") -> JudgedMatch |
     return next((one for one in analyses if one.name == SOLVER), analyses[0] if analyses else None)
 
 
-def analysis_of(store: Store, match: StoredMatch) -> Analysis | None:
+def analysis_of(store: Store, match: StoredMatch, *, is_solved: bool = True) -> Analysis | None:
     """Return the analysis of a match: a stored grading, else what the solver finds quickly.
 
-    Returns None if there is no grading and no solver for the game, or if the match is damaged.
+    Args:
+        store: the store with the match.
+        match: the match.
+        is_solved: whether the solver may be asked, which takes up to seconds and 100 MB of compiled code.
+
+    Returns:
+        None if there is no grading and no solver for the game, or if the match is damaged.
     """
     try:
         game = load_game(match.game)
         stored = preferred(store.analyses([match.id]).get(match.id, ()))
         if stored is not None and stored.is_complete:
             return restored(game, match.actions, match.num_opening, stored)
-        if has_solver(game):
+        if is_solved and has_solver(game):
             return analyse_match(game, match.actions, num_opening=match.num_opening)
     except (PluginError, IllegalMoveError, InvalidMoveError):
         pass

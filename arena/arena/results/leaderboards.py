@@ -19,7 +19,7 @@ from arena_db.wild import is_wild
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from arena.results.condition import Condition
     from arena.results.tables import Table
@@ -59,7 +59,7 @@ def rate(
         num_samples: bootstrap samples of openings for additional intervals; None for no such intervals.
 
     Returns:
-        None if no match fits.
+        None if no match fits, unless the condition names a tournament that has bots.
 
     Raises:
         ConfigError: a word that does not apply to ratings, or there is no such pool, bot or anchor.
@@ -74,11 +74,15 @@ def rate(
     where = rated.to_filter(store, rated_only=True)
     tallies = store.tallies(where)
     found = pools(tallies)
-    if not found:
-        return None
-    game, chosen = choose_pool(found, condition.pool or None)
-    of_pool = dataclasses.replace(where, game=game, pool=where.pool if chosen == ALL else chosen)
     bots, event = store.bots(), None if refit else _event_of(store, rated)
+    if found:
+        game, chosen = choose_pool(found, condition.pool or None)
+    elif event is None or not store.entrants(event.id) or condition.pool:
+        return None
+    else:
+        # All matches may be void: the bots are those of the standings, without a match.
+        game, chosen = event.game, event.pool.name
+    of_pool = dataclasses.replace(where, game=game, pool=where.pool if chosen == ALL else chosen)
     if event is None:
         book = RatedMatches(of_pool)
         book.update(store)
@@ -89,17 +93,25 @@ def rate(
     others = [each for each in found if each[0] != game or chosen not in {ALL, each[1]}]
     if not condition.bot or refit:
         return Rated(game, chosen, tables, others)
+    return Rated(game, chosen, _rows_of(tables, condition.bot, bots, f"{game}, {chosen}"), others)
+
+
+def _rows_of(tables: Sequence[Table], wanted: str, bots: Mapping[str, BotRecord], where: str) -> list[Table]:
+    """Return the tables with the rows of one bot or several.
+
+    Raises:
+        ConfigError: there is no such bot.
+    """
     names = {
         row.identity: (row.name, bots[row.identity].name, bots[row.identity].spec)
         for table in tables
         for row in table.rows
     }
-    shown = show_only(tables, lambda row: _goes_by(bots[row.identity], condition.bot, names[row.identity]))
+    shown = show_only(tables, lambda row: _goes_by(bots[row.identity], wanted, names[row.identity]))
     if not any(table.rows for table in shown):
         known = {text for texts in names.values() for text in texts}
-        close = nearest(condition.bot, sorted(known))
-        raise ConfigError(f'no bot "{condition.bot}" in {game}, {chosen}{close}')
-    return Rated(game, chosen, shown, others)
+        raise ConfigError(f'no bot "{wanted}" in {where}{nearest(wanted, sorted(known))}')
+    return shown
 
 
 def _event_of(store: Store, rated: Condition) -> TournamentRecord | None:

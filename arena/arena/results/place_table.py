@@ -75,12 +75,11 @@ def place_table(
         Meeting(
             index[one],
             index[other],
-            each.counts.wins + each.counts.draws / 2,
-            each.counts.losses + each.counts.draws / 2,
-            each.counts.wins,
-            each.counts.losses,
+            each.wins + each.draws / 2,
+            each.losses + each.draws / 2,
+            each.wins,
+            each.losses,
         )
-        for (one, other), each in meetings(store, tournament, book).items()
-        if one < other
+        for (one, other), each in meetings(store, tournament, book).counts().items()
     ]
     return place_rows(met, [entrant.label for entrant in entrants])

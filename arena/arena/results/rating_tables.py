@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from arena.errors import ConfigError
-from arena.rating.fit import fit
 from arena.rating.sums import encounters
 from arena.results.names import long_names
 from arena.results.one_moment import at_one_moment
 from arena.results.rated_matches import RatedMatches
+from arena.results.remembered import fit_of
 from arena.results.replays import rate_event, replayed_of
 from arena.results.sides import BotTable, Result
 from arena.results.tables import Table, make_tables
@@ -162,13 +162,18 @@ class Leaderboard:
         )
 
     def tables(
-        self, anchor: tuple[str, float] | None = None, *, num_samples: int | None = None
+        self,
+        anchor: tuple[str, float] | None = None,
+        *,
+        num_samples: int | None = None,
+        has_gaps: bool = True,
     ) -> list[Table]:
         """Return the rated tables.
 
         Args:
             anchor: a bot and its fixed Elo.
             num_samples: bootstrap samples of openings for additional intervals; None for no such intervals.
+            has_gaps: whether each row is compared with the next one.
 
         Raises:
             ConfigError: the anchor is not among the bots.
@@ -176,7 +181,13 @@ class Leaderboard:
         anchors = () if anchor is None else (anchor,)
         resampled = None if num_samples is None else (self._book.matches(self._seats), num_samples)
         return make_tables(
-            self._field, self._rate, self._game, self._pool, anchors=anchors, resampled=resampled
+            self._field,
+            self._rate,
+            self._game,
+            self._pool,
+            anchors=anchors,
+            resampled=resampled,
+            has_gaps=has_gaps,
         )
 
     def _rate(self, anchors: Sequence[tuple[int, float]]) -> Ratings:
@@ -184,4 +195,4 @@ class Leaderboard:
         if found is not None:
             return rate_event(self._encounters, self._field.names, found, anchors)
         weighted = self._book.weighted(self._encounters, self._seats)
-        return fit(self._encounters, self._field.names, anchors=anchors, weighted=weighted)
+        return fit_of(self._encounters, self._field.names, anchors, weighted)

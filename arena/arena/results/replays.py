@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena.rating.fit import fit
 from arena.rating.replayed import Replayed, with_replays
+from arena.results.remembered import fit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def rate_event(
     Raises:
         ArenaError: the fit does not converge.
     """
-    ratings = fit(sums, names, anchors=anchors)
+    ratings = fit_of(sums, names, anchors)
     return ratings if found is None else with_replays(ratings, found, anchors)
 
 

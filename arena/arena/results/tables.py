@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -69,7 +68,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     different_pairs: int
     """Pairs that count: one per opening if most matches repeat earlier ones."""
     los: float | None
-    """Likelihood of superiority over the next bot in rank."""
+    """Likelihood of superiority over the next bot in rank; None for the last one, or without comparisons."""
     expected_score: float | None
     """Expected points per match against the next bot in rank."""
     expected_score_low: float | None
@@ -118,6 +117,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
     *,
     anchors: Sequence[tuple[str, float]] = (),
     resampled: tuple[MatchArrays, int] | None = None,
+    has_gaps: bool = True,
 ) -> list[Table]:
     """Rate a field and count its results; return a table for each connected component.
 
@@ -128,6 +128,7 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
         pool: name of the pool.
         anchors: bots and their fixed Elo; each table uses its first one.
         resampled: the matches and the number of bootstrap samples; None for no bootstrap intervals.
+        has_gaps: whether each row is compared with the next one, which takes longer than the ratings.
 
     Raises:
         ConfigError: an anchor is not among the bots.
@@ -140,14 +141,14 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
         first = fixed[0] if fixed else None
         low, high = bootstrap(matches, len(field.names), num_samples=num_samples, anchor=first).interval()
         drawn = low.tolist(), high.tolist()
-    make_row = _RowMaker(field, ratings, pool, drawn)
+    make_rows = _RowMaker(field, ratings, pool, drawn)
     misfits = tuple(_misfits(field.names, ratings))
     return [
         Table(
             game=game,
             pool=pool,
             anchor=next((f"{field.names[bot]} = {elo:g}" for bot, elo in fixed if bot in bots), ""),
-            rows=tuple(make_row(bots)),
+            rows=tuple(make_rows(bots, has_gaps=has_gaps)),
             num_bots=len(bots),
             num_repeated=sum(ratings.num_pairs[bot] - ratings.num_counted[bot] for bot in bots) // 2,
             first_advantage=ratings.advantage,
@@ -185,9 +186,9 @@ class _RowMaker:
         self._intervals = intervals
         self._sides = Sides(field.results)
 
-    def __call__(self, bots: Sequence[int]) -> list[Row]:
+    def __call__(self, bots: Sequence[int], *, has_gaps: bool) -> list[Row]:
         """Return the rows of the table that holds `bots`, best first."""
-        nexts = self._ratings.gaps(list(pairwise(bots)))
+        nexts = self._ratings.next_gaps(tuple(bots)) if has_gaps else ()
         return [
             self._row(bot, place + 1, nexts[place] if place < len(nexts) else None)
             for place, bot in enumerate(bots)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from arena.errors import NotFoundError
 from arena.results.addresses import address_of
-from arena.results.boards import Boards
+from arena.results.boards import boards_of
 from arena.results.condition import Condition
 from arena.results.corrections import ending_of
 from arena.results.crosstable import Cell, cell_of
@@ -25,8 +25,9 @@ from arena_plugins import Outcome
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
+    from arena.results.boards import Boards
     from arena.results.counts import HeadToHead
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
@@ -114,7 +115,7 @@ def versus(
     """
     condition = (condition or Condition()).only(WORDS, "a head-to-head")
     own, others = (_identities(store, text, condition.tournament) for text in (bot, opponent))
-    boards = Boards(store)
+    boards = boards_of(store)
     names = boards.names
     where = condition.to_filter(store, rated_only=True)
     found = _meetings(store, boards, where, own, others)
@@ -137,23 +138,34 @@ def versus(
 class EventMeetings:
     """The head-to-heads of one tournament; shared data are computed once."""
 
-    def __init__(self, store: Store, record: TournamentRecord, boards: Boards | None = None) -> None:
+    def __init__(self, store: Store, record: TournamentRecord) -> None:
         """Read the encounters.
 
         Args:
             store: the store with the matches; it must stay open while this object is used.
             record: the tournament.
-            boards: cached leaderboards of the store, if the caller has them.
         """
         self._store = store
         self._record = record
-        self._boards = boards or Boards(store)
-        self._met = _event_meetings(store, record)
+        # By seat, since the same bot may have two seats.
+        self._met = meetings(store, record)
+        self._bots = {entrant.seat: entrant.bot.identity for entrant in store.entrants(record.id)}
 
     def expected(self, one: str, other: str) -> tuple[float | None, float | None]:
         """Return the points that the pool's fit expects of the bot that moves first, for both orders."""
-        expected, pool = self._boards.expected, (self._record.game, self._record.pool.name)
-        return expected(*pool, one, other), expected(*pool, other, one)
+        pool = self._record.game, self._record.pool.name
+        with self._store.at_one_moment():
+            expected = boards_of(self._store).expected
+            return expected(*pool, one, other), expected(*pool, other, one)
+
+    def between(self, own: Collection[str], others: Collection[str]) -> dict[tuple[str, str], HeadToHead]:
+        """Return the encounters of bots of two sets, by the identities of both."""
+        mine, theirs = ({seat for seat, bot in self._bots.items() if bot in each} for each in (own, others))
+        return {
+            (self._bots[one], self._bots[other]): met
+            for (one, other), met in self._met.of(mine, theirs).items()
+            if self._bots[one] != self._bots[other]
+        }
 
     def of(self, one: str, other: str) -> PoolMeeting:
         """Return the head-to-head of two bots, as `versus` does for the tournament.
@@ -165,13 +177,14 @@ class EventMeetings:
         Raises:
             NotFoundError: they have no rated match in the tournament.
         """
-        game, pool, names = self._record.game, self._record.pool.name, self._boards.names
-        met = self._met.get((game, pool, one, other))
+        game, pool, boards = self._record.game, self._record.pool.name, boards_of(self._store)
+        names = boards.names
+        met = self.between({one}, {other}).get((one, other))
         if met is None:
             raise NotFoundError(f"these two bots have no rated match in {self._record.name}")
         row = _row(game, pool, (one, other), names, met)
         where = MatchFilter(tournament=self._record.name)
-        return _detailed(self._store, self._boards, row, where, names)
+        return _detailed(self._store, boards, row, where, names)
 
 
 def _identities(store: Store, text: str, tournament: str) -> set[str]:
@@ -188,8 +201,9 @@ def _meetings(
     """Return the encounters of bots of two sets, by game, pool and both identities."""
     tournament = None if where.tournament is None else store.tournament(where.tournament)
     if tournament is not None and where == MatchFilter(tournament=tournament.name):
-        met_there = _event_meetings(store, tournament)
-        return {key: met for key, met in met_there.items() if key[2] in own and key[3] in others}
+        event = EventMeetings(store, tournament)
+        key = tournament.game, tournament.pool.name
+        return {(*key, *pair): met for pair, met in event.between(own, others).items()}
     met_in = {
         (tally.game, tally.pool)
         for tally in boards.tallies
@@ -200,21 +214,7 @@ def _meetings(
         (game, pool, one, other): met
         for game, pool, _ in boards.pools
         if (game, pool) in fits
-        for (one, other), met in pool_meetings(store, game, pool, where).items()
-        if one in own and other in others
-    }
-
-
-def _event_meetings(
-    store: Store, tournament: TournamentRecord
-) -> dict[tuple[str, str, str, str], HeadToHead]:
-    """Return the encounters of a tournament, by game, pool and both identities."""
-    # Keyed by seat, since the same bot may have two seats.
-    bots = {entrant.seat: entrant.bot.identity for entrant in store.entrants(tournament.id)}
-    return {
-        (tournament.game, tournament.pool.name, bots[one], bots[other]): met
-        for (one, other), met in meetings(store, tournament).items()
-        if bots[one] != bots[other]
+        for (one, other), met in pool_meetings(store, game, pool, where).of(own, others).items()
     }
 
 

@@ -8,7 +8,7 @@ import h11
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from arena.serve.sending import SECURITY
+from arena.serve.sending import HEALTH, SECURITY
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,6 +22,8 @@ WAITING_BYTES: Final = 16_384
 
 With 1,000 slow viewers this takes a quarter of the memory of asyncio's default, 64 KiB.
 """
+SPARE: Final = 500
+"""Number of connections beyond the limit that are kept; the process may open 4,096 files."""
 _LOOK_S: Final = 2.0
 """Seconds between two checks of a connection; 1,000 connections cost 0.2 % of a core."""
 _LEAVE_S: Final = 0.3
@@ -51,14 +53,18 @@ class PatientProtocol(H11Protocol):
         self._application, self.app = self.app, self._within_limit
 
     async def _within_limit(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - two libraries' words
-        """Pass a request on unless its head is too long, or there are too many connections or requests."""
+        """Pass a request on unless its head is too long, or there are too many connections or requests.
+
+        Health checks pass even then: a monitor must not restart a server that is only busy.
+        """
         if _head_size(scope) > (self.config.h11_max_incomplete_event_size or 0):
             # The parser bounds only what is incomplete; a longer head passes where it comes in one piece.
             head = [*_PLAIN, (b"connection", b"close")]
             await send({"type": "http.response.start", "status": 400, "headers": head})
             await send({"type": "http.response.body", "body": _UNREADABLE})
             return
-        if self._most is None or max(len(self.connections), len(self.tasks) - 1) < self._most:
+        num = max(len(self.connections), len(self.tasks) - 1)
+        if self._most is None or num < self._most or scope["path"] == HEALTH:
             await self._application(scope, receive, send)
             return
         headers = [*_PLAIN, (b"connection", b"close"), (b"retry-after", b"%d" % BUSY_RETRY_S)]
@@ -76,9 +82,24 @@ class PatientProtocol(H11Protocol):
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - uvicorn's
         super().connection_made(transport)
+        self._make_room()
         transport.set_write_buffer_limits(high=WAITING_BYTES)
         self._waits_since = self.loop.time()
         self._look = self.loop.call_later(_LOOK_S, self._look_after)
+
+    def _make_room(self) -> None:
+        """Close another connection without a request if there are far too many.
+
+        Otherwise silent connections would use up all files of the process within a second, and nobody else,
+        not even a health check, would be accepted until they are closed for their silence.
+        """
+        if self._most is None or len(self.connections) <= self._most + SPARE:
+            return
+        others = (each for each in self.connections if each is not self and isinstance(each, PatientProtocol))
+        idle = next((each for each in others if each._is_idle), None)  # noqa: SLF001  # pyright: ignore[reportUnknownMemberType] - its own class
+        if idle is not None:
+            idle.transport.abort()
+            self.connections.discard(idle)
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:

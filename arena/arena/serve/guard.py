@@ -18,7 +18,7 @@ from arena.pages.links import Links
 from arena.serve.hosts import host_names, is_ours, origins
 from arena.serve.problems import PROBLEM_JSON, ProblemError, problem_json, problem_of, problem_page
 from arena.serve.roles import Caller
-from arena.serve.sending import SECURITY, Whole
+from arena.serve.sending import HEALTH, SECURITY, Whole
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ class Guard:
             raise ProblemError(
                 421, "This server is not called by that name; open the address that it printed."
             )
-        self._limits.count(guarded.address)
+        # The health check has a budget of its own, so that other requests of a proxy do not use it up.
+        is_health = scope["path"] == HEALTH
+        self._limits.count(f"{guarded.address} {HEALTH}" if is_health else guarded.address)
         if scope["method"] in _READS:
             query = scope["query_string"].decode("ascii", "replace")
             traded = await self._callers.traded(quote(scope["path"]), query)

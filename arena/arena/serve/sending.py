@@ -22,6 +22,8 @@ SECURITY: Final = (
     (b"referrer-policy", b"no-referrer"),
 )
 """Headers of every answer."""
+HEALTH: Final = "/healthz"
+"""Path of the health check, which must be answered when other requests are refused because of a flood."""
 _LEAST_ZIPPED: Final = 600
 """Bytes below which compression does not reduce the number of packets."""
 _ZIPPED: Final = ("text/", "application/json", "application/problem+json", "image/svg+xml")

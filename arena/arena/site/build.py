@@ -212,7 +212,7 @@ class _Site:
             linked[frozenset((match.first, match.second))].append(match.id)
         where = MatchFilter(tournament=record.name)
         common = self._store.last_change(), self._store.last_gradings(where)
-        event = EventProfiles(self._store, record, self._profiles.boards)
+        event = EventProfiles(self._store, record)
         for one, other in pairs:
             name = f"{slug}/{versus_page(one, other)}"
             both = frozenset((one, other))

@@ -12,12 +12,13 @@ from arena.export.match_selection import MATCH_FORMATS
 from arena.live.labels import show_name
 from arena.live.opening_views import OpeningsView
 from arena.live.table_views import StandingsView
+from arena.results.boards import boards_of
 from arena.results.condition import Condition
 from arena.results.crosstable import crosstable, matrix_view
 from arena.results.one_moment import at_one_moment
 from arena.results.opening_statistics import find_openings
 from arena.results.rated_matches import RatedMatches
-from arena.results.rating_tables import Leaderboard, pools, standings
+from arena.results.rating_tables import standings
 from arena.results.table_notes import notes_on
 from arena.results.tested import count_tested, mark_tested
 from arena.watching.dashboard_tables import standing_rows
@@ -213,7 +214,7 @@ def openings_view(store: Store, game: str, moves: str, is_wanted: Callable[[], b
         NotFoundError: there is no stored match of the game.
         PluginError: there is no such game.
     """
-    games = tuple(dict.fromkeys(game for game, _, _ in pools(store.tallies(MatchFilter()))))
+    games = tuple(dict.fromkeys(game for game, _, _ in boards_of(store).pools))
     if not games and not game:
         return OpeningsPage(games=(), position=OpeningsView(game=""))
     found = find_openings(store, Condition(game=game or games[0]), moves, is_wanted=is_wanted)
@@ -223,15 +224,12 @@ def openings_view(store: Store, game: str, moves: str, is_wanted: Callable[[], b
 @at_one_moment
 def leaderboard_view(store: Store) -> LeaderboardPage:
     """Return the ratings of each game and pool, the largest first, as in `arena leaderboard`."""
-    where = MatchFilter()
-    tallies, bots, called = store.tallies(where), store.bots(), store.labels()
-    book = RatedMatches(where)
-    book.update(store)
+    found = boards_of(store)
     boards: list[StandingsView] = []
     identities: dict[str, str] = {}
-    for game, pool, _ in pools(tallies):
-        tables = Leaderboard(tallies, bots, game, pool, book, called).tables()
-        tables = mark_tested(tables, count_tested(store, MatchFilter(game=game, pool=pool)))
+    for game, pool, _ in found.pools:
+        tested = count_tested(store, MatchFilter(game=game, pool=pool))
+        tables = mark_tested(found.tables(game, pool), tested)
         rows = list(_rows(tables))
         identities |= {row.name: row.identity for row in rows}
         boards.append(

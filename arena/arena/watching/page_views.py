@@ -140,6 +140,8 @@ class BotProfile(msgspec.Struct, frozen=True, kw_only=True):
     """The end of its newest forfeit of each kind in words, by termination."""
     addresses: Mapping[str, str]
     """Addresses of the matches in `page`, by id in the store."""
+    met: Mapping[str, str] = {}
+    """The newest tournament with a rated match against each opponent, by the opponent's identity."""
 
 
 class VersusPage(msgspec.Struct, frozen=True, kw_only=True):

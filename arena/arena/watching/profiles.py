@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from arena.errors import NotFoundError
 from arena.results.addresses import address_of
-from arena.results.boards import Boards
+from arena.results.boards import boards_of
 from arena.results.bot_history import version_ratings
 from arena.results.bot_page import VersionRow, bot_page, unrated_page, version_rows
 from arena.results.corrections import ending_of
 from arena.results.forfeits import count_forfeits
+from arena.results.shared import once_per_state
 from arena.results.versus import EventMeetings
 from arena.watching.page_views import BotFacts, BotListPage, BotProfile, VersusPage
 from arena.watching.stored import row_of
@@ -23,6 +24,7 @@ from arena_db.records import MatchFilter
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from arena.results.boards import Boards
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
 
@@ -38,12 +40,11 @@ class Profiles:
     def __init__(self, store: Store) -> None:
         """Prepare; tables are fitted when a page needs them."""
         self._store = store
-        self._versions: dict[str, tuple[VersionRow, ...]] = {}
 
     @cached_property
     def boards(self) -> Boards:
         """The leaderboards of the store."""
-        return Boards(self._store)
+        return boards_of(self._store)
 
     @cached_property
     def identities(self) -> tuple[str, ...]:
@@ -109,12 +110,16 @@ class Profiles:
 
     def bot(self, identity: str) -> BotProfile:
         """Return the page of a bot; without a rated match, it lists its newest unrated ones."""
+        with self._store.at_one_moment():
+            return self._bot(identity)
+
+    def _bot(self, identity: str) -> BotProfile:
         name, record = f"{MARK}{identity}", self.boards.bots[identity]
         unrated: list[StoredMatch] = []
         if identity in self._rated:
-            page = bot_page(self._store, name, boards=self.boards)
+            page = bot_page(self._store, name)
         else:
-            page = unrated_page(self._store, identity, self.boards)
+            page = unrated_page(self._store, identity)
             unrated = self._store.matches(MatchFilter(bot=name, rated_only=False), limit=MAX_UNRATED)
         newest = {fault.newest: fault.termination for fault in page.faults if fault.newest is not None}
         samples = [one.match for one in page.openings[:MAX_OPENINGS]]
@@ -128,27 +133,37 @@ class Profiles:
             content=record.content,
             files=json.loads(record.files),
             page=page,
-            versions=self._versions_of(record.name),
+            versions=_versions_of(self._store, record.name),
             unrated=tuple(map(row_of, unrated)),
             endings={newest[number]: ending_of(match) for number, match in found.items() if number in newest},
             addresses=_addresses(found.values()),
+            met=self._met(identity),
         )
 
-    def _versions_of(self, name: str) -> tuple[VersionRow, ...]:
-        if name not in self._versions:
-            self._versions[name] = version_rows(version_ratings(self._store, self.boards, name))
-        return self._versions[name]
+    def _met(self, identity: str) -> dict[str, str]:
+        """Return the newest tournament with a rated match against each opponent of a bot, by identity."""
+        newest: dict[str, int] = {}
+        for tally in self.boards.tallies:
+            if identity in {tally.first, tally.second}:
+                other = tally.second if tally.first == identity else tally.first
+                newest[other] = max(tally.tournament, newest.get(other, 0))
+        records = {number: self._store.tournament(number) for number in set(newest.values())}
+        return {
+            other: record.name
+            for other, number in sorted(newest.items())
+            if (record := records[number]) is not None
+        }
 
 
 class EventProfiles:
     """Builds the pages of a tournament's head-to-heads."""
 
-    def __init__(self, store: Store, record: TournamentRecord, boards: Boards | None = None) -> None:
+    def __init__(self, store: Store, record: TournamentRecord) -> None:
         """Read the encounters; see `EventMeetings`."""
         self._store = store
         self._record = record
         self._labels = {entrant.bot.identity: entrant.label for entrant in store.entrants(record.id)}
-        self._meetings = EventMeetings(store, record, boards)
+        self._meetings = EventMeetings(store, record)
         self.expected = self._meetings.expected
 
     def versus(self, one: str, other: str) -> VersusPage:
@@ -157,8 +172,9 @@ class EventProfiles:
         Raises:
             NotFoundError: they have no rated match in the tournament.
         """
-        meeting = self._meetings.of(one, other)
-        found = self._store.matches_with([each.match for each in meeting.openings[:MAX_OPENINGS]])
+        with self._store.at_one_moment():
+            meeting = self._meetings.of(one, other)
+            found = self._store.matches_with([each.match for each in meeting.openings[:MAX_OPENINGS]])
         return VersusPage(
             tournament=self._record.name,
             labels=(self._labels[one], self._labels[other]),
@@ -176,6 +192,12 @@ class EventProfiles:
         if len(found) != 1:
             raise NotFoundError(f'no bot of {self._record.name} has the identity "{digits}"')
         return found[0]
+
+
+@once_per_state
+def _versions_of(store: Store, name: str) -> tuple[VersionRow, ...]:
+    """Return the ratings of all bots of a name."""
+    return version_rows(version_ratings(store, name))
 
 
 def _addresses(matches: Iterable[StoredMatch]) -> dict[str, str]:

@@ -56,11 +56,17 @@ def whole_tournament(store: Store, record: TournamentRecord) -> dict[str, object
     }
 
 
-def whole_match(store: Store, match: StoredMatch) -> dict[str, object]:
-    """Return a stored match with the reports of its bots and its grading."""
+def whole_match(store: Store, match: StoredMatch, *, is_solved: bool = True) -> dict[str, object]:
+    """Return a stored match with the reports of its bots and its grading.
+
+    Args:
+        store: the store with the match.
+        match: the match.
+        is_solved: whether the solver judges a match without a stored grading.
+    """
     remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     said = [None if remark is None else dataclasses.asdict(remark) for remark in remarks]
-    judged = analysis_object(analysis_of(store, match))
+    judged = analysis_object(analysis_of(store, match, is_solved=is_solved))
     return stored_match_object(match) | {"remarks": said, "analysis": judged}
 
 

@@ -304,7 +304,7 @@ class JudgedWhole(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WholeMatch(MatchAnswer, frozen=True, kw_only=True):
-    """A stored match with the remarks of its bots and its analysis, as `arena show` prints it."""
+    """A stored match with the remarks of its bots and its stored grading, as `arena show` prints it."""
 
     remarks: tuple[Remark | None, ...]
     analysis: JudgedWhole | None

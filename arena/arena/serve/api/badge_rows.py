@@ -7,14 +7,13 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from arena.results.addresses import find_bot
-from arena.results.condition import Condition
-from arena.results.leaderboards import rate
+from arena.results.boards import boards_of
 from arena.serve.api.answers import HealthAnswer
 from arena.serve.api.badge import badge
 from arena.serve.api.bot_rows import bot_text
 from arena.serve.api.questions import BadgeChoice
 from arena.serve.rows import DataRoute, Raw, Route
-from arena_db.records import MatchFilter
+from arena.serve.sending import HEALTH
 from arena_db.wild import is_like
 
 if TYPE_CHECKING:
@@ -36,14 +35,14 @@ def _badge(reading: Reading, context: RequestContext) -> Raw:
 
 def _rating(store: Store, identity: str, asked: BadgeChoice) -> tuple[str, Row | None]:
     """Return the game and rating row of a bot in the pool with most of its matches, among those asked for."""
+    boards = boards_of(store)
     sizes: Counter[tuple[str, str]] = Counter()
-    for tally in store.tallies(MatchFilter(rated_only=True)):
-        if identity in {tally.first, tally.second} and tally.first != tally.second:
+    for tally in boards.tallies:
+        if identity in {tally.first, tally.second}:
             sizes[tally.game, tally.pool] += tally.num_matches
     for (game, pool), _ in sizes.most_common():
         if is_like(game, asked.game or "*") and is_like(pool, asked.pool or "*"):
-            found = rate(store, Condition(game=game, pool=pool))
-            rows = () if found is None else (row for table in found.tables for row in table.rows)
+            rows = (row for table in boards.ratings(game, pool) for row in table.rows)
             return game, next((row for row in rows if row.identity == identity), None)
     return "", None
 
@@ -65,7 +64,7 @@ BADGE_ROWS: Final[tuple[Route, ...]] = (
         summary="Elo, error and game of a bot, by digits of its identity, as a picture for a README.",
     ),
     DataRoute(
-        path="/healthz",
+        path=HEALTH,
         role="none",
         handle=_health,
         answer=HealthAnswer,

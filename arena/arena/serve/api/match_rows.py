@@ -47,7 +47,8 @@ def _whole(reading: Reading, context: RequestContext) -> WholeMatch | UnplayedAn
             f"{address} is a tournament, not a match; /api/v1/matches?tournament={address} lists its matches"
         )
     if address.match is not None and not is_played_again(store, address):
-        return answer_of(WholeMatch, "match", whole_match(store, address.match))
+        # Solving takes a request of an anonymous client up to seconds of CPU, which matches need more.
+        return answer_of(WholeMatch, "match", whole_match(store, address.match, is_solved=False))
     found = _held_back(unplayed_match(store, address), context)
     return answer_of(UnplayedAnswer, "match", msgspec.structs.asdict(found))
 
@@ -84,6 +85,7 @@ MATCH_ROWS: Final[tuple[Route, ...]] = (
         handle=_whole,
         answer=WholeMatch,
         other_answer=UnplayedAnswer,
-        summary="A match by its address, `spring/89` or `spring/89.1`, in full; what `arena show` prints.",
+        summary="A match by its address, `spring/89` or `spring/89.1`, in full; what `arena show` prints "
+        "with a stored grading.",
     ),
 )

@@ -65,8 +65,9 @@ def test_strokes_share_a_scale_and_open_ends_run_out() -> None:
     strokes = [RatingStroke(1400.0, 1350.0, 1450.0), RatingStroke(1600.0, 1500.0, None)]
     scale = scale_of(strokes)
     assert scale == (1350.0, 1600.0)
-    assert 'x1="4.0" x2="64.8"' in drawn(strokes[0], scale)
-    assert 'x2="160.0"' in drawn(strokes[1], scale)
+    assert 'd="M4 8H64.8"' in drawn(strokes[0], scale)
+    assert 'd="M34.4 8h0"' in drawn(strokes[0], scale)
+    assert 'H160"' in drawn(strokes[1], scale)
     assert scale_of([RatingStroke(1500.0, 1490.0, 1510.0)]) == (1450.0, 1550.0)
     assert scale_of([]) == (1450.0, 1550.0)
 

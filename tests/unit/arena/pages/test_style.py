@@ -57,7 +57,7 @@ def test_text_can_be_read(scheme: dict[str, str], ground: str) -> None:
 @pytest.mark.parametrize("scheme", [LIGHT, DARK, PRINT], ids=["light", "dark", "print"])
 def test_cells_of_the_crosstable_can_be_read(scheme: dict[str, str]) -> None:
     assert {name for name, _, _ in SHADES} == {f"h{number}" for number in (1, 2, 3, 5, 6, 7, 8)}
-    assert "td.cell a { color: inherit;" in STYLE
+    assert ".grid td a { color: inherit;" in STYLE
     # The first shade is the strongest: its rule names several and is narrowed by the next ones.
     assert ".h0, .h1, .h2, .h3 { background: color-mix(in srgb, var(--loss) 26%" in STYLE
     for name, colour, share in [*SHADES, ("h0", "loss", "26")]:

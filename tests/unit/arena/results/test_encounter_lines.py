@@ -19,7 +19,7 @@ WORST_FIRST = [(0, 0), *[(0, 0.5)] * 2, *[(0.5, 0.5)] * 8, *[(1, 0)] * 2, *[(1, 
 
 def _met(matches: list[RatedMatch]) -> HeadToHead:
     found = encounters(MatchArrays(matches))
-    return HeadToHead(counts_of(found, 0), head_to_head(found)[0])
+    return HeadToHead(counts_of(found)[0], head_to_head(found)[0])
 
 
 def test_the_example_of_the_conventions_byte_by_byte() -> None:
@@ -71,7 +71,7 @@ def test_an_unbeaten_bot_is_at_least_so_strong() -> None:
 def test_a_later_look_is_judged_more_strictly() -> None:
     found = encounters(MatchArrays(pairs(0, 1, [(1, 0)] * 30 + [(1, 0.5)] * 9 + [(0, 0.5)])))
     (gap,), (judged,) = head_to_head(found), head_to_head(found, 0.05 / 6)
-    counts = counts_of(found, 0)
+    counts = counts_of(found)[0]
     first = encounter_lines("A", "B", HeadToHead(counts, gap))
     second = encounter_lines("A", "B", HeadToHead(counts, gap, 2, judged))
     assert first[-1].startswith("A is stronger than B by ")

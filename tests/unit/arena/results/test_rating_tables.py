@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from arena.errors import ConfigError
+from arena.results.condition import read_condition
 from arena.results.crosstable import crosstable
 from arena.results.encounter import count_match
+from arena.results.leaderboards import rate
 from arena.results.names import long_names
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, choose_pool, pools, standings
@@ -325,3 +327,20 @@ def test_a_tournament_repeated_by_deterministic_bots_counts_once_in_the_leaderbo
             )
             assert row.different_pairs == expected.pairs == 12
     assert boards[2][0].rows[0].pairs == 36
+
+
+def test_a_tournament_whose_matches_are_all_void_has_the_bots_of_its_standings(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "arena.db") as store:
+        cup = add_cup(store, "a", "b", name="spring")
+        store.save([cup.match(1), cup.match(2)])
+        assert store.disqualify(cup.record.id, 1, reason="a test", who="me@here") == 2
+        found = rate(store, read_condition("tournament:spring"))
+        assert found is not None
+        assert found.tables == standings(store, cup.record)
+        assert sorted((row.name, row.games) for table in found.tables for row in table.rows) == [
+            ("a", 0),
+            ("b", 0),
+        ]
+        assert (found.game, found.pool, found.others) == (cup.record.game, cup.record.pool.name, [])
+        assert rate(store, read_condition("tournament:autumn")) is None
+        assert rate(store, read_condition("")) is None

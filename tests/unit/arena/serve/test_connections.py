@@ -19,6 +19,7 @@ from servers import running
 
 if TYPE_CHECKING:
     import asyncio
+    import socket
     from collections.abc import AsyncGenerator, Generator
     from pathlib import Path
 
@@ -86,6 +87,7 @@ def served(tmp_path: Path, streams: Streams) -> Generator[Running]:
         StreamRoute(path="/stream/{kind}", handle=streams.handle),
         DataRoute(path="/echo", method="POST", role="host", handle=_echo, body=Told, max_body=1000),
         FileRoute(path="/file", role="none", handle=_file),
+        FileRoute(path="/healthz", role="none", handle=_file),
     )
     with running(ServeSettings(db=str(tmp_path / "arena.db")), table) as found:
         yield found
@@ -277,3 +279,55 @@ def test_too_many_connections_are_answered_in_a_sentence(
         connection.close()
     while not served.ask("/file").startswith(b"HTTP/1.1 200 "):
         pass
+
+
+def test_a_health_check_is_answered_when_there_are_too_many_connections(
+    served: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served.config, "limit_concurrency", 3)
+    monkeypatch.setattr(connections, "SPARE", 5)
+    # Silent, and with half a head; each beyond 3 + 5 takes the place of another one.
+    flood = [served.connect() for _ in range(30)]
+    for connection in flood[::2]:
+        with suppress(ConnectionError):
+            connection.sendall(b"GET /file HTTP/1.1\r\nHost: ")
+    for _ in range(5):
+        assert served.ask("/healthz").startswith(b"HTTP/1.1 200 ")
+        assert served.ask("/file").startswith(b"HTTP/1.1 503 ")
+    assert sum(map(_is_closed, flood)) >= len(flood) - 8
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Return whether the server has closed a connection; close it."""
+    connection.settimeout(0)
+    with connection:
+        try:
+            return connection.recv(10) == b""
+        except BlockingIOError:
+            return False
+        except ConnectionError:
+            return True
+
+
+def test_a_request_that_is_being_answered_is_not_closed_for_others(
+    served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served.config, "limit_concurrency", 2)
+    monkeypatch.setattr(connections, "SPARE", -1)
+    with served.connect() as viewer:
+        viewer.sendall(served.head("/stream/quiet"))
+        streams.wait_for(1)
+        # There is no other connection than the viewer's that could make room.
+        for _ in range(3):
+            assert served.ask("/healthz").startswith(b"HTTP/1.1 200 ")
+        assert streams.num_open == 1
+    streams.wait_for(0)
+
+
+def test_a_health_check_has_a_budget_of_its_own(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "BURST", 3.0)
+    monkeypatch.setattr(limits, "RATE", 1e-6)
+    while b" 429 " not in served.ask("/file"):
+        pass
+    assert served.ask("/healthz").startswith(b"HTTP/1.1 200 ")
+    assert served.ask("/file").startswith(b"HTTP/1.1 429 ")
