@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import schedule_of
-from arena.coordinator.plan import restore_competitor
 from arena.coordinator.plan_view import EventView
+from arena.coordinator.restore import restore_competitor
 from arena.errors import ArenaError, ConfigError
 from arena.schedules.fixed import has_changed, plan_for
 from arena.schedules.protocol import Closed, HasDecided, PlannedBatch, Wait

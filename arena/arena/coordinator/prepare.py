@@ -20,7 +20,8 @@ from arena.coordinator.enlarge import enlarge
 from arena.coordinator.holder import check_free
 from arena.coordinator.lease import Lease
 from arena.coordinator.machines import check_machines, find_machines
-from arena.coordinator.plan import leave_out, new_tournament, restore_plan, store_plan
+from arena.coordinator.plan import leave_out, new_tournament, store_plan
+from arena.coordinator.restore import restore_plan
 from arena.coordinator.seeding import seat_by_rating
 from arena.entrants import LeftOut
 from arena.errors import ArenaError, BotFailedError, ConfigError, OptionError, PluginError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.jobs import make_jobs
-from arena.coordinator.plan import restore_plan
+from arena.coordinator.restore import restore_plan
 from arena.coordinator.rule_checks import contradiction, replay
 from arena.errors import ConfigError
 from arena.executor.slots import Slot

@@ -10,8 +10,8 @@ import pytest
 
 from arena.coordinator.enlarge import enlarge
 from arena.coordinator.kinds import PlanSource, schedule_of
-from arena.coordinator.plan import restore_plan
 from arena.coordinator.planner import Planner, check_batch
+from arena.coordinator.restore import restore_plan
 from arena.coordinator.run_events import DecisionFell, MatchStarted, RunNotice
 from arena.errors import ArenaError, ConfigError
 from arena.executor.pools import InlinePool
