@@ -49,6 +49,9 @@ class Plan(NamedTuple):
     """Information for the screen that is not a warning."""
     left_out: tuple[LeftOut, ...] = ()
     """Bots that were refused and left out, which `--on-preflight skip` allows."""
+    aside: tuple[LeftOut, ...] = ()
+    """Bots that joined a stored tournament, have not played yet and cannot be started here; its run withdraws
+    them."""
 
 
 def make_plan(config: TournamentConfig) -> Plan:
