@@ -24,14 +24,19 @@ class Boards:
     """Cached leaderboards of a store, which must stay open while they are used."""
 
     def __init__(self, store: Store) -> None:
-        """Read the stored counts; no table is fitted yet."""
+        """Read the stored counts and sums at one moment; no table is fitted yet."""
         self._store = store
-        self.tallies = [tally for tally in store.tallies(MatchFilter()) if tally.first != tally.second]
-        """Tallies of rated matches of all tournaments, except matches of a bot against itself."""
-        self.bots = store.bots()
-        """Bots by identity."""
-        self.labels = store.labels()
-        """The most recent label of each bot, by identity."""
+        # Tables are fitted later, from what is read here: a run may have stored more matches by then, and
+        # sums with more matches than the counts have shown a negative number of matches without a pair.
+        self._book = RatedMatches(MatchFilter())
+        with store.at_one_moment():
+            self.tallies = [tally for tally in store.tallies(MatchFilter()) if tally.first != tally.second]
+            """Tallies of rated matches of all tournaments, except matches of a bot against itself."""
+            self.bots = store.bots()
+            """Bots by identity."""
+            self.labels = store.labels()
+            """The most recent label of each bot, by identity."""
+            self._book.update(store)
         self.pools = pools(self.tallies)
         """Game, pool and number of matches, the largest pool first."""
         self._tables: dict[tuple[str, str], list[Table]] = {}
@@ -46,9 +51,7 @@ class Boards:
     def tables(self, game: str, pool: str) -> list[Table]:
         """Return the tables of a pool as the leaderboard shows them."""
         if (game, pool) not in self._tables:
-            book = RatedMatches(MatchFilter(game=game, pool=pool))
-            book.update(self._store)
-            board = Leaderboard(self.tallies, self.bots, game, pool, book, self.labels)
+            board = Leaderboard(self.tallies, self.bots, game, pool, self._book, self.labels)
             self._tables[game, pool] = board.tables()
         return self._tables[game, pool]
 
