@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from arena.coordinator.kinds import schedule_of
-from arena.coordinator.plan import restore_plan
+from arena.coordinator.restore import restore_plan
 from arena.results.addresses import find_event
 from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.records import NewBatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from schedules import SimulatedEvent, play_in_flight
 from sprt_worlds import (
     NUM_OPENINGS,
     WORLDS,
+    TabulatedTest,
     elo_of,
     measure_estimates,
     play_matches,
@@ -66,13 +68,16 @@ def print_in_flight(test: SprtTest, num_openings: int, num_runs: int, seed: int)
         flush=True,
     )
     world = WORLDS["11 % draws"]
-    schedule = SprtSchedule(test=test, openings=[(place,) for place in range(num_openings)])
+    tabulated = TabulatedTest(**asdict(test))
+    schedule = SprtSchedule(test=tabulated, openings=[(place,) for place in range(num_openings)])
     for where in ("H0", "H1"):
         elo = elo_of(test.elo0 + SHARES[where] * (test.elo1 - test.elo0), world)
         found: dict[int, list[SprtState]] = {num: [] for num in IN_FLIGHT}
         rng = np.random.default_rng(seed)
         for _ in range(num_runs):
             points, seconds = play_matches(elo, world, num_openings, rng)
+            halves = np.array([*points.values()]).reshape(-1, 2).sum(axis=1)
+            tabulated.tabulate(np.rint(2 * halves).astype(np.int64))
             for num, states in found.items():
                 event = SimulatedEvent(schedule, 2)
                 play_in_flight(event, num, points, seconds)

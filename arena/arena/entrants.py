@@ -53,7 +53,7 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     spec: str
     """Its spec, with absolute paths for the files it names, so that they are found from any folder."""
     entry: str
-    """Its hook as an entry point, `module:attr`."""
+    """Its hook as an entry point, `module:attr`; empty for a bot that cannot be started here."""
     folder: str = ""
     """The folder its wheel was installed into; empty for a bot of the arena's own environment."""
     options: Mapping[str, str]
@@ -78,6 +78,11 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its process may read /proc in tiers that deny this to others."""
     allow: tuple[str, ...] = ()
     """Names in `arena.sandbox.launch.calls.ALLOWABLE` whose system calls it may make in addition."""
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether it cannot be started here: only its record is known, and its files are gone or changed."""
+        return not self.entry
 
     @property
     def is_foreign(self) -> bool:

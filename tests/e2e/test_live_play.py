@@ -239,7 +239,7 @@ def test_a_stop_from_another_process(place: Place, started: Launched) -> None:
     until("it has ended", lambda: started.poll() is not None)
     assert started.poll() == 3
     until("viewers know", lambda: watcher.sees(lambda view: view.progress.state == "ended"))
-    assert watcher.model.view.progress.reason == "stopped on request"
+    assert watcher.model.view.progress.reason == "a stop was requested"
 
 
 def test_what_cannot_be_held_says_why(place: Place) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from arena.pairing.schedule import stable_encounter
 from arena.rating.fit import fit
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena.schedules.ladder import LadderSchedule
 from arena.schedules.protocol import Participant, View
 from arena.schedules.seat_counts import SeatCounts
+from arena_db.records import PlannedMatch
 from rating_worlds import World, chances
 from schedules import SimulatedEvent, play_all
 
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 
     from arena.rating.ratings import Ratings
     from arena.rating.sums import FloatArray
-    from arena_db.records import PlannedMatch
 
 WORLD = World(draws=0.3)
 OPENINGS = [(place,) for place in range(500)]
@@ -67,6 +69,28 @@ class SimulatedLadder(SimulatedEvent):
     def play(self, num_pairs: int) -> None:
         """Play at least so many further pairs, in whole batches."""
         play_all(self, 2**30, self._result, limit=len(self.plan) + 2 * num_pairs)
+
+    def fill(self, num_pairs: int, reach: int = 16) -> None:
+        """Play pairs of bots at most `reach` ranks apart; they are drawn without the schedule."""
+        order = np.argsort(self.strengths)
+        first = self._rng.integers(0, len(order) - 1, num_pairs)
+        farthest = np.minimum(reach, len(order) - 1 - first)
+        second = first + 1 + (self._rng.random(num_pairs) * farthest).astype(np.int64)
+        met: Counter[int] = Counter()
+        for low, high in np.sort(np.stack([order[first], order[second]], axis=1), axis=1).tolist():
+            encounter = stable_encounter(low, high)
+            for one, other in ((low, high), (high, low)):
+                match = PlannedMatch(
+                    number=len(self.plan) + 1,
+                    encounter=encounter,
+                    match_no=met[encounter],
+                    first=one,
+                    second=other,
+                    opening=OPENINGS[met[encounter] // 2],
+                )
+                met[encounter] += 1
+                self.plan.append(match)
+                self.results[encounter, match.match_no] = self._result(match)
 
     def _result(self, match: PlannedMatch) -> float:
         gap = np.array([self.strengths[match.first] - self.strengths[match.second]]) * LOGITS_PER_ELO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,13 @@ class SimulatedEvent:
 
     def __init__(self, schedule: Schedule, num_seats: int) -> None:
         self.schedule = schedule
-        self.seats = tuple(Participant(f"bot-{seat}") for seat in range(num_seats))
+        self.seats: tuple[Participant, ...] = tuple(Participant(f"bot-{seat}") for seat in range(num_seats))
         self.plan: list[PlannedMatch] = []
         self.results: dict[MatchKey, float | None] = {}
         self.decision: str | None = None
         self.decided = ""
         self.total: int | None = None
+        self._known: set[MatchKey] = set()
 
     def view(self) -> View:
         """Return what the schedule may see now."""
@@ -41,21 +43,21 @@ class SimulatedEvent:
         if not isinstance(found, PlannedBatch):
             assert isinstance(found, Closed | Wait)
             return ()
-        check(self.plan, found, wanted)
+        check(len(self.plan), self._known, found, wanted)
         self.plan += found.matches
         self.total = found.total
         return found.matches
 
 
-def check(plan: Sequence[PlannedMatch], batch: PlannedBatch, wanted: int) -> None:
-    """Check what a coordinator would refuse."""
+def check(num_planned: int, known: set[MatchKey], batch: PlannedBatch, wanted: int) -> None:
+    """Check what a coordinator would refuse, and add the keys of the batch to those that are known."""
     assert 1 <= len(batch.matches) <= wanted
-    numbers = [len(plan), *(match.number for match in batch.matches)]
+    numbers = [num_planned, *(match.number for match in batch.matches)]
     assert all(after == before + 1 for before, after in pairwise(numbers))
-    known = {(match.encounter, match.match_no) for match in plan}
     new = {(match.encounter, match.match_no) for match in batch.matches}
     assert len(new) == len(batch.matches)
     assert not new & known
+    known |= new
 
 
 def play_all(
@@ -90,10 +92,9 @@ def play_in_flight(
         begun = event.ask(room) if room > 1 else ()
         for match in begun:
             key = (match.encounter, match.match_no)
-            running.append((now + seconds[key], key))
+            heappush(running, (now + seconds[key], key))
             num_begun += 1
         if event.decision is None and not begun:
-            running.sort(reverse=True)
-            now, key = running.pop()
+            now, key = heappop(running)
             event.results[key] = points[key]
     return num_begun

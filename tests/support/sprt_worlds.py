@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
+from typing_extensions import override
 
 from arena.rating.model import LOGITS_PER_ELO
 from arena.rating.pairs import NUM_PAIR_CELLS, expected_elo, moments, normalized_elo
 from arena.rating.sprt import bounds, log_likelihood_ratios
-from arena.schedules.sprt_schedule import SprtState, looks
+from arena.schedules.sprt_schedule import SprtState, SprtTest, looks
 from rating_worlds import World, chances
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from arena.rating.sums import FloatArray, IntArray
     from arena.schedules.protocol import MatchKey
-    from arena.schedules.sprt_schedule import SprtDecision, SprtTest
+    from arena.schedules.sprt_schedule import SprtDecision
 
     Rng = np.random.Generator
 
@@ -97,6 +98,29 @@ def play_matches(
     lasts = np.where(half == 2, 1.0, 3.0) * rng.uniform(0.9, 1.1, len(half))  # half points of a win
     keys = [(0, number) for number in range(len(half))]
     return dict(zip(keys, (half / 2).tolist(), strict=True)), dict(zip(keys, lasts.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabulatedTest(SprtTest):
+    """A test of which one course of pairs is known, whose ratios are computed all at once.
+
+    One by one they would take most of the time of a simulated test; the values are the same.
+    """
+
+    ratios: dict[tuple[int, ...], float] = field(default_factory=dict[tuple[int, ...], float], compare=False)
+    """Log likelihood ratios by cells."""
+
+    def tabulate(self, half_points: IntArray) -> None:
+        """Compute the ratio after each pair, `[pairs]`; those of an earlier course are forgotten."""
+        counts = np.eye(NUM_PAIR_CELLS, dtype=np.int64)[half_points].cumsum(axis=0)
+        found = log_likelihood_ratios(counts.astype(np.float64), self.elo0, self.elo1, model=self.model)
+        self.ratios.clear()
+        rows: list[list[int]] = counts.tolist()
+        self.ratios.update(zip((tuple(row) for row in rows), found.tolist(), strict=True))
+
+    @override
+    def ratio(self, cells: tuple[int, ...]) -> float:
+        return self.ratios[cells] if any(cells) else 0.0
 
 
 @dataclass(frozen=True)

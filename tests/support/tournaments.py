@@ -10,8 +10,9 @@ from arena.coordinator.hold import hold
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.lease import Lease
 from arena.coordinator.orders import Orders
-from arena.coordinator.plan import make_plan, restore_plan, store_plan
+from arena.coordinator.plan import make_plan, store_plan
 from arena.coordinator.planner import Planner
+from arena.coordinator.restore import restore_plan
 from arena.coordinator.result_recorder import ResultRecorder
 from arena.coordinator.run import Run, StopRules
 from arena.coordinator.run_events import MatchFinished, MatchStarted, RunNotice

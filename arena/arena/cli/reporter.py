@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.cli.output import say
 from arena.cli.progress import ProgressLine
-from arena.coordinator.run_events import DecisionFell, MatchFinished, MatchStarted, RunNotice
+from arena.coordinator.run_events import BotWithdrawn, DecisionFell, MatchFinished, MatchStarted, RunNotice
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class Reporter(ABC):
         """Report one event."""
         if isinstance(event, RunNotice):
             (self.warn if event.is_warning else self.remark)(event.text)
+        elif isinstance(event, BotWithdrawn):
+            self.warn(f"{event.bot} is withdrawn: {event.reason}")
         elif isinstance(event, MatchStarted):
             with self._progress.aside():
                 self.started(event)

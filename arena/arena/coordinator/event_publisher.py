@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from arena.coordinator.run_events import DecisionFell, Ended, MatchFinished, RunNotice
+from arena.coordinator.run_events import BotWithdrawn, DecisionFell, Ended, MatchFinished, RunNotice
 from arena.errors import ArenaError
 from arena.executor.streaming import PERIOD_S, live_event, started_of
-from arena.live.events import Fault, Finished, Move, RunState, kind_of, pack
+from arena.live.events import EntrantChange, Fault, Finished, Move, RunState, kind_of, pack
 from arena.results.forfeits import loser
 from arena.results.tested import is_test
 from arena_db.errors import DatabaseError
@@ -132,6 +132,8 @@ class EventPublisher:
             self._over.append(event)
         elif isinstance(event, RunNotice):
             self._add(Fault(text=event.text[:_MAX_TEXT]))
+        elif isinstance(event, BotWithdrawn):
+            self._add(EntrantChange(bot=event.bot, change="leave", reason=event.reason[:_MAX_TEXT]))
         elif isinstance(event, DecisionFell):
             self._is_most = False
             self._state_is_due = True

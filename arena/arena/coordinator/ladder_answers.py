@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.client import ANSWER_S
 from arena.coordinator.holder import heard_of
+from arena.errors import ConfigError
+from arena.home import home
 from arena.results.tournament_states import state_of
 
 if TYPE_CHECKING:
@@ -27,9 +29,13 @@ def answer_to_join(store: Store, ladder: TournamentRecord, entrant: Entrant, wai
         ladder: its record.
         entrant: the bot, with its seat.
         wait_s: seconds to wait for the batch with its first match.
+
+    Raises:
+        ConfigError: the coordinator cannot start the bot and has withdrawn it.
     """
     change, end = store.last_change(ladder.id), time.monotonic() + wait_s
     while _is_run(store, ladder):
+        _refuse_withdrawn(store, ladder, entrant)
         found = store.batches(ladder.id, since=change)
         first = _first_match(store, ladder, found, entrant.seat)
         if first is not None:
@@ -59,6 +65,21 @@ def answer_to_leave(store: Store, ladder: TournamentRecord, wait_s: float = ANSW
             return _no_answer(store, ladder, "plans without it")
         time.sleep(_LOOK_S)
     return f"{ladder.name} is not being run"
+
+
+def _refuse_withdrawn(store: Store, ladder: TournamentRecord, entrant: Entrant) -> None:
+    """Refuse a bot that no longer takes part: its coordinator withdraws a newcomer that it cannot start.
+
+    Raises:
+        ConfigError: the text has the reason.
+    """
+    if store.entrants(ladder.id)[entrant.seat].state == "playing":
+        return
+    moves = [each for each in store.changes(ladder.id) if each.subject == entrant.label]
+    raise ConfigError(
+        f"{entrant.label} left {ladder.name} before its first match: {moves[-1].reason}; this command keeps "
+        f"bots in {home()}: set ARENA_HOME to that of the coordinator and join again"
+    )
 
 
 def _first_match(

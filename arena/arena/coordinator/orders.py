@@ -42,7 +42,7 @@ class StopOrder(NamedTuple):
     """An order to begin no further match."""
 
     reason: str
-    """The reason, as text."""
+    """The reason as a clause that may follow a colon: `a stop was requested`."""
     now: bool = False
     """Whether running matches end at once."""
 
@@ -106,10 +106,10 @@ class Orders:
         requests = {self._signals.request, *map(kind_of, self._commands())}
         # A signal to the process of a person's match must not wait until the person has moved.
         if "abort" in requests or (self._board is not None and self._signals.request):
-            return StopOrder("running matches were ended", now=True)
+            return StopOrder("an immediate stop was requested", now=True)
         if "stop" in requests:
             self._explain()
-            return StopOrder("stopped on request")
+            return StopOrder("a stop was requested")
         if self._max_time is not None and time.monotonic() - self._began >= self._max_time:
             return StopOrder(f"--max-time {self._max_time:g} is over")
         return None

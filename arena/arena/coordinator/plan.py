@@ -1,4 +1,4 @@
-"""Makes a stored tournament from a configuration, and restores the plan of a stored one."""
+"""Makes a stored tournament from a configuration."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.analysis import has_solver
-from arena.coordinator.config import Refusal, TournamentConfig, parse_toml
+from arena.coordinator.config import Refusal, TournamentConfig
 from arena.coordinator.kinds import NEWEST_PLAN, first_batch, planned_beforehand, schedule_of
-from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
-from arena.errors import ArenaError, ConfigError, PluginError
+from arena.entrants import Competitor, LeftOut, resolve
+from arena.errors import ArenaError, ConfigError
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier
@@ -21,13 +21,11 @@ from arena_plugins import Game, game_spec, load_game
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from arena.coordinator.kinds import PlanSource
     from arena_db.store import Store
 
-_PAGE = 256
-"""Rows of a stored plan that are read at once."""
 _MAX_TOLD = 1_000
 """Maximum number of stored characters of a refused bot's spec, and of the reason."""
 _FEWEST = 2
@@ -51,6 +49,9 @@ class Plan(NamedTuple):
     """Information for the screen that is not a warning."""
     left_out: tuple[LeftOut, ...] = ()
     """Bots that were refused and left out, which `--on-preflight skip` allows."""
+    aside: tuple[LeftOut, ...] = ()
+    """Bots that joined a stored tournament, have not played yet and cannot be started here; its run withdraws
+    them."""
 
 
 def make_plan(config: TournamentConfig) -> Plan:
@@ -90,7 +91,7 @@ def make_plan(config: TournamentConfig) -> Plan:
         tournament_limit(config),
         tier,
         source,
-        _first_openings(planned_beforehand(source, len(competitors)), len(competitors)),
+        first_openings(planned_beforehand(source, len(competitors)), len(competitors)),
         left_out=tuple(left_out),
     )
 
@@ -127,7 +128,7 @@ def leave_out(plan: Plan, refused: Sequence[LeftOut]) -> Plan:
     left_out = (*plan.left_out, *refused)
     config = _without(plan.config, competitors, refused)
     source = schedule_of(config, plan.game, len(competitors), NEWEST_PLAN)
-    openings = _first_openings(planned_beforehand(source, len(competitors)), len(competitors))
+    openings = first_openings(planned_beforehand(source, len(competitors)), len(competitors))
     return plan._replace(
         config=config, competitors=competitors, source=source, openings=openings, left_out=left_out
     )
@@ -173,7 +174,7 @@ def _competitors(config: TournamentConfig, left_out: list[LeftOut] | None) -> li
     )
 
 
-def _first_openings(matches: Iterable[PlannedMatch], num_bots: int) -> tuple[tuple[int, ...], ...]:
+def first_openings(matches: Iterable[PlannedMatch], num_bots: int) -> tuple[tuple[int, ...], ...]:
     """Return the opening of the first match of each bot, by seat; stops reading once all are found."""
     found: dict[int, tuple[int, ...]] = {}
     for match in matches:
@@ -289,89 +290,3 @@ def entrant_of(competitor: Competitor, seat: int = 0, anchor: float | None = Non
     """Return the entrant to store for a competitor, in tournaments and in plays."""
     limit = "" if competitor.limit is None else str(competitor.limit)
     return Entrant(seat=seat, label=competitor.label, bot=competitor.record, limit=limit, anchor=anchor)
-
-
-def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
-    """Restore the plan of a stored tournament.
-
-    Raises:
-        ConfigError: a bot has changed since it was entered, or a person played.
-        ArenaError: the tier or the limits it requires are not available.
-    """
-    if tournament.type == "play":
-        raise ConfigError(
-            f"{tournament.name} was played by a person, so no bot can continue it; "
-            f"arena play --attach {tournament.name} continues it"
-        )
-    config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
-    listed = store.entrants(tournament.id)
-    # Bots that joined later are not in the configuration.
-    texts = (*config.bots, *(entrant.bot.spec for entrant in listed[len(config.bots) :]))
-    competitors = [
-        restore_competitor(
-            text,
-            was,
-            tournament.name,
-            margin_ms=config.timemargin,
-            in_place=config.isolation == "none",
-        )
-        for text, was in zip(texts, listed, strict=True)
-    ]
-    unhashed = [bot.label for bot in competitors if not bot.record.content]
-    note = f"{', '.join(unhashed)}: code was not hashed when {tournament.name} began, so it may have changed"
-    game = load_game(tournament.game)
-    tier = choose_tier(config.isolation, config.require_tier, competitors)
-    check_limits(config.require_limits, tier)
-    return Plan(
-        config,
-        game,
-        competitors,
-        tournament_limit(config),
-        tier,
-        openings=_first_openings(_stored_plan(store, tournament.id), len(competitors)),
-        notes=(note,) if unhashed else (),
-    )
-
-
-def _stored_plan(store: Store, tournament: int) -> Iterator[PlannedMatch]:
-    """Yield the planned matches of a tournament, read page by page."""
-    after = 0
-    while page := store.planned(tournament, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].number
-
-
-def restore_competitor(
-    text: str, was: Entrant, tournament: str, *, margin_ms: int, in_place: bool = False
-) -> Competitor:
-    """Return a competitor with the content it was entered with, even if its files have changed since.
-
-    Args:
-        text: its spec, with the files it names by absolute paths.
-        was: the stored entrant.
-        tournament: the name of the tournament it was entered in.
-        margin_ms: the margin of the time limit set by its spec, in milliseconds.
-        in_place: whether it runs in this process, from where it is installed; then it must be unchanged.
-
-    Raises:
-        ConfigError: its content is no longer kept, and its files have changed.
-        PluginError: its content is no longer kept, and its files are gone.
-    """
-    competitor = None if in_place else entered(was.bot, was.label)
-    if competitor is not None:
-        return competitor
-    way_out = "restore the old version, or start a new tournament"
-    try:
-        (now,) = resolve([text], margin_ms=margin_ms, in_place=in_place)
-    except PluginError as error:
-        raise PluginError(f"{was.label} of {tournament} cannot be found again: {error}; {way_out}") from error
-    competitor = as_entered(now, was.bot)
-    if competitor is None:
-        before = (
-            f"content {short(was.bot.content)}, now" if was.bot.content else "code that was not hashed; now"
-        )
-        raise ConfigError(
-            f"{was.label} has changed since {tournament} began: it was {was.bot.distribution} "
-            f"{was.bot.version}, now {now.record.version}, with {before} {short(now.content)}; {way_out}"
-        )
-    return msgspec.structs.replace(competitor, label=was.label)

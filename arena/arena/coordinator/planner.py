@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import schedule_of
-from arena.coordinator.plan import restore_competitor
+from arena.coordinator.newcomers import Newcomers
 from arena.coordinator.plan_view import EventView
 from arena.errors import ArenaError, ConfigError
 from arena.schedules.fixed import has_changed, plan_for
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.kinds import PlanSource
     from arena.coordinator.plan import Plan
+    from arena.coordinator.run_events import BotWithdrawn
     from arena.executor.job import Job
     from arena.schedules.protocol import Basis, View
     from arena_db.records import PlannedMatch, TournamentRecord
@@ -71,6 +72,7 @@ class Planner:
         self._tournament = tournament
         self._plan = plan
         self._source: PlanSource | None = plan.source
+        self._newcomers = Newcomers(store, tournament, plan)
         self._view = EventView(store, tournament)
         self._num_dropped = tournament.num_dropped
         self._handed_out = 0
@@ -151,6 +153,10 @@ class Planner:
         gone, self._gone = self._gone, []
         return gone
 
+    def take_withdrawn(self) -> list[BotWithdrawn]:
+        """Return the bots withdrawn since the last call because they cannot be started here."""
+        return self._newcomers.take_withdrawn()
+
     def _look(self, running: Collection[int], *, is_idle: bool) -> None:
         """Check for bots that joined or left, at most every `_LOOK_S` seconds, and always when idle."""
         if self.is_decided or (time.monotonic() < self._next_look and not is_idle):
@@ -187,24 +193,6 @@ class Planner:
             # A bot that joined has reopened the plan.
             self.is_done, self.total = record.is_planned, record.num_total
 
-    def _seat(self) -> None:
-        """Add the bots that joined as competitors.
-
-        Raises:
-            ConfigError: the content of one is no longer kept, and its files have changed.
-            PluginError: the content of one is no longer kept, and its files are gone.
-        """
-        config = self._plan.config
-        for was in self._view.entrants[len(self._plan.competitors) :]:
-            bot = restore_competitor(
-                was.bot.spec,
-                was,
-                self._tournament.name,
-                margin_ms=config.timemargin,
-                in_place=config.isolation == "none",
-            )
-            self._plan.competitors.append(bot)
-
     def _ask(self, wanted: int, num_queued: int, running: Collection[int]) -> list[Job]:
         source = self._known_source()
         # Look first, so that the view contains no change that this planner has not handled.
@@ -216,7 +204,11 @@ class Planner:
         view = self._view.look(basis, self.decision, adds_up=source.is_open)
         # Each bot that has just joined gets its first pair in this batch, which goes before all that waits.
         wanted = max(wanted, 2 * (len(self._view.entrants) - len(self._plan.competitors)))
-        self._seat()
+        while not self._newcomers.seat(self._view.entrants):
+            # One of them was withdrawn at once, so the view is outdated.
+            self._look(running, is_idle=True)
+            basis = self._view.basis()
+            view = self._view.look(basis, self.decision, adds_up=source.is_open)
         # Changes after this view are found by the next look.
         self._has_news = False
         found = source.schedule.next(view, wanted)

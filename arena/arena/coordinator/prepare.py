@@ -20,7 +20,8 @@ from arena.coordinator.enlarge import enlarge
 from arena.coordinator.holder import check_free
 from arena.coordinator.lease import Lease
 from arena.coordinator.machines import check_machines, find_machines
-from arena.coordinator.plan import leave_out, new_tournament, restore_plan, store_plan
+from arena.coordinator.plan import leave_out, new_tournament, store_plan
+from arena.coordinator.restore import newcomers, restore_plan
 from arena.coordinator.seeding import seat_by_rating
 from arena.entrants import LeftOut
 from arena.errors import ArenaError, BotFailedError, ConfigError, OptionError, PluginError
@@ -207,11 +208,20 @@ def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Sh
         # Its matches are planned: a bot that fails now forfeits them, or stops the tournament. Bots that have
         # left are not checked; in a long ladder these are most.
         playing = {entrant.seat for entrant in store.entrants(record.id) if entrant.state == "playing"}
-        plan = plan._replace(left_out=tuple(check_bots(plan, workers, show=show, seats=playing)))
+        new = newcomers(store, record)
+        failed = check_bots(plan, workers, show=show, seats=playing - new)
+        plan = plan._replace(left_out=tuple(failed), aside=_check_newcomers(plan, new, workers, show))
     if again.rounds is not None:
         plan = enlarge(store, record, plan, again.rounds)
         record = find_event(store, record.name, unfinished=False)
     return PreparedTournament(record, plan._replace(config=again.of(plan.config)), workers)
+
+
+def _check_newcomers(plan: Plan, seats: set[int], workers: int, show: Show) -> tuple[LeftOut, ...]:
+    """Return the bots that joined, have not played yet and cannot play here; they stop no other bot."""
+    seats = seats - {bot.seat for bot in plan.aside}
+    lenient = plan._replace(config=msgspec.structs.replace(plan.config, on_preflight="skip"))
+    return (*plan.aside, *check_bots(lenient, workers, show=show, seats=seats))
 
 
 def check_again(store: Store, record: TournamentRecord, *, take_over: bool = False) -> None:

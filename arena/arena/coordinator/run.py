@@ -153,6 +153,8 @@ class Run:
         running = [number for flight in self._flying.values() for number in flight.jobs]
         jobs = self._source.more(len(self._queue), running)
         self._forget(self._source.take_gone())
+        for withdrawn in self._source.take_withdrawn():
+            self._recorder.tell(withdrawn)
         if jobs:
             self._recorder.expect(jobs, self._source.total)
             self._publisher.expect(jobs, self._source.total)

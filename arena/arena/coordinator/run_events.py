@@ -38,6 +38,15 @@ class RunNotice(msgspec.Struct, frozen=True, tag="Notice"):
     """Whether something is wrong."""
 
 
+class BotWithdrawn(msgspec.Struct, frozen=True, tag=True):
+    """The run has withdrawn a bot that joined, because it cannot start it."""
+
+    bot: str
+    """Its label."""
+    reason: str
+    """Why, as stored with the change."""
+
+
 class DecisionFell(msgspec.Struct, frozen=True, tag=True):
     """The tournament has made its decision; it may go on after that."""
 
@@ -57,4 +66,4 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     """As in `MatchStarted`."""
 
 
-Event = MatchStarted | MatchFinished | RunNotice | DecisionFell | Ended
+Event = MatchStarted | MatchFinished | RunNotice | BotWithdrawn | DecisionFell | Ended

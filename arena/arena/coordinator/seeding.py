@@ -27,9 +27,10 @@ def seat_by_rating(plan: Plan, store: Store) -> Plan:
     pool = tournament_limit(plan.config).pool(is_hosted=plan.tier is not Tier.T0).name
     where = MatchFilter(game=game, pool=pool)
     book = RatedMatches(where)
-    book.update(store)
-    board = Leaderboard(store.tallies(where), store.bots(), game, pool, book)
-    elo = {row.identity: row.elo for table in board.tables() for row in table.rows}
+    with store.at_one_moment():
+        book.update(store)
+        board = Leaderboard(store.tallies(where), store.bots(), game, pool, book)
+        elo = {row.identity: row.elo for table in board.tables() for row in table.rows}
     order = sorted(
         range(len(plan.competitors)),
         key=lambda seat: -elo.get(plan.competitors[seat].record.identity, float("-inf")),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from arena.coordinator.run_events import BotWithdrawn
     from arena.executor.job import Job
 
 
@@ -46,4 +47,8 @@ class JobSource(Protocol):
 
     def take_gone(self) -> Sequence[int]:
         """Return once the numbers of returned jobs that are no longer needed."""
+        ...
+
+    def take_withdrawn(self) -> Sequence[BotWithdrawn]:
+        """Return once each bot that the source has withdrawn."""
         ...

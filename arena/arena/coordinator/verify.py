@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.coordinator.jobs import make_jobs
-from arena.coordinator.plan import restore_plan
+from arena.coordinator.restore import restore_plan
 from arena.coordinator.rule_checks import contradiction, replay
 from arena.errors import ConfigError
 from arena.executor.slots import Slot
@@ -74,6 +74,12 @@ def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[
         )
     plan = restore_plan(store, tournament)
     planned = store.planned(tournament.id, after=match.number - 1, limit=1)
+    for seat in (match.first_seat, match.second_seat):
+        if plan.competitors[seat].is_absent:
+            raise ConfigError(
+                f"{plan.competitors[seat].label} has left {tournament.name}, and its files are gone or have "
+                f"changed, so match {_address(match)} cannot be played again"
+            )
     control = make_control(SlotCallbacks(Slot.here(0)))
     with workspace():
         try:

@@ -113,20 +113,19 @@ class Names:
         """Rate a pool's bots by all rated matches of the game, as `arena leaderboard` does."""
         from arena.results.rating_tables import Leaderboard
 
-        board = Leaderboard(self._tallies, self._store.bots(), self._spec, pool, self._book)
+        tallies, bots, book = self._counted
+        board = Leaderboard(tallies, bots, self._spec, pool, book)
         return {row.identity: round(row.elo, 1) for table in board.tables() for row in table.rows}
 
     @cached_property
-    def _book(self) -> RatedMatches:
+    def _counted(self) -> tuple[list[Tally], dict[str, BotRecord], RatedMatches]:
+        """The counts of the game's matches, all bots and the sums of the matches, read at one moment."""
         from arena.results.rated_matches import RatedMatches
 
         book = RatedMatches(MatchFilter(game=self._spec))
-        book.update(self._store)
-        return book
-
-    @cached_property
-    def _tallies(self) -> list[Tally]:
-        return self._store.tallies(MatchFilter(game=self._spec))
+        with self._store.at_one_moment():
+            book.update(self._store)
+            return self._store.tallies(MatchFilter(game=self._spec)), self._store.bots(), book
 
 
 def weights_of(record: BotRecord) -> str:

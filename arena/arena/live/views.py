@@ -276,6 +276,13 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     """Time of the last event, in seconds since 1970 (UTC)."""
 
     @property
+    def ending(self) -> str:
+        """How a run ended, in a few words: `ended`, `stopped`, `ended: --max-time 5 is over`."""
+        if self.reason == "stopped" or self.reason.startswith("refused: "):
+            return self.reason
+        return f"ended: {self.reason}" if self.reason else "ended"
+
+    @property
     def rate(self) -> float | None:
         """Matches per minute; None before two have finished, and while none is started any more."""
         if self.state in ("stopping", "ended"):

@@ -20,7 +20,7 @@ from arena_plugins import Termination
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from arena.coordinator.run_events import Event
+    from arena.coordinator.run_events import BotWithdrawn, Event
     from arena.executor.job import Job
     from arena.person.session_commands import SessionCommands
     from arena.person.session_config import SessionPlan
@@ -96,6 +96,10 @@ class PlaySession:
 
     def take_gone(self) -> list[int]:
         """Return nothing: matches that were returned by `more` are always played."""
+        return []
+
+    def take_withdrawn(self) -> list[BotWithdrawn]:
+        """Return nothing: no bot joins a session."""
         return []
 
     def hear(self, event: Event) -> None:

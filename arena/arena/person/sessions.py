@@ -13,9 +13,10 @@ from arena.coordinator.changes import changes
 from arena.coordinator.hold import RunParts, play_out
 from arena.coordinator.lease import Lease
 from arena.coordinator.orders import Orders
-from arena.coordinator.plan import choose_tier, entrant_of, restore_competitor
+from arena.coordinator.plan import choose_tier, entrant_of
 from arena.coordinator.prepare import check_again, reserving
 from arena.coordinator.rescue import rescuing
+from arena.coordinator.restore import restore_competitor
 from arena.coordinator.stop import StopSignals
 from arena.errors import BotFailedError, ConfigError, OptionError
 from arena.executor.preflight import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -29,6 +30,7 @@ _EPSILON = 1e-15
 """Relative step below which a root is found."""
 
 
+@lru_cache(maxsize=16)
 def bounds(alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
     """Return the log likelihood ratios at which H0 and H1 are accepted (Wald).
 

@@ -140,7 +140,8 @@ class _Draft:
         self._begin = counts.num_planned // 2
         self._num_pairs = counts.num_pairs.copy()
         self._last_pair = dict(counts.last_pair)
-        self._unsettled = newcomers
+        # A dict keeps their order and finds one of a thousand at once.
+        self._unsettled = dict.fromkeys(newcomers)
         self._rankings = [self._rank(counts, fold) for fold in (0, 1)]
 
     def pairs(self, num: int) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
@@ -37,6 +37,8 @@ _EVERY = 4
 _EVERY_UNTIL = 200
 _GROWTH = 102
 """Afterwards each look has 2 % more pairs than the one before; in per cent."""
+_OPEN: Final = -1.0
+"""Stands for the points of a match without a result."""
 _DECISION = re.compile(r"(H0|H1|undecided) after [0-9]+ pairs: ([0-9]+(?: [0-9]+){4})")
 
 
@@ -89,17 +91,19 @@ class SprtTest:
             half_points: half points of the tested bot in each pair that counts, 0 to 4, `[pairs]`.
             num_openings: number of pairs after which a test ends undecided, without void ones.
         """
-        counts = [0] * NUM_PAIR_CELLS
-        due = looks(num_openings)
-        look = next(due, 0)
-        for num, half in enumerate(half_points, 1):
+        counts, last = [0] * NUM_PAIR_CELLS, 0
+        for look in looks(num_openings):
+            if look > len(half_points):
+                break
+            for half in half_points[last:look]:
+                counts[half] += 1
+            last, cells = look, tuple(counts)
+            ratio = self.ratio(cells)
+            decision = decide(ratio, self.alpha, self.beta)
+            if decision is not None:
+                return SprtState(decision, look, ratio, cells)
+        for half in half_points[last:]:
             counts[half] += 1
-            if num == look:
-                look = next(due, 0)
-                ratio = self.ratio(tuple(counts))
-                decision = decide(ratio, self.alpha, self.beta)
-                if decision is not None:
-                    return SprtState(decision, num, ratio, tuple(counts))
         cells = tuple(counts)
         is_over = len(half_points) >= num_openings
         return SprtState("undecided" if is_over else None, len(half_points), self.ratio(cells), cells)
@@ -136,15 +140,16 @@ class SprtTest:
             return self.read(decision)
         half_points: list[int] = []
         num_void = 0
-        for pair in range(num_openings):
-            keys = ((TEST_ENCOUNTER, 2 * pair), (TEST_ENCOUNTER, 2 * pair + 1))
-            if not all(key in results for key in keys):
-                break
-            points = [results[key] for key in keys]
-            if None in points:
+        for first, second in _pairs_of(num_openings):
+            one, other = results.get(first, _OPEN), results.get(second, _OPEN)
+            if one is None or other is None:
+                if _OPEN in (one, other):
+                    break
                 num_void += 1
+            elif one < 0 or other < 0:
+                break
             else:
-                half_points.append(round(2 * sum(each for each in points if each is not None)))
+                half_points.append(int(2 * (one + other)))
         return self.judge(half_points, num_openings=num_openings - num_void)
 
     def expected_pairs(self, elo: float, num_openings: int) -> float:
@@ -180,6 +185,12 @@ class SprtTest:
     def ratio(self, cells: tuple[int, ...]) -> float:
         """Return the log likelihood ratio of H1 against H0, 0 after no pair; `cells` as in `SprtState`."""
         return _ratio(self, cells) if any(cells) else 0.0
+
+
+@lru_cache(maxsize=4)
+def _pairs_of(num_openings: int) -> list[tuple[MatchKey, MatchKey]]:
+    """Return the keys of both matches of each pair of a test; a schedule needs them each time it is asked."""
+    return [((TEST_ENCOUNTER, 2 * pair), (TEST_ENCOUNTER, 2 * pair + 1)) for pair in range(num_openings)]
 
 
 @lru_cache(maxsize=4096)

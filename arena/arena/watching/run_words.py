@@ -64,6 +64,8 @@ def awaited_words(model: Model, now: float) -> str:
     if _is_stopped(progress):
         why = "" if progress.reason == _STOPPED else because
         return f"This tournament is stopped{why}; {resume}"
+    if progress.state == "ended" and progress.reason.startswith("refused: "):
+        return f"This tournament was {progress.reason}."
     return {
         "": "Nothing is known of this tournament yet.",
         "preparing": f"The first match is being prepared{because}.",

@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import LargeBinary, Table
 
 from arena_db import seals
+from arena_db.backend.sqlite import schema
 from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine
 from arena_db.checking import find_faults
 from arena_db.judgements import JudgedMatch, JudgedPly
-from arena_db.models import metadata
+from arena_db.models import REVISION, metadata
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import LiveEvent, Remark
 from arena_db.remark_codec import pack_remarks
@@ -177,3 +178,44 @@ def test_every_row(connection: Connection, table: Table) -> None:
     faults = find_faults(connection, quick=False)
     connection.rollback()
     assert bool(faults) == (table.name not in may_go)
+
+
+def test_nothing_of_the_schema_is_left_out(connection: Connection) -> None:
+    """The tests above know each column of a store, so a new one fails them until it is covered."""
+    rows = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
+    tables = {name for (name,) in rows if not name.startswith("sqlite_")} - {"alembic_version"}
+    found = {
+        name: {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_xinfo({name})")} for name in tables
+    }
+    connection.rollback()
+    assert found == {table.name: {column.name for column in table.c} for table in metadata.sorted_tables}
+    named = {*OTHERS, *HARMLESS}
+    assert named <= {f"{name}.{column}" for name, columns in found.items() for column in columns}
+
+
+def test_every_index_and_trigger(connection: Connection) -> None:
+    """An index that is gone or altered is named, and so is a trigger on any table."""
+    made = connection.exec_driver_sql(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql != ''"
+    )
+    edits: dict[str, list[list[str]]] = {}
+    for name, sql in made.all():
+        altered = sql.replace(")", " DESC)", 1)
+        edits[f"the index {name}"] = [[f"DROP INDEX {name}"], [f"DROP INDEX {name}", altered]]
+    num_indexes = len(edits)
+    for table in metadata.sorted_tables:
+        does = f"AFTER INSERT ON {table} BEGIN DELETE FROM tallies; END"  # noqa: S608
+        edits[f"the trigger evil_{table}"] = [[f"CREATE TRIGGER evil_{table} {does}"]]
+    connection.rollback()
+    silent: list[str] = []
+    for what, ways in edits.items():
+        for statements in ways:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            if not any(what in found for found in schema.find_differences(raw, REVISION)):
+                silent.append("; ".join(statements))
+            connection.rollback()
+    assert silent == []
+    assert num_indexes

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.export._names import Names
+from arena.results.boards import boards_of
 from arena.results.condition import Condition
 from arena.results.leaderboards import rate
 from arena_db.errors import MissingError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
+from arena_plugins import load_game
 from stores import add_cup
 
 if TYPE_CHECKING:
@@ -87,3 +91,38 @@ def test_a_leaderboard_beside_a_run(store: Store, monkeypatch: pytest.MonkeyPatc
     assert rated is not None
     for row in rated.tables[0].rows:
         assert (row.games, row.pairs) == (2, 1)
+
+
+def test_boards_fitted_after_more_matches_were_stored(store: Store) -> None:
+    """A board is fitted at its first use, from the counts and sums of the caller's snapshot."""
+    cup = add_cup(store, "a", "b")
+    store.save([cup.match(1), cup.match(2)])
+    with Store.open(store.place, read_only=True) as reader:
+        for many in (2, 4):
+            with reader.at_one_moment():
+                boards = boards_of(reader)
+                store.save([cup.match(many + 1), cup.match(many + 2)])
+                store.sum_up()
+                ((game, pool, num),) = boards.pools
+                assert num == many
+                (table,) = boards.tables(game, pool)
+                assert [(row.games, row.pairs) for row in table.rows] == [(many, many // 2)] * 2
+
+
+def test_ratings_of_an_export_beside_a_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bot whose first match is stored between the two queries is in none of them, or in both."""
+    cup = add_cup(store, "a", "b")
+    store.save([cup.match(1), cup.match(2)])
+    other = add_cup(store, "a", "c", name="other")
+    sums = Store.pool_sums
+
+    def sums_later(reader: Store, game: str | None = None, pool: str | None = None) -> list[EncounterSums]:
+        found = sums(reader, game, pool)
+        store.save([other.match(1), other.match(2)])
+        return found
+
+    with Store.open(store.place, read_only=True) as reader:
+        monkeypatch.setattr(Store, "pool_sums", sums_later)
+        names = Names(reader, load_game(other.record.game), other.record.game)
+        names.place(other.record.id)
+    assert [math.isnan(each.elo) for each in names.competitors] == [False, True]

@@ -157,7 +157,7 @@ def _way(progress: ProgressView, width: int, glyphs: Glyphs, encounters: tuple[i
 def _rest(progress: ProgressView) -> list[str]:
     """Return rate and remaining time, or the ending, from the longest text to the shortest."""
     if progress.state == "ended":
-        return ["ended" + (f": {progress.reason}" if progress.reason else "")]
+        return [progress.ending]
     if progress.rate is None:
         return ["" if progress.state == "stopping" else "rate unknown"]
     eta_s = progress.at().eta_s

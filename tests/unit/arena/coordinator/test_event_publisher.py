@@ -288,11 +288,11 @@ def test_the_state_is_told_at_every_change_and_every_ten_seconds(begin: Begin, c
         publisher.change("paused")
         clock.now += 1
         publisher.tick()
-        publisher.tell(Ended("stopped", "stopped on request", 0, 6))
+        publisher.tell(Ended("stopped", "a stop was requested", 0, 6))
         publisher.tick(at_once=True)
     states = [unpack(event.payload) for event in sitting.told()]
     assert [state["state"] for state in states] == ["running", "running", "paused", "ended"]
-    assert states[-1]["reason"] == "stopped on request"
+    assert states[-1]["reason"] == "a stop was requested"
 
 
 def test_who_lost_the_lease_is_silent(begin: Begin, clock: Clock) -> None:

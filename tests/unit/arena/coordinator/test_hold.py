@@ -156,7 +156,7 @@ def test_ctrl_c_lets_running_matches_end(begin: Begin, tmp_path: Path, executor:
     ended = sitting.play(1, on_event=strike(1, signal.SIGINT), on_words=lambda _: gate.touch())
 
     assert signal.getsignal(signal.SIGINT) == before
-    assert (ended.state, ended.reason, ended.num_done) == ("stopped", "stopped on request", 1)
+    assert (ended.state, ended.reason, ended.num_done) == ("stopped", "a stop was requested", 1)
     assert sitting.said == ["stopping: running matches end and are stored; Ctrl-C again ends them now"]
     assert [match.termination for match in sitting.matches()] == ["rules"]
     assert sitting.state() == "stopped"
@@ -195,7 +195,7 @@ def test_an_abort_in_this_process_is_heard_between_moves(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=2))
     ended = sitting.play(on_event=strike(3, signal.SIGTERM))
 
-    assert (ended.state, ended.num_done, ended.reason) == ("stopped", 2, "running matches were ended")
+    assert (ended.state, ended.num_done, ended.reason) == ("stopped", 2, "an immediate stop was requested")
     assert [match.termination for match in sitting.matches()] == ["rules", "rules", "aborted"]
     assert len(sitting.matches()[2].actions) == sitting.matches()[2].num_opening
     assert sitting.play().state == "finished"
@@ -234,7 +234,7 @@ def test_temporary_files_are_cleared_away_before_a_stop(
             sitting.store.ask(sitting.tournament.id, "stop")
 
     ended = sitting.play(on_event=on_event, on_words=lambda _: (tmp_path / "gate").touch())
-    assert (ended.state, ended.reason, sitting.notices()) == ("stopped", "stopped on request", [])
+    assert (ended.state, ended.reason, sitting.notices()) == ("stopped", "a stop was requested", [])
     assert [match.termination for match in sitting.matches()] == ["rules"], "in flight, and stored"
 
 

@@ -63,5 +63,5 @@ def test_a_stop_ends_a_pause(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> N
         if isinstance(event, MatchFinished) and event.record.number == 1:
             store.ask(tournament, "pause")
 
-    assert sitting.play_in(WatchedPool(), on_event).reason == "stopped on request"
+    assert sitting.play_in(WatchedPool(), on_event).reason == "a stop was requested"
     assert 0 < len(sitting.matches()) < (sitting.tournament.num_total or 0)

@@ -17,7 +17,8 @@ from arena.coordinator.config import parse_toml, refusals
 from arena.coordinator.enlarge import enlarge
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import planned_beforehand
-from arena.coordinator.plan import leave_out, make_plan, restore_plan, store_plan
+from arena.coordinator.plan import leave_out, make_plan, store_plan
+from arena.coordinator.restore import restore_plan
 from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError
 from arena.executor.slots import Slot

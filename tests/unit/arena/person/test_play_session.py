@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator.plan import restore_plan
+from arena.coordinator.restore import restore_plan
 from arena.errors import ConfigError
 from arena.person.session_config import PERSON
 from arena.person.sessions import reopen_play

@@ -14,6 +14,7 @@ from arena.rating.sprt import bounds, log_likelihood_ratio
 from arena.schedules.protocol import Closed, PlannedBatch, View, Wait
 from arena.schedules.sprt_schedule import SprtSchedule, SprtTest, looks
 from schedules import SimulatedEvent, play_all, play_in_flight
+from sprt_worlds import TabulatedTest
 
 if TYPE_CHECKING:
     from arena_db.records import PlannedMatch
@@ -161,6 +162,19 @@ def test_decisions_do_not_depend_on_the_number_of_pairs_in_flight(elo: float) ->
             assert begun >= 2 * state.num_pairs
             found.append(state)
         assert found[0] == found[1] == found[2] == schedule.state(dict(by_key))
+
+
+def test_a_tabulated_test_is_the_same_test() -> None:
+    """Simulations compute the ratios of a course all at once."""
+    half_points = np.random.default_rng(3).choice(5, size=300, p=(0.1, 0.2, 0.3, 0.25, 0.15))
+    test, tabulated = SprtTest(elo1=60.0), TabulatedTest(elo1=60.0)
+    tabulated.tabulate(half_points)
+    for num in (0, 1, 4, 7, 40, 150, 299, 300):
+        pairs = half_points[:num].tolist()
+        one, other = tabulated.judge(pairs, num_openings=300), test.judge(pairs, num_openings=300)
+        assert one._replace(ratio=0.0) == other._replace(ratio=0.0)
+        # Not the same to the last digit: sums over several samples are rounded in another order.
+        assert one.ratio == pytest.approx(other.ratio, abs=1e-9)
 
 
 def test_two_bots_that_always_draw_are_not_told_apart() -> None:

@@ -76,7 +76,8 @@ class Held:
             if self.is_over:
                 self._give_byes()
             return
-        check(self.event.plan, found, wanted)
+        known = {(match.encounter, match.match_no) for match in self.event.plan}
+        check(len(self.event.plan), known, found, wanted)
         if found.note != self.round:
             assert not self.open, "a round begins when the one before is over"
             self._give_byes()

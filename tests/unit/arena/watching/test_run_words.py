@@ -32,7 +32,7 @@ def model(
         ("ended", "", "This tournament has ended."),
         ("ended", "H1 accepted", "This tournament has ended: H1 accepted."),
         ("ended", "stopped", "This tournament is stopped; arena resume 'cup 1' continues it."),
-        ("ended", "refused: no bot is left", "This tournament has ended: refused: no bot is left."),
+        ("ended", "refused: no bot is left", "This tournament was refused: no bot is left."),
     ],
 )
 def test_what_is_waited_for(state: str, reason: str, words: str) -> None:
@@ -71,3 +71,26 @@ def test_a_stopped_run_is_not_called_ended() -> None:
             awaited_words(told, NOW)
             == "This tournament is stopped: asked to; arena resume hill continues it."
         )
+
+
+@pytest.mark.parametrize(
+    ("reason", "ending", "sentence"),
+    [
+        ("", "ended", "This tournament has ended."),
+        ("stopped", "stopped", "This tournament is stopped; arena resume cup continues it."),
+        (
+            "a stop was requested",
+            "ended: a stop was requested",
+            "This tournament is stopped: a stop was requested; arena resume cup continues it.",
+        ),
+        (
+            "refused: no bot is left",
+            "refused: no bot is left",
+            "This tournament was refused: no bot is left.",
+        ),
+    ],
+)
+def test_an_ending_says_nothing_twice(reason: str, ending: str, sentence: str) -> None:
+    progress = ProgressView(name="cup", state="ended", reason=reason, planned=10, done=4)
+    assert progress.ending == ending
+    assert awaited_words(Model(view=LiveView(progress=progress), health=Health()), NOW) == sentence

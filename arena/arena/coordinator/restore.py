@@ -1,0 +1,197 @@
+"""Restores the plan of a stored tournament, each bot with the content it was entered with."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from arena.coordinator.config import parse_toml
+from arena.coordinator.plan import Plan, choose_tier, first_openings, tournament_limit
+from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
+from arena.errors import ArenaError, ConfigError, PluginError, StoreError
+from arena.sandbox.limits.exact import check_limits
+from arena_db.records import MatchFilter
+from arena_plugins import Outcome, load_game
+from arena_plugins.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from arena_db.records import Entrant, PlannedMatch, TournamentRecord
+    from arena_db.store import Store
+
+_PAGE = 256
+"""Rows of a stored plan that are read at once."""
+_PAIR = 2
+_MAX_REASON: Final = 1000
+"""Maximum number of characters of a stored reason."""
+_ANEW: Final = "restore the old version, or start a new tournament"
+_LEAVE: Final = "restore the old version, or play on without it: arena entrants withdraw {} --reason WHY"
+"""The ways out of a tournament that lacks one of its bots."""
+
+
+def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
+    """Restore the plan of a stored tournament.
+
+    A bot that no longer takes part may be gone; it plays no more. A newcomer that cannot be started here is
+    listed in `Plan.aside`, because one such bot must not keep all others from playing.
+
+    Raises:
+        ConfigError: a bot has changed since it was entered, or a person played.
+        PluginError: a bot cannot be found again.
+        ArenaError: the tier or the limits it requires are not available.
+    """
+    if tournament.type == "play":
+        raise ConfigError(
+            f"{tournament.name} was played by a person, so no bot can continue it; "
+            f"arena play --attach {tournament.name} continues it"
+        )
+    config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
+    listed = store.entrants(tournament.id)
+    # Bots that joined later are not in the configuration.
+    texts = (*config.bots, *(entrant.bot.spec for entrant in listed[len(config.bots) :]))
+    new = newcomers(store, tournament)
+    num_playing = sum(was.state == "playing" for was in listed)
+    competitors: list[Competitor] = []
+    aside: list[LeftOut] = []
+    for text, was in zip(texts, listed, strict=True):
+        found = find_again(text, was, margin_ms=config.timemargin, in_place=config.isolation == "none")
+        if isinstance(found, Competitor):
+            competitors.append(found)
+            continue
+        if was.state == "playing" and was.seat not in new:
+            words = f"{shlex.quote(tournament.name)} {shlex.quote(was.label)}"
+            raise _error(found, was, tournament.name, _LEAVE.format(words) if num_playing > _PAIR else _ANEW)
+        competitors.append(absent(was))
+        if was.state == "playing":
+            aside.append(LeftOut(was.seat, was.label, reason_of(found, was)))
+    present = [bot for bot in competitors if not bot.is_absent]
+    unhashed = [bot.label for bot in present if not bot.record.content]
+    note = f"{', '.join(unhashed)}: code was not hashed when {tournament.name} began, so it may have changed"
+    game = load_game(tournament.game)
+    tier = choose_tier(config.isolation, config.require_tier, present)
+    check_limits(config.require_limits, tier)
+    return Plan(
+        config,
+        game,
+        competitors,
+        tournament_limit(config),
+        tier,
+        openings=first_openings(_stored_plan(store, tournament.id), len(competitors)),
+        notes=(note,) if unhashed else (),
+        aside=tuple(aside),
+    )
+
+
+def newcomers(store: Store, tournament: TournamentRecord) -> set[int]:
+    """Return the seats of the bots that joined a tournament, take part and have no result yet."""
+    joined = {each.seat for each in store.entrants(tournament.id) if each.joined and each.state == "playing"}
+    if not joined:
+        return joined
+    played = store.tallies(MatchFilter(tournament=tournament.name, rated_only=False))
+    known = {
+        seat
+        for tally in played
+        for seat in (tally.first_seat, tally.second_seat)
+        if tally.outcome != Outcome.VOID
+    }
+    return joined - known
+
+
+def _stored_plan(store: Store, tournament: int) -> Iterator[PlannedMatch]:
+    """Yield the planned matches of a tournament, read page by page."""
+    after = 0
+    while page := store.planned(tournament, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].number
+
+
+class Missing(NamedTuple):
+    """Why a bot that was entered cannot be started here."""
+
+    error: ArenaError | None
+    """Why its files cannot be found or copied; None if they are found and differ."""
+    difference: str = ""
+    """The difference in words."""
+
+
+def find_again(text: str, was: Entrant, *, margin_ms: int, in_place: bool) -> Competitor | Missing:
+    """Return a competitor with the content it was entered with, even if its files have changed since.
+
+    Args:
+        text: its spec, with the files it names by absolute paths.
+        was: the stored entrant.
+        margin_ms: the margin of the time limit set by its spec, in milliseconds.
+        in_place: whether it runs in this process, from where it is installed; then it must be unchanged.
+    """
+    competitor = None if in_place else entered(was.bot, was.label)
+    if competitor is not None:
+        return competitor
+    try:
+        (now,) = resolve([text], margin_ms=margin_ms, in_place=in_place)
+    except (ConfigError, PluginError, StoreError) as error:
+        return Missing(error)
+    competitor = as_entered(now, was.bot)
+    if competitor is None:
+        before = (
+            f"content {short(was.bot.content)}, now" if was.bot.content else "code that was not hashed; now"
+        )
+        return Missing(
+            None,
+            f"it was {was.bot.distribution} {was.bot.version}, now {now.record.version}, with {before} "
+            f"{short(now.content)}",
+        )
+    return msgspec.structs.replace(competitor, label=was.label)
+
+
+def restore_competitor(
+    text: str, was: Entrant, tournament: str, *, margin_ms: int, in_place: bool = False
+) -> Competitor:
+    """Return a competitor with the content it was entered with, as `find_again` does.
+
+    Args:
+        text: its spec, with the files it names by absolute paths.
+        was: the stored entrant.
+        tournament: the name of the tournament it was entered in.
+        margin_ms: the margin of the time limit set by its spec, in milliseconds.
+        in_place: whether it runs in this process, from where it is installed; then it must be unchanged.
+
+    Raises:
+        ConfigError: its content is no longer kept, and its files have changed.
+        PluginError: its content is no longer kept, and its files are gone.
+        StoreError: its content cannot be written.
+    """
+    found = find_again(text, was, margin_ms=margin_ms, in_place=in_place)
+    if isinstance(found, Missing):
+        raise _error(found, was, tournament, _ANEW)
+    return found
+
+
+def absent(was: Entrant) -> Competitor:
+    """Return a competitor that only holds the seat of an entrant; no match of it can be played."""
+    return Competitor(label=was.label, record=was.bot, spec=was.bot.spec, entry="", options={}, limit=None)
+
+
+def reason_of(missing: Missing, was: Entrant) -> str:
+    """Return why a newcomer is withdrawn, for everybody."""
+    content = (
+        f"the coordinator has no copy of its content {short(was.bot.content)}, and "
+        if was.bot.content
+        else ""
+    )
+    if missing.error is None:
+        return f"{content}its files have changed: {missing.difference}"
+    return clean_text(f"{content}cannot enter it again: {missing.error}", _MAX_REASON)
+
+
+def _error(missing: Missing, was: Entrant, tournament: str, way_out: str) -> ArenaError:
+    """Return the error that refuses to continue a tournament without one of its bots."""
+    if missing.error is None:
+        return ConfigError(
+            f"{was.label} has changed since {tournament} began: {missing.difference}; {way_out}"
+        )
+    if isinstance(missing.error, PluginError):
+        return PluginError(f"{was.label} of {tournament} cannot be found again: {missing.error}; {way_out}")
+    return missing.error

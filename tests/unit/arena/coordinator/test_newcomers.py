@@ -1,0 +1,208 @@
+"""A bot that joins and cannot be started by the coordinator is withdrawn; the others play on."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+import strange_bots
+from arena.coordinator import joining, orders, planner
+from arena.coordinator.audit import audit
+from arena.coordinator.ladder_answers import answer_to_join
+from arena.coordinator.lease import Lease
+from arena.coordinator.prepare import Again, prepare_again
+from arena.coordinator.restore import restore_plan
+from arena.coordinator.run_events import BotWithdrawn, MatchFinished
+from arena.coordinator.verify import verify_match
+from arena.errors import ConfigError, PluginError
+from arena_db.owner import current_owner
+from arena_db.store import Store
+from tournaments import TRIO, Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.run_events import Event
+    from arena_db.records import Entrant
+
+    Begin = Callable[[TournamentConfig], Sitting]
+    Elsewhere = Callable[[], None]
+
+AGAIN = Again(None, 1, force_concurrency=False, max_time=None)
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a run look for changes whenever it plans, and for commands whenever it polls."""
+    monkeypatch.setattr(planner, "_LOOK_S", 0.0)
+    monkeypatch.setattr(orders, "_COMMAND_S", 0.0)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Elsewhere:
+    """Return a function after which this process has another `strange` than the one that joined."""
+    return lambda: strange_bots.install(monkeypatch, tmp_path / "newer", "2.0")
+
+
+def event(*bots: str, **changes: object) -> TournamentConfig:
+    return config(*bots, **({"type": "ladder", "name": "main"} | changes))
+
+
+def enter(sitting: Sitting, spec: str) -> Entrant:
+    """Enter a bot as another process would."""
+    with Store.open(sitting.store.path) as store:
+        record = joining.find_open_event(store, "main")
+        return joining.join(store, record, joining.plan_join(store, record, spec), reason="new")
+
+
+def at(num: int, action: Callable[[], object]) -> Callable[[Event], None]:
+    """Return what acts once so many matches are done."""
+
+    def on_event(told: Event) -> None:
+        if isinstance(told, MatchFinished) and told.num_done == num:
+            action()
+
+    return on_event
+
+
+def states(sitting: Sitting) -> dict[str, str]:
+    return {each.label: each.state for each in sitting.store.entrants(1)}
+
+
+def in_order(sitting: Sitting) -> bool:
+    return not sitting.store.check() and not [found for found in audit(sitting.store) if found.is_fault]
+
+
+def stop(sitting: Sitting) -> None:
+    sitting.store.ask(1, "stop")
+
+
+def test_a_newcomer_of_another_environment_does_not_end_a_ladder(
+    begin: Begin, elsewhere: Elsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sitting = begin(event(*TRIO))
+
+    def join() -> None:
+        enter(sitting, "strange")
+        elsewhere()
+
+    def play(told: Event) -> None:
+        at(10, join)(told)
+        at(50, lambda: stop(sitting))(told)
+
+    assert sitting.play(on_event=play).num_done >= 50
+    assert [each.state for each in sitting.store.entrants(1)] == ["playing"] * 3 + ["left"]
+    (withdrawn,) = [told for told in sitting.events if isinstance(told, BotWithdrawn)]
+    assert "its files have changed: it was strange 1.0, now 2.0" in withdrawn.reason
+    change = sitting.store.changes(1)[-1]
+    assert (change.kind, change.subject, change.reason) == ("leave", "strange", withdrawn.reason)
+    told = [each for each in sitting.told() if each.kind == "entrant"]
+    assert len(told) == 2  # of the join and of its end
+    assert not any(3 in {match.first, match.second} for match in sitting.matches_planned())
+    assert in_order(sitting)
+    # It plays as soon as it joins with its files.
+    strange_bots.install(monkeypatch, tmp_path / "older", "1.0")
+    assert enter(sitting, "strange").seat == 3
+    sitting.play(on_event=at(70, lambda: stop(sitting)))
+    assert any(3 in {match.first, match.second} for match in sitting.matches_planned())
+    assert in_order(sitting)
+
+
+def test_a_newcomer_that_joined_a_stopped_ladder_does_not_keep_it_from_going_on(
+    begin: Begin, elsewhere: Elsewhere
+) -> None:
+    sitting = begin(event(*TRIO))
+    sitting.play(on_event=at(4, lambda: stop(sitting)))
+    enter(sitting, "strange")
+    elsewhere()
+    assert [bot.bot for bot in restore_plan(sitting.store, sitting.tournament).aside] == ["strange"]
+    assert states(sitting)["strange"] == "playing", "a look changes nothing"
+    sitting.play(on_event=at(20, lambda: stop(sitting)))
+    assert states(sitting)["strange"] == "left"
+    assert [told.bot for told in sitting.events if isinstance(told, BotWithdrawn)] == ["strange"]
+    assert in_order(sitting)
+    # Who has left may be gone for good.
+    assert restore_plan(sitting.store, sitting.tournament).aside == ()
+
+
+def test_planned_matches_of_a_withdrawn_newcomer_are_dropped(begin: Begin, elsewhere: Elsewhere) -> None:
+    sitting = begin(event(*TRIO))
+    enter(sitting, "strange")
+    plan = sitting.planner(1)
+    while not any(3 in {match.first, match.second} for match in sitting.matches_planned()):
+        plan.more(0, [])
+    elsewhere()
+    sitting.play(on_event=at(30, lambda: stop(sitting)))
+    assert not any(3 in {match.first, match.second} for match in sitting.store.unplayed(1))
+    assert not any(match.outcome == "void" for match in sitting.matches())
+    assert in_order(sitting)
+
+
+def test_a_round_robin_goes_on_without_a_newcomer(begin: Begin, elsewhere: Elsewhere) -> None:
+    sitting = begin(event(*TRIO, type="round-robin", rounds=2))
+
+    def join() -> None:
+        enter(sitting, "strange")
+        elsewhere()
+
+    assert sitting.play(on_event=at(3, join)).state == "finished"
+    assert states(sitting)["strange"] == "left"
+    assert len(sitting.matches()) == 12
+    assert in_order(sitting)
+
+
+def test_a_bot_with_results_is_not_withdrawn_because_this_machine_lacks_it(
+    begin: Begin, elsewhere: Elsewhere
+) -> None:
+    sitting = begin(event(*TRIO))
+    enter(sitting, "strange")
+    sitting.play(on_event=at(30, lambda: stop(sitting)))
+    assert any(3 in (match.first_seat, match.second_seat) for match in sitting.matches())
+    elsewhere()
+    way_out = "or play on without it: arena entrants withdraw main strange --reason WHY"
+    with pytest.raises(ConfigError, match=f"strange has changed since main began: .*, {way_out}"):
+        restore_plan(sitting.store, sitting.tournament)
+    assert states(sitting)["strange"] == "playing"
+    joining.leave(sitting.store, sitting.tournament, "strange", reason="it is gone")
+    sitting.play(on_event=at(50, lambda: stop(sitting)))
+    assert in_order(sitting)
+    match = next(match for match in sitting.matches() if 3 in (match.first_seat, match.second_seat))
+    with pytest.raises(ConfigError, match=r"strange has left main, .* cannot be played again"):
+        verify_match(sitting.store, match)
+    other = next(match for match in sitting.matches() if 3 not in (match.first_seat, match.second_seat))
+    assert verify_match(sitting.store, other).agrees
+
+
+def test_a_bot_of_the_first_hour_must_be_there(begin: Begin, tmp_path: Path) -> None:
+    sitting = begin(event(*TRIO, "strange"))
+    shutil.rmtree(tmp_path / "site")
+    with pytest.raises(PluginError, match=r"strange of main cannot be found again: .*; restore the old"):
+        restore_plan(sitting.store, sitting.tournament)
+
+
+def test_a_newcomer_that_fails_before_its_first_match_does_not_stop_a_resume(begin: Begin) -> None:
+    sitting = begin(event(*TRIO))
+    enter(sitting, "strange:broken=on")
+    record = sitting.store.tournament(1)
+    assert record is not None
+    prepared = prepare_again(sitting.store, record, AGAIN, lambda _label, _stderr: None)
+    ((seat, label, why),) = prepared.plan.aside
+    assert (seat, label) == (3, "strange:broken=on")
+    assert "broken on purpose" in why
+    assert prepared.plan.left_out == ()
+
+
+def test_the_command_that_joins_learns_of_it(begin: Begin, elsewhere: Elsewhere) -> None:
+    sitting = begin(event(*TRIO))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        plan = sitting.planner(1, lease.store)
+        entered = enter(sitting, "strange")
+        elsewhere()
+        plan.more(0, [])
+        plan.more(0, [])
+        with pytest.raises(ConfigError, match=r"strange left main before its first match: .*ARENA_HOME"):
+            answer_to_join(sitting.store, sitting.tournament, entered, wait_s=0)
