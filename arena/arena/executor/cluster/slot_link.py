@@ -123,6 +123,8 @@ class SlotLink:
             if play is None:
                 break
             if self._orders.get(play.run) == "abort":
+                # It waited behind the aborted batch, and its coordinator waits for its end.
+                self._say(Over(play.run, play.batch))
                 continue
             self._current = play.run, play.batch
             self._num_parts = 0

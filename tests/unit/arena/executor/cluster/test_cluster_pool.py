@@ -232,6 +232,20 @@ def test_an_abort_ends_matches_that_would_go_on(
     assert len(records) == 6, "other runs go on"
 
 
+def test_an_abort_ends_the_batch_that_waits_behind_the_aborted_one(
+    jobs_of: JobsOf, pool: ClusterPool, tmp_path: Path
+) -> None:
+    slot = pool.slots()[0]
+    futures = [begin(pool, waiting(jobs_of, tmp_path), slot), pool.submit(jobs_of(SIX), slot, nothing)]
+    await_thought(tmp_path)
+    pool.abort()
+    # The match ends by itself, so the slot lives on; on a busy machine the slot may be killed before.
+    time.sleep(0.2)
+    (tmp_path / "gate").touch()
+    for future in futures:
+        assert isinstance(future.exception(DEADLINE_S), WorkerLostError | None)
+
+
 def test_a_coordinator_that_leaves_frees_its_slots(
     jobs_of: JobsOf, cluster: PrivateCluster, pool: ClusterPool, tmp_path: Path
 ) -> None:
