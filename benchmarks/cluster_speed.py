@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch
 
 _MIB: Final = 1 << 20
+_ENDS: Final = {0, 3}
+"""Exit statuses of a run: all was played, or it was stopped before."""
 
 
 class Work(NamedTuple):
@@ -221,7 +223,7 @@ def _order(own: Cluster, store: Path, first: int, figures: dict[str, Any]) -> No
     _await_more(store, len(stored(store)))
     own.wait_for("stop", *place)
     stopped_at = time.time()
-    figures["failed"] += run.wait(DEADLINE_S) not in {0, 1}
+    figures["failed"] += run.wait(DEADLINE_S) not in _ENDS
     late = [
         match.started_at - at
         for match in stored(store)
@@ -233,7 +235,7 @@ def _order(own: Cluster, store: Path, first: int, figures: dict[str, Any]) -> No
     _await_more(store, len(stored(store)))
     aborted_at = time.monotonic()
     own.wait_for("stop", "--now", *place)
-    figures["failed"] += run.wait(DEADLINE_S) not in {0, 1}
+    figures["failed"] += run.wait(DEADLINE_S) not in _ENDS
     figures["longest_abort_s"] = round(max(figures["longest_abort_s"], time.monotonic() - aborted_at), 2)
     own.wait_for(*resume)
     figures["missing"] += 200 - len({match.number for match in stored(store)})
