@@ -253,13 +253,13 @@ def growth(matches: int) -> dict[str, Any]:
         bots = tuple(f"python:file={own.folder / f'{name}.py'},name={name}" for name in ("one", "two"))
         own.start_worker("pc1")
         scheduler = own.scheduler_pid
-        words = (*bots, "--game", "tic-tac-toe", "--nodes", "10", "--bot-output", "all")
+        words = (*bots, "--game", "tic-tac-toe", "--nodes", "10", "--openings", "none", "--bot-output", "all")
         before = play(own, "warm", words, 20, own.dask) and _memory(scheduler)
         play(own, "grown", words, matches, own.dask)
         kept = sum(path.stat().st_size for path in (own.folder / "lab" / "logs").rglob("*.log"))
         return {
             "matches": matches,
-            "log_mb": round(kept / _MIB),
+            "kept_mb": round(kept / _MIB),
             "grown_mb": round(_memory(scheduler) - before),
         }
 
