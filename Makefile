@@ -71,8 +71,12 @@ lease-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/lost_leases.py
 
 # Worker machines are network namespaces of this user: compares four ways to play, then 200 kills and 20 partitions.
+# Then machines on loopback: throughput beside local play, delays, joins, orders, memory of the scheduler; and what
+# a thousand slots cost the coordinator and the scheduler.
 cluster-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/cluster_trials.py
+	$(BIN)/python benchmarks/cluster_speed.py
+	$(BIN)/python benchmarks/thousand_slots.py
 
 # Takes an hour: a ladder that bots join and leave while its coordinator is killed five times; then 50 bots join at once.
 ladder-trials: $(VENV)/.installed-test

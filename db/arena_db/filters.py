@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,7 @@ from arena_db.called import read_called
 from arena_db.codec import pack_actions
 from arena_db.judging import NUM_MISTAKES
 from arena_db.kept import pools
-from arena_db.models import FAILED, TIERS, analyses, bots, entrants, matches, tournaments
+from arena_db.models import FAILED, TIERS, analyses, bots, entrants, matches, tournaments, versions
 from arena_db.patterns import like
 from arena_db.wild import is_like, is_wild
 
@@ -35,7 +36,7 @@ BYTE: Final = 256
 
 def needs_matches(where: MatchFilter) -> bool:
     """Return whether a filter needs single matches, because the stored counts cannot answer it."""
-    known = where.since is where.until is where.min_tier is where.tier is None
+    known = where.since is where.until is where.min_tier is where.tier is where.machine is None
     return not known or bool(where.plies or where.durations or where.openings) or _is_about_grades(where)
 
 
@@ -80,6 +81,9 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
         conditions.append(matches.c.tier.in_([tier for tier in TIERS if tier >= where.min_tier]))
     if where.tier is not None:
         conditions.append(matches.c.tier == where.tier)
+    if where.machine is not None:
+        played_by = like(versions.c.content, _facts_of(where.machine))
+        conditions.append(matches.c.versions_id.in_(select(versions.c.id).where(played_by)))
     conditions += [_SIGNS[sign](matches.c.num_plies, number) for sign, number in where.plies]
     conditions += [_SIGNS[sign](matches.c.duration_ms, number) for sign, number in where.durations]
     if where.openings:
@@ -87,6 +91,11 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
     if _is_about_grades(where):
         conditions.append(_is_judged(where))
     return conditions
+
+
+def _facts_of(machine: str) -> str:
+    """Return the pattern of the stored facts (JSON) about a match that this worker machine played."""
+    return f'*"machine": {{"id": "*", "name": {json.dumps(machine)}, *'
 
 
 def is_named(name: str) -> ColumnElement[bool]:

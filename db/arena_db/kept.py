@@ -6,7 +6,7 @@ them, a repair rebuilds them. Seals are hashes of data that is derived from noth
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 from sqlalchemy import (
     CheckConstraint,
@@ -20,10 +20,11 @@ from sqlalchemy import (
 
 from arena_db import columns
 from arena_db.naming import metadata
+from arena_db.pools import Process
 from arena_db.sums import SUMS
 
 _LIMIT_MODES: Final = ("move", "fischer", "bank", "none")
-_PROCESSES: Final = ("hosted", "in-process")
+_PROCESSES: Final = get_args(Process)
 
 
 def _count(name: str) -> Column[int]:

@@ -54,6 +54,8 @@ class MatchFilter:
     """Limit of its pool, such as `5/move`, for any kind of process."""
     tier: str | None = None
     """The exact isolation tier."""
+    machine: str | None = None
+    """Host name of the worker machine that played the match."""
     rated_only: bool = True
 
 

@@ -34,7 +34,7 @@ from arena_db.plan_tables import planned as planned  # noqa: PLC0414
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0015"
+REVISION: Final = "0016"
 """The Alembic revision that creates these tables."""
 
 APPLICATION_ID: Final = 0x61726E61

@@ -11,7 +11,7 @@ WATCHDOG_MS: Final = 60_000
 LimitMode: TypeAlias = Literal["move", "fischer", "bank", "none"]
 """`move`: a time per move; `fischer`: a clock for the match; `bank`: a time per move, and a bank beyond
 it."""
-Process: TypeAlias = Literal["hosted", "in-process"]
+Process: TypeAlias = Literal["hosted", "hosted-scaled", "in-process"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,8 @@ class PoolRecord:
     nodes: int | None = None
     """Search nodes per move; None for no limit."""
     process: Process = "hosted"
-    """`hosted`: each bot in a process of its own; `in-process`: in the process of the arena."""
+    """`hosted`: each bot in a process of its own; `hosted-scaled`: also with more seconds on slow worker
+    machines and fewer on fast ones; `in-process`: in the process of the arena."""
     label: str = ""
     """Name of a pool without a limit, such as `training`; empty for all others."""
 

@@ -41,7 +41,7 @@ def main() -> None:
     place = find_place(setup.address, Path(setup.keys))
     link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))
     link.start()
-    jobs = Jobs(link, setup.quota)
+    jobs = Jobs(link, setup.quota, None)
     control = make_control(SlotCallbacks(setup.slot))
     for vice in VICES:
         play = link.next_batch()

@@ -36,6 +36,7 @@ class StrangeBot:
         self._dies_once = reader.flag("kill-once", default=False)
         self._waits = reader.flag("wait", default=False) and seed != _PREFLIGHT_SEED
         self._signs = reader.flag("sign", default=False)
+        self._talks = reader.flag("talk", default=False)
         self._cheats = reader.flag("cheat", default=False)
         if reader.flag("broken", default=False):
             raise ValueError("broken on purpose")
@@ -44,6 +45,8 @@ class StrangeBot:
     def play(self, state: State, limit: Limit) -> PlayResult:
         """Write the process id, die (for one seed, or as the first bot asked), wait for the gate, play."""
         del limit
+        if self._talks:
+            print("strange")  # noqa: T201 - output of a bot
         if self._signs:
             (self._folder / f"pid-{os.getpid()}").touch()
         if self._seed == self._deadly_seed or (self._dies_once and self._is_first()):

@@ -48,6 +48,7 @@ _OPTIONS: Final = (
     _Option("--nodes", "nodes", "N", "Only matches with N search nodes a move."),
     _Option("--pool", "pool", "NAME", "Only matches of this pool, limit and kind of run: '5/move hosted'."),
     _Option("--min-tier", "tier", "TIER", "Only matches with at least this isolation, T0 to T3.", ">="),
+    _Option("--machine", "machine", "NAME", "Only matches that this worker machine played."),
     _Option(
         "--termination", "end", "KIND", "Only matches that ended like this: rules, time_move, crash, ..."
     ),
@@ -92,13 +93,13 @@ def match_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
 def table_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options that choose the matches of a rating table, passed on as by `match_options`."""
-    words = {"game", "tournament", "bot", "vs", "date", "tc", "st", "nodes", "pool", "tier"}
+    words = {"game", "tournament", "bot", "vs", "date", "tc", "st", "nodes", "pool", "tier", "machine"}
     return _with(command, [option for option in _OPTIONS if option.word in words], _BOTS)
 
 
 def versus_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the options that choose matches of two bots, passed on as by `match_options`."""
-    words = {"game", "tournament", "date", "tc", "st", "nodes", "pool", "tier"}
+    words = {"game", "tournament", "date", "tc", "st", "nodes", "pool", "tier", "machine"}
     return _with(command, [option for option in _OPTIONS if option.word in words], {})
 
 

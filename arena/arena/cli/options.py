@@ -153,8 +153,9 @@ _EVENT = (
     *MACHINES,
     _machine(
         "--speed",
-        type=click.Choice(["pin", "ignore"]),
-        help="Use only worker machines within 10 % of each other's speed, or all.  "
+        type=click.Choice(["pin", "scale", "ignore"]),
+        help="pin: use only worker machines within 10 % of each other's speed; scale: use all, with more "
+        "seconds on slow ones and fewer on fast ones, in a rating pool of its own; ignore: use all.  "
         "[default: pin; ignore with --nodes alone]",
     ),
     _machine(

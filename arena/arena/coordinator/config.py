@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from arena.errors import ConfigError
+from arena.executor.slots import SpeedRule
 from arena.naming import check_text
 from arena_plugins.regular import read_regular
 from arena_plugins.spec import nearest
@@ -86,8 +87,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     """The key file of this machine for that scheduler. It is not stored, because it belongs to a machine."""
     cluster: str | None = None
     """`local:N`: a scheduler and N slots for this run only, on this machine."""
-    speed: Literal["pin", "ignore"] | None = None
-    """Whether only worker machines of about the same speed are used; None: only if a limit is a time."""
+    speed: SpeedRule | None = None
+    """What is done about the speed of worker machines; None: `pin` if a limit is a time, else `ignore`."""
     concurrency: int = 0
     """Number of concurrent matches; 0 = cores - 1, -k = k fewer than that."""
     force_concurrency: bool = False

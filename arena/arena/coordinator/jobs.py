@@ -37,6 +37,7 @@ class JobSettings(TypedDict, total=False):
     log: bool
     bot_output: BotOutput
     shows_clock: bool
+    scales_time: bool
     adjudicate: int
 
 
@@ -52,6 +53,7 @@ def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[Planne
         log=config.log,
         bot_output=config.bot_output or ("all" if is_short else "faults"),
         adjudicate=ADJUDICATION_NODES if config.adjudicate == "solver" else 0,
+        scales_time=config.speed == "scale",
     )
     return [
         make_job(

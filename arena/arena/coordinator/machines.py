@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from arena.coordinator.plan import Plan
     from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.pools import Pool
+    from arena.executor.slots import SpeedRule
 
 DASK: Final = "dask:"
 """Prefix of an executor that is a scheduler of worker machines."""
@@ -75,8 +76,9 @@ def check_machines(config: TournamentConfig) -> None:
     """Check that the scheduler of the worker machines answers, if there is one; waits at most 4 s.
 
     Raises:
-        ConfigError: as `find_machines`, or the scheduler does not answer.
+        ConfigError: as `find_machines` and `check_speed`, or the scheduler does not answer.
     """
+    check_speed(config)
     if not has_machines(config):
         return
     place = find_machines(config).place
@@ -106,16 +108,28 @@ def open_pool(plan: Plan, num_workers: int, folder: Path) -> Pool:
     from arena.executor.cluster.pool import ClusterPool
     from arena.executor.cluster.private import PrivateCluster
 
-    wanted = wanted_of(plan.tier, config.game, is_pinned=is_pinned(plan))
+    wanted = wanted_of(plan.tier, config.game, speed_rule(plan))
     if machines.place is not None:
         return ClusterPool(machines.place, wanted)
     cluster = PrivateCluster(num_workers, folder)
     return ClusterPool(cluster.place, wanted, cluster=cluster, expected=num_workers)
 
 
-def is_pinned(plan: Plan) -> bool:
-    """Return whether all machines must be about equally fast: by default if the limit of a bot is a time."""
+def speed_rule(plan: Plan) -> SpeedRule:
+    """Return what is done about the speed of machines: by default `pin` if the limit of a bot is a time."""
     if plan.config.speed is not None:
-        return plan.config.speed == "pin"
+        return plan.config.speed
     limits = [bot.limit or plan.limit for bot in plan.competitors]
-    return not all(limit.is_nodes_alone for limit in limits)
+    return "ignore" if all(limit.is_nodes_alone for limit in limits) else "pin"
+
+
+def check_speed(config: TournamentConfig) -> None:
+    """Check that there are machines whose speeds can differ, if times are to be scaled.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    if config.speed == "scale" and not config.executor.startswith(DASK):
+        raise ConfigError(
+            "--speed scale is about worker machines; add --executor dask:tls://HOST:PORT, or omit it"
+        )

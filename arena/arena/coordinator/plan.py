@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from arena.coordinator.kinds import PlanSource
+    from arena_db.pools import PoolRecord
     from arena_db.store import Store
 
 _MAX_TOLD = 1_000
@@ -84,6 +85,8 @@ def make_plan(config: TournamentConfig) -> Plan:
         raise ConfigError(
             "--log: bots in the arena's own process exchange no messages; omit --isolation none"
         )
+    if config.speed == "scale" and tier is Tier.T0:
+        raise ConfigError("--speed scale needs each bot in a process of its own; omit --isolation none")
     return Plan(
         config,
         game,
@@ -241,6 +244,11 @@ def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[
     return tier
 
 
+def rating_pool(plan: Plan) -> PoolRecord:
+    """Return the rating pool of a plan's matches."""
+    return plan.limit.pool(is_hosted=plan.tier is not Tier.T0, is_scaled=plan.config.speed == "scale")
+
+
 def new_tournament(plan: Plan) -> NewTournament:
     """Return the row of a plan without any entrants."""
     refused = tuple(
@@ -251,7 +259,7 @@ def new_tournament(plan: Plan) -> NewTournament:
         type=plan.config.type,
         game=game_spec(plan.game),
         num_actions=plan.game.num_actions,
-        pool=plan.limit.pool(is_hosted=plan.tier is not Tier.T0),
+        pool=rating_pool(plan),
         seed=plan.config.srand or 0,
         config=msgspec.structs.replace(plan.config, refused=refused, keys=None).to_toml(),
         event=plan.config.event,

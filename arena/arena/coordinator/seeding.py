@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from arena.coordinator.plan import tournament_limit
+from arena.coordinator.plan import rating_pool
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard
-from arena.sandbox.tier import Tier
 from arena_db.records import MatchFilter
 from arena_plugins import game_spec
 
@@ -24,7 +23,7 @@ def seat_by_rating(plan: Plan, store: Store) -> Plan:
     Bots without a rating there come last, in the order given; a note says so.
     """
     game = game_spec(plan.game)
-    pool = tournament_limit(plan.config).pool(is_hosted=plan.tier is not Tier.T0).name
+    pool = rating_pool(plan).name
     where = MatchFilter(game=game, pool=pool)
     book = RatedMatches(where)
     with store.at_one_moment():

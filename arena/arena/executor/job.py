@@ -58,8 +58,23 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the match counts for ratings; those of a sequential test do not."""
     shows_clock: bool = True
     """Whether viewers see clocks; not so for a person without a limit, who has a nominal hour per move."""
+    scales_time: bool = False
+    """Whether a worker machine multiplies the seconds of both bots by its `time_scale`."""
     adjudicate: int = 0
     """Node limit of the exact solver for deciding a position before it is played out; 0 disables it."""
+
+    @property
+    def tournament_name(self) -> str:
+        """Name of the tournament."""
+        return self.match.rpartition("/")[0]
+
+    def scaled(self, factor: float) -> Job:
+        """Return the job with the times of both bots multiplied."""
+        first, second = (
+            bot if bot.limit is None else msgspec.structs.replace(bot, limit=bot.limit.scaled(factor))
+            for bot in (self.first, self.second)
+        )
+        return msgspec.structs.replace(self, first=first, second=second, limit=self.limit.scaled(factor))
 
 
 @cache

@@ -8,7 +8,9 @@ import re
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import msgspec
 
 from arena.home import home
 from arena.referee.hosted import HostedSeat
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 MAX_FAULTS: Final = 1000
 """Maximum log files in a tournament's folder; beyond it, only requested logs are written."""
+MAX_FILE: Final = 16 << 20
+"""Maximum bytes of output of one bot in one tournament; a full file takes no more."""
+_FULL: Final = "* *| the file is full: at most {} bytes of a bot's output are kept per tournament\n"
 _LINE: Final = 1 << 16
 """Maximum characters of a message in a log: the longest that a bot may send."""
 _SCHEMA: Final = "arena-log/1"
@@ -35,31 +40,75 @@ def log_folder(tournament: str) -> Path:
     return home() / "logs" / (_ODD.sub("_", tournament) or "_")
 
 
-def keep_log(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
-    """Write the log of a match if it is due; errors of the file system are ignored, so no match suffers.
+LogKind: TypeAlias = Literal["output", "fault", "asked"]
+"""`output` is appended to the file of a bot; `fault` is the log of a match that went wrong, of which a folder
+keeps `MAX_FAULTS`; `asked` is the log of any match, on request."""
+
+
+class LogPart(msgspec.Struct, frozen=True, array_like=True):
+    """Text for a file in the log folder of a tournament, on the machine that runs the tournament."""
+
+    tournament: str
+    """Name of the tournament."""
+    name: str
+    """Name of the file."""
+    data: bytes
+    kind: LogKind
+
+
+def write_part(part: LogPart) -> None:
+    """Write to a log file; errors of the file system are ignored, so that no match suffers."""
+    with suppress(OSError):
+        folder = log_folder(part.tournament)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / part.name
+        if part.kind == "output":
+            append(path, part.data)
+        elif part.kind == "asked" or sum(1 for _ in folder.iterdir()) < MAX_FAULTS:
+            # Renamed when complete, so that a reader never sees half a log.
+            beside = path.with_suffix(".part")
+            with open(beside, "wb", opener=_private) as file:
+                file.write(part.data)
+            beside.replace(path)
+
+
+def append(path: Path, data: bytes) -> None:
+    """Append to a file until it has `MAX_FILE` bytes; a note at its end then says that it is full.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size >= MAX_FILE:
+            return
+        if size + len(data) > MAX_FILE:
+            data = data[: MAX_FILE - size].decode("utf-8", "ignore").encode()
+            # The file is filled to its maximum, so that nothing is appended after the note.
+            data += b"\n" + _FULL.format(MAX_FILE).encode()
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def match_file(number: int, attempt: int) -> str:
+    """Return the name of the log file of a match."""
+    return f"{number}{f'.{attempt}' * bool(attempt)}.jsonl"
+
+
+def match_log(job: Job, seats: Sequence[Seat], result: MatchResult) -> list[LogPart]:
+    """Return the log of a match if it is due, else nothing.
 
     Bots in the arena's own process exchange no messages, so there is nothing to log for them.
     """
-    wires = {
-        ("first", "second")[player]: seat.wire
-        for player, seat in enumerate(seats)
-        if isinstance(seat, HostedSeat)
-    }
     went_wrong = result.fault is not None or result.termination.is_void
-    if not wires or not (job.log or went_wrong):
-        return
-    with suppress(OSError):
-        folder = log_folder(job.match.rpartition("/")[0])
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not job.log and sum(1 for _ in folder.iterdir()) >= MAX_FAULTS:
-            return
-        attempt = f".{job.attempt}" * bool(job.attempt)
-        path = folder / f"{job.number}{attempt}.jsonl"
-        # Renamed when complete, so that a reader never sees half a log.
-        beside = path.with_suffix(".part")
-        with open(beside, "w", encoding="utf-8", opener=_private) as file:
-            file.writelines(json.dumps(entry) + "\n" for entry in _entries(job, seats, result))
-        beside.replace(path)
+    if not any(isinstance(seat, HostedSeat) for seat in seats) or not (job.log or went_wrong):
+        return []
+    data = "".join(json.dumps(entry) + "\n" for entry in _entries(job, seats, result)).encode()
+    kind: LogKind = "asked" if job.log else "fault"
+    return [LogPart(job.tournament_name, match_file(job.number, job.attempt), data, kind)]
 
 
 def _private(path: str, flags: int) -> int:

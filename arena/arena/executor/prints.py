@@ -1,18 +1,18 @@
 """Files with the output of bots, one per bot of a tournament, read by `arena logs`.
 
-The worker that played a match appends to them with one write of whole lines. The text does not pass through
-the coordinator, which must not wait for it, and appended writes of several workers do not interleave.
+On one machine the worker that played a match appends to them with one write of whole lines: the text does not
+pass through the coordinator, which must not wait for it, and appended writes of several workers do not
+interleave. From a worker machine it comes with the result.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from arena.executor.logs import log_folder
+from arena.executor.logs import LogPart, append, log_folder
 from arena.home import home
 from arena.referee.bot_output import MAX_BYTES, BotOutput
 from arena.referee.hosted import HostedSeat
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from arena.match import MatchResult
     from arena.referee.seats import Seat
 
-MAX_FILE: Final = 16 << 20
-"""Maximum bytes for one bot in one tournament; a full file takes no more output."""
 MAX_TAIL: Final = 20
 """Lines of stderr that a command prints when a bot fails its preflight or its check."""
 _MAX_LINE: Final = 4000
@@ -37,15 +35,15 @@ _MAX_NAME: Final = 80
 _ODD: Final = re.compile(r"[^a-z0-9_.,=-]")
 _TRIALS: Final = "~trials"
 """Folder of bots that failed before any match; no tournament can have this name."""
-_FULL: Final = "* *| the file is full: at most {} bytes of a bot's output are kept per tournament\n"
 
 
 def prints_path(tournament: str, label: str) -> Path:
     """Return the file with the output of a bot in a tournament; it may not exist."""
-    return log_folder(tournament) / _file_name(label)
+    return log_folder(tournament) / file_name(label)
 
 
-def _file_name(label: str) -> str:
+def file_name(label: str) -> str:
+    """Return the name of the file with the output of a bot."""
     plain = _ODD.sub("_", label)[:_MAX_NAME]
     # Labels that differ only in replaced characters or in case need different files on any file system.
     return f"{plain}.log" if plain == label else f"{plain}~{sha256(label.encode()).hexdigest()[:8]}.log"
@@ -58,21 +56,20 @@ def listen(job: Job, seats: Sequence[Seat]) -> None:
             seat.output = None if job.bot_output == "none" else BotOutput()
 
 
-def keep_output(job: Job, seats: Sequence[Seat], result: MatchResult) -> None:
-    """Append what the bots printed in a match, if it is to be kept; output that cannot be written is lost."""
+def match_output(job: Job, seats: Sequence[Seat], result: MatchResult) -> list[LogPart]:
+    """Return what the bots printed in a match, for the file of each, if it is to be kept."""
     went_wrong = result.fault is not None or result.termination.is_void
     if job.bot_output == "none" or (job.bot_output == "faults" and not went_wrong):
-        return
-    tournament = job.match.rpartition("/")[0]
+        return []
     number = f"{job.number}.{job.attempt}" if job.attempt else f"{job.number}"
+    found: list[LogPart] = []
     for seat, competitor in zip(seats, (job.first, job.second), strict=True):
         output = _output_of(seat)
-        if output is None:
-            continue
-        text = "".join(_lines(number, output))
+        text = "" if output is None else "".join(_lines(number, output))
         if text:
-            with suppress(OSError):
-                _append(prints_path(tournament, competitor.label), text.encode())
+            name = file_name(competitor.label)
+            found.append(LogPart(job.tournament_name, name, text.encode(), "output"))
+    return found
 
 
 def _output_of(seat: Seat) -> BotOutput | None:
@@ -103,23 +100,6 @@ def _parts(text: str) -> Iterator[str]:
         part = text[begin : begin + _MAX_LINE]
         # Most lines need no cleaning, which takes a hundred times as long.
         yield part if part.isascii() and part.isprintable() else clean_text(part, _MAX_LINE)
-
-
-def _append(path: Path, data: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(path, flags, 0o600)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size >= MAX_FILE:
-            return
-        if size + len(data) > MAX_FILE:
-            data = data[: MAX_FILE - size].decode("utf-8", "ignore").encode()
-            # The file is filled to its maximum, so that nothing is appended after the note.
-            data += b"\n" + _FULL.format(MAX_FILE).encode()
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
 
 
 def read_prints(tournament: str, label: str, number: int | None = None) -> Iterator[str]:
@@ -156,11 +136,11 @@ def keep_failure(label: str, stderr: str) -> tuple[list[str], Path | None]:
     lines = [part for line in stderr[-MAX_BYTES:].splitlines() for part in _parts(line)]
     if not any(lines):
         return [], None
-    path = home() / "logs" / _TRIALS / _file_name(label)
+    path = home() / "logs" / _TRIALS / file_name(label)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
-        _append(path, "".join(f"{line}\n" for line in lines).encode())
+        append(path, "".join(f"{line}\n" for line in lines).encode())
     except OSError:
         return lines[-MAX_TAIL:], None
     return lines[-MAX_TAIL:], path

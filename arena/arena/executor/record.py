@@ -8,7 +8,7 @@ import platform
 import sys
 import time
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from arena.executor.job import cached_game
 from arena.games.symmetry import match_hash
@@ -51,7 +51,7 @@ def record_of(job: Job, result: MatchResult) -> MatchRecord:
         duration_ms=result.duration_ms,
         tier=result.tier,
         fault="" if result.fault is None else json.dumps(result.fault),
-        versions=_versions(result.tier),
+        versions=_versions(result.tier, job.scales_time),
         idle_cpu_first_ms=result.idle_cpu_ms[0],
         idle_cpu_second_ms=result.idle_cpu_ms[1],
         limits=result.limits,
@@ -126,7 +126,7 @@ def _unplayed(
         duration_ms=0,
         tier=job.tier,
         fault=fault,
-        versions=_versions(job.tier),
+        versions=_versions(job.tier, job.scales_time),
     )
 
 
@@ -137,16 +137,21 @@ def note_machine(facts: Mapping[str, object]) -> None:
     _versions.cache_clear()
 
 
+SCALE: Final = "scale"
+"""Key of the factor for the seconds of bots in the facts about a machine; stored only if it was applied."""
 _machine: dict[str, object] = {}
 """Facts about the worker machine; empty if the coordinator's own machine plays."""
 
 
 @cache
-def _versions(tier: str) -> str:
+def _versions(tier: str, scales_time: bool) -> str:  # noqa: FBT001 - a key of the cache
     facts: dict[str, object] = {
         "arena": importlib.metadata.version("bot-arena"),
         "python": platform.python_version(),
         "platform": f"{sys.platform} {platform.machine()}",
         "isolation": isolation_record(tier),
     }
-    return json.dumps(facts | {"machine": _machine} if _machine else facts)
+    if _machine:
+        unused = () if scales_time else (SCALE,)
+        facts["machine"] = {key: value for key, value in _machine.items() if key not in unused}
+    return json.dumps(facts)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import BrokenExecutor
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 HERE = "here"
 """Stands for the coordinator's own machine in place of a uuid."""
+
+SpeedRule: TypeAlias = Literal["pin", "scale", "ignore"]
+"""What a run does about the speed of worker machines. `pin`: only machines of similar speed play; `scale`:
+bots on a slow machine get more time, on a fast one less; `ignore`: nothing."""
 
 
 class Slot(NamedTuple):

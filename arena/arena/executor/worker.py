@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.errors import ArenaError
 from arena.executor.job import cached_adjudicator, cached_game
-from arena.executor.logs import keep_log
-from arena.executor.prints import keep_output, listen
+from arena.executor.logs import LogPart, match_log, write_part
+from arena.executor.prints import listen, match_output
 from arena.executor.record import record_of, void_record
 from arena.executor.streaming import MatchStreamer, controls_of
 from arena.executor.worker_seats import WarmSeats
@@ -63,6 +63,8 @@ class SlotCallbacks(NamedTuple):
     """Receives results while their batch continues; None returns all of them at its end."""
     publish: Callable[[bytes], bool] | None = None
     """Receives messages of a `MatchStreamer` and never blocks; None streams no match."""
+    keep: Callable[[LogPart], None] = write_part
+    """Receives logs of a match before its result; by default they are written on this machine."""
 
 
 class Control:
@@ -196,6 +198,6 @@ def play_job(job: Job, control: Control) -> MatchRecord:
     finally:
         if streamer is not None:
             streamer.end()
-    keep_log(job, seats, result)
-    keep_output(job, seats, result)
+    for part in (*match_log(job, seats, result), *match_output(job, seats, result)):
+        control.callbacks.keep(part)
     return record_of(job, result)

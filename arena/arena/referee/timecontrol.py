@@ -107,11 +107,31 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
         """Return the canonical text: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`."""
         return limit_text(self.mode, self.move_ms, self.base_ms, self.inc_ms, self.moves, self.nodes)
 
-    def pool(self, *, is_hosted: bool) -> PoolRecord:
+    def scaled(self, factor: float) -> TimeControl:
+        """Return the control with all its times multiplied, in whole milliseconds and at least 1.
+
+        Nodes and the margin stay, since they do not depend on the speed of a machine; so does a watchdog, and
+        a day per move, which stands for "no limit".
+        """
+        if self.is_nodes_alone or self == _WATCHDOG:
+            return self
+
+        def multiply(time_ms: int) -> int:
+            return min(DAY_MS, max(1, round(time_ms * factor))) if time_ms else 0
+
+        return msgspec.structs.replace(
+            self,
+            move_ms=self.move_ms if self.mode == "fischer" else multiply(self.move_ms),
+            base_ms=multiply(self.base_ms),
+            inc_ms=multiply(self.inc_ms),
+        )
+
+    def pool(self, *, is_hosted: bool, is_scaled: bool = False) -> PoolRecord:
         """Return the rating pool: only matches under the same limit and the same way of running are compared.
 
         Args:
             is_hosted: whether each bot runs in its own process.
+            is_scaled: whether worker machines scale its times by their speed; only for hosted bots.
         """
         return PoolRecord(
             mode=self.mode,
@@ -120,7 +140,7 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
             inc_ms=self.inc_ms,
             moves=self.moves,
             nodes=self.nodes,
-            process="hosted" if is_hosted else "in-process",
+            process="hosted-scaled" if is_scaled else "hosted" if is_hosted else "in-process",
         )
 
     @property
@@ -139,6 +159,9 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
             moves=self.moves,
             nodes=self.nodes,
         )
+
+
+_WATCHDOG = TimeControl(mode="move", move_ms=WATCHDOG_MS)
 
 
 def _of_text(tc: str, nodes: int | None, margin_ms: int) -> TimeControl:

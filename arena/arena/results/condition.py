@@ -82,10 +82,11 @@ WORDS: Final[Mapping[str, Word]] = {
         Word("st", "st", values.check_st),
         Word("nodes", "nodes", values.check_nodes),
         Word("tier", "tier", values.check_tier, ("=", ">=")),
+        Word("machine", "machine", _any),
     )
 }
 _OF_POOLS: Final = ("tournament", "game", "pool", "tc", "st", "nodes")
-TABLE_WORDS: Final = frozenset({"bot", "vs", "date", "tier", *_OF_POOLS})
+TABLE_WORDS: Final = frozenset({"bot", "vs", "date", "tier", "machine", *_OF_POOLS})
 """Words that rating tables accept; ratings of matches chosen by result or length would be biased."""
 BOARD_WORDS: Final = frozenset({"bot", "vs", "result", "end", "ply", "game"})
 """Words that can be evaluated while a match is played."""
@@ -125,6 +126,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     nodes: str = ""
     tier: str = ""
     """`T2`, or `>=T2` for that and stronger isolation."""
+    machine: str = ""
+    """Host name of the worker machine that played the match."""
 
     @property
     def is_empty(self) -> bool:
@@ -229,6 +232,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
             limit=self.limit(),
             tier=None if self.tier.startswith(">") else self.tier or None,
             min_tier=self.tier.removeprefix(">=") if self.tier.startswith(">") else None,
+            machine=self.machine or None,
             rated_only=rated_only,
         )
 

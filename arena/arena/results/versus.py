@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch, TournamentRecord
     from arena_db.store import Store
 
-WORDS: Final = frozenset({"tournament", "game", "pool", "tc", "st", "nodes", "date", "tier"})
+WORDS: Final = frozenset({"tournament", "game", "pool", "tc", "st", "nodes", "date", "tier", "machine"})
 """Conditions of a head-to-head; one that selects results would bias it."""
 _NUM_MATCHES: Final = 20
 """Number of newest matches that are listed."""

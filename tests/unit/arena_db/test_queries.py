@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 from collections import Counter
 from dataclasses import replace
@@ -50,6 +51,11 @@ FILTERS: list[dict[str, Any]] = [
     {"outcome": "second"},
     {"min_tier": "T1"},
     {"min_tier": "T3", "bot": "a"},
+    {"machine": "pc1"},
+    {"machine": "pc*", "rated_only": False},
+    {"machine": 'a"b', "bot": "a"},
+    {"machine": "p?2", "bot": "a", "vs": "b"},
+    {"machine": "cpu"},
     {"since": START + 10},
     {"until": START + 10},
     {"bot": "*"},
@@ -117,6 +123,7 @@ def fill(store: Store) -> dict[int, TournamentRecord]:
 def _any_match(cup: Cup, number: int, rng: Random) -> MatchRecord:
     if rng.random() < 0.1:
         return cup.void(number)
+    name = rng.choice(["", "pc1", "pc2", 'a"b'])
     return cup.match(
         number,
         outcome=rng.choice(["first", "second", "draw"]),
@@ -128,7 +135,11 @@ def _any_match(cup: Cup, number: int, rng: Random) -> MatchRecord:
         duration_ms=rng.choice([5, 1000, 70_012, 70_013]),
         actions=rng.choice([(3, 2, 3, 4), (2, 3, 0, 1)]),
         num_opening=rng.choice([0, 1, 2]),
+        versions=json.dumps({"arena": "0.1.0"} | ({"machine": _MACHINE | {"name": name}} if name else {})),
     )
+
+
+_MACHINE = {"id": "0" * 32, "name": "", "cpu": "pc1"}
 
 
 def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[JudgedMatch]) -> bool:
@@ -155,6 +166,7 @@ def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[Jud
         for sides in (names, names[::-1])
     )
     named = (
+        (where.machine, json.loads(match.versions).get("machine", {"name": ""})["name"]),
         (where.game, match.game),
         (where.tournament, match.tournament_name),
         (where.pool, pool),

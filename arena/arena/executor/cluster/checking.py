@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
 from arena.executor.job import cached_game
+from arena.executor.logs import match_file
+from arena.executor.prints import file_name
 from arena.games.symmetry import match_hash
 from arena_plugins import Outcome, Termination
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.executor.job import Job
+    from arena.executor.logs import LogPart
     from arena_db.records import MatchRecord
 
 _BY_RULES = frozenset({Termination.RULES})
@@ -45,6 +50,20 @@ def find_wrong(job: Job, record: MatchRecord) -> str:
     if len(record.times_ms) != num or len(record.values) != num:
         return f"match {job.number} has {num} actions and {len(record.times_ms)} times"
     return _find_illegal(job, record)
+
+
+def logs_of(parts: Sequence[LogPart], jobs: Sequence[Job]) -> list[LogPart]:
+    """Return the logs for files of these jobs and their bots; a slot may name no other file."""
+    files = {
+        (job.tournament_name, name)
+        for job in jobs
+        for name in (
+            match_file(job.number, job.attempt),
+            file_name(job.first.label),
+            file_name(job.second.label),
+        )
+    }
+    return [part for part in parts if (part.tournament, part.name) in files]
 
 
 def _find_illegal(job: Job, record: MatchRecord) -> str:

@@ -18,6 +18,7 @@ import msgspec
 
 from arena.content.packages import OURS
 from arena.errors import ArenaError, ConfigError
+from arena.executor.slots import SpeedRule
 from arena.home import home
 from arena.sandbox.resources import num_cores
 from arena_plugins.command import host_path
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 TOLERANCE = 0.10
 """Largest relative difference from the median speed with which a machine counts as equally fast."""
+MAX_SCALE = 4.0
+"""Largest factor, and reciprocal of the smallest, by which the seconds of bots are scaled."""
 
 
 class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,17 +69,17 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     arena: str
     version: str
     runs: str
-    is_pinned: bool
-    """Whether only machines of similar speed may play, since a time limit applies."""
+    speed: SpeedRule
+    """What the run does about the speed of machines."""
 
 
-def wanted_of(tier: str, game: str, *, is_pinned: bool) -> Wanted:
+def wanted_of(tier: str, game: str, speed: SpeedRule) -> Wanted:
     """Return the requirements on machines of a run that is planned on this one.
 
     Args:
         tier: isolation tier of its bots.
         game: spec of the game.
-        is_pinned: whether only machines of similar speed take part.
+        speed: what the run does about the speed of machines.
     """
     name = Spec.parse(game).name
     return Wanted(
@@ -86,7 +89,7 @@ def wanted_of(tier: str, game: str, *, is_pinned: bool) -> Wanted:
         arena=arena_hash(),
         version=importlib.metadata.version(OURS),
         runs=runs_code(),
-        is_pinned=is_pinned,
+        speed=speed,
     )
 
 
@@ -110,13 +113,8 @@ def find_lack(facts: WorkerFacts, wanted: Wanted, median: float) -> Lack | None:
         why = lack(facts, wanted)
         if why:
             return Lack(step, why)
-    if wanted.is_pinned and median and abs(facts.speed / median - 1) > TOLERANCE:
-        part = abs(facts.speed / median - 1)
-        way = "slower" if facts.speed < median else "faster"
-        return Lack(
-            4, f"{part:.0%} {way} than the median; --speed ignore admits it, and so does --nodes N alone"
-        )
-    return None
+    why = _speed_lack(facts, wanted, median)
+    return Lack(4, why) if why else None
 
 
 def _arena_lack(facts: WorkerFacts, wanted: Wanted) -> str:
@@ -141,6 +139,35 @@ def _tier_lack(facts: WorkerFacts, wanted: Wanted) -> str:
 
 def _code_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     return "" if facts.runs == wanted.runs else f"{facts.runs}, but the bots are built for {wanted.runs}"
+
+
+def _speed_lack(facts: WorkerFacts, wanted: Wanted, median: float) -> str:
+    if wanted.speed == "scale" and median and time_scale(facts.speed) is None:
+        return (
+            f"speed {facts.speed:.2f} of the reference, and times are scaled from {1 / MAX_SCALE:g} to "
+            f"{MAX_SCALE:g} only; --speed ignore admits it"
+        )
+    if wanted.speed == "pin" and median and abs(facts.speed / median - 1) > TOLERANCE:
+        way = "slower" if facts.speed < median else "faster"
+        return (
+            f"{abs(facts.speed / median - 1):.0%} {way} than the median; --speed scale or ignore admits it, "
+            "and so does --nodes N alone"
+        )
+    return ""
+
+
+def time_scale(speed: float) -> float | None:
+    """Return the factor for the seconds of bots on a machine, the same for both bots of a match.
+
+    Args:
+        speed: multiple of the reference speed; 0 if it was not measured.
+
+    Returns:
+        Its reciprocal; None if that is not from 1/4 to 4: such a machine is too different.
+    """
+    if not speed or not 1 / MAX_SCALE <= speed <= MAX_SCALE:
+        return None
+    return 1 / speed
 
 
 def median_speed(machines: Iterable[WorkerFacts], wanted: Wanted) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from arena.executor.cluster.facts import WorkerFacts
+from arena.executor.logs import LogPart
 from arena.executor.slots import Slot
 from arena_db.records import MatchRecord
 
@@ -52,6 +53,8 @@ class ResultPart(ClusterMessage, frozen=True):
     num_records: int
     records: bytes
     """An encoded list of `MatchRecord`."""
+    logs: tuple[LogPart, ...] = ()
+    """Logs of these matches, for the machine of the coordinator."""
 
 
 class Over(ClusterMessage, frozen=True):

@@ -8,13 +8,13 @@ import threading
 import time
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from arena.errors import ArenaError
 from arena.executor.channel import drain
-from arena.executor.cluster.checking import find_wrong
+from arena.executor.cluster.checking import find_wrong, logs_of
 from arena.executor.cluster.contents import read_piece
 from arena.executor.cluster.link import CoordinatorLink
 from arena.executor.cluster.messages import (
@@ -40,6 +40,7 @@ from arena.executor.cluster.messages import (
     of_slot,
 )
 from arena.executor.cluster.roster import Roster
+from arena.executor.logs import LogPart, write_part
 from arena.executor.slots import PoolLostError, WorkerLostError, WrongResultError
 from arena.executor.streaming import decode_events
 from arena.executor.worker import BATCH_S, Began
@@ -81,6 +82,15 @@ class _Batch(Future[list[MatchRecord]]):
         return False
 
 
+class _Part(NamedTuple):
+    """Accepted results that the coordinator has not yet taken."""
+
+    records: list[MatchRecord]
+    logs: list[LogPart]
+    size: int
+    """Bytes of the message that brought them."""
+
+
 class ClusterPool:
     """Plays on worker machines; their results are only accepted if they are consistent with their jobs."""
 
@@ -116,7 +126,7 @@ class ClusterPool:
         self._order = ""
         self._gone_since: float | None = time.monotonic()
         self._ahead = 0.0
-        self._parts: SimpleQueue[tuple[list[MatchRecord], int]] = SimpleQueue()
+        self._parts: SimpleQueue[_Part] = SimpleQueue()
         self._news: SimpleQueue[Began] = SimpleQueue()
         self._events: SimpleQueue[LiveEvent] = SimpleQueue()
         self._notes: SimpleQueue[str] = SimpleQueue()
@@ -167,9 +177,11 @@ class ClusterPool:
         """Return the results of running batches, and report to the hub that there is room for more."""
         found: list[list[MatchRecord]] = []
         size = 0
-        for records, taken in drain(self._parts):
-            found.append(records)
-            size += taken
+        for part in drain(self._parts):
+            for log in part.logs:
+                write_part(log)
+            found.append(part.records)
+            size += part.size
         if size:
             self._link.send(Taken(self._run, size))
         return found
@@ -380,4 +392,4 @@ class ClusterPool:
             records = [
                 dataclasses.replace(record, started_at=record.started_at - self._ahead) for record in records
             ]
-        self._parts.put((records, size))
+        self._parts.put(_Part(records, logs_of(part.logs, batch.jobs), size))

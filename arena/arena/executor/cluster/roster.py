@@ -124,8 +124,8 @@ class Roster:
         num, slots = len(machines), sum(facts.slots for facts in machines.values())
         text = f"{num} machine{'s' * (num != 1)}, {slots} slot{'s' * (slots != 1)}, {self._wanted.tier}"
         speeds = [f"{facts.name} {facts.speed:.2f}" for facts in machines.values() if facts.speed]
-        if self._wanted.is_pinned and speeds:
-            text += f"; speed pin: {', '.join(sorted(speeds))} of the reference"
+        if self._wanted.speed != "ignore" and speeds:
+            text += f"; speed {self._wanted.speed}: {', '.join(sorted(speeds))} of the reference"
         return text
 
     def _nearest(self) -> str:

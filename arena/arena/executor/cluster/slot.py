@@ -18,6 +18,7 @@ import msgspec
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.cluster.contents import fetch_content
+from arena.executor.cluster.facts import time_scale
 from arena.executor.cluster.key_files import find_place
 from arena.executor.cluster.messages import Spoilt
 from arena.executor.cluster.setups import CONNECTED, PLAYED, SlotSetup
@@ -25,7 +26,7 @@ from arena.executor.cluster.slot_link import SlotLink
 from arena.executor.cores import Core
 from arena.executor.job import Job
 from arena.executor.parent import end_with_parent
-from arena.executor.record import note_machine
+from arena.executor.record import SCALE, note_machine
 from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena_plugins.program import is_file
 
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
     from arena.content.store import Content
     from arena.entrants import Competitor
     from arena.executor.cluster.messages import PlayBatch
+    from arena.executor.logs import LogPart
     from arena.executor.worker import Began
     from arena_db.records import MatchRecord
 
 _NICE = 10
+_MAX_LOGS = 16 << 20
+"""Maximum bytes of logs in one message; later logs of these matches are lost."""
 _decode_job = msgspec.msgpack.Decoder(Job).decode
 
 
@@ -47,10 +51,17 @@ class BotLackError(ArenaError):
 class Jobs:
     """Builds the jobs of batches from messages; their bots start from files of this machine."""
 
-    def __init__(self, link: SlotLink, quota: int) -> None:
-        """Start without templates."""
+    def __init__(self, link: SlotLink, quota: int, scale: float | None) -> None:
+        """Start without templates.
+
+        Args:
+            link: connection to the hub.
+            quota: bytes of contents that this machine keeps.
+            scale: factor for the seconds of bots if a run scales times; None if this machine cannot.
+        """
         self._link = link
         self._quota = quota
+        self._scale = scale
         self._templates: dict[tuple[str, int], Job] = {}
         self._bots: dict[tuple[str, str], Competitor] = {}
 
@@ -79,7 +90,12 @@ class Jobs:
 
     def _here(self, job: Job) -> Job:
         bots = [self._bot_here(bot, job.tier) for bot in (job.first, job.second)]
-        return msgspec.structs.replace(job, first=bots[0], second=bots[1])
+        here = msgspec.structs.replace(job, first=bots[0], second=bots[1])
+        if not job.scales_time:
+            return here
+        if self._scale is None:
+            raise BotLackError("its speed allows no scaled times")
+        return here.scaled(self._scale)
 
     def _bot_here(self, bot: Competitor, tier: str) -> Competitor:
         key = bot.record.identity, bot.label
@@ -137,7 +153,8 @@ class SlotPlayer:
         """
         place = find_place(setup.address, Path(setup.keys) if setup.keys else None)
         self.link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))
-        self._jobs = Jobs(self.link, setup.quota)
+        self._jobs = Jobs(self.link, setup.quota, time_scale(setup.facts.speed))
+        self._logs: list[LogPart] = []
         callbacks = SlotCallbacks(
             setup.slot,
             tell=self._tell_began,
@@ -145,6 +162,7 @@ class SlotPlayer:
             must_abort=self.link.must_abort,
             deliver=self._deliver,
             publish=self.link.publish,
+            keep=self._keep,
         )
         self._core = Core(programs_roam=setup.programs_roam)
         self._callbacks = callbacks
@@ -173,11 +191,17 @@ class SlotPlayer:
     def _tell_began(self, began: Began) -> None:
         self.link.tell_began(began.number)
 
+    def _keep(self, part: LogPart) -> None:
+        """Send a log with the result of its match, unless one message cannot hold it."""
+        if sum(len(each.data) for each in self._logs) + len(part.data) <= _MAX_LOGS:
+            self._logs.append(part)
+
     def _deliver(self, records: list[MatchRecord]) -> None:
         """Send results, with times converted to the clock of the hub."""
         ahead = self.link.clock_offset
+        logs, self._logs = self._logs, []
         self.link.deliver(
-            [dataclasses.replace(record, started_at=record.started_at + ahead) for record in records]
+            [dataclasses.replace(record, started_at=record.started_at + ahead) for record in records], logs
         )
 
 
@@ -203,6 +227,7 @@ def main() -> None:
             "cpu": facts.cpu,
             "cores": facts.cores,
             "speed": facts.speed,
+            SCALE: time_scale(facts.speed),
         }
     )
     player = SlotPlayer(setup)

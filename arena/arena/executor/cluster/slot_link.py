@@ -37,11 +37,13 @@ from arena.executor.cluster.messages import (
 from arena.executor.cluster.setups import LOST
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from arena.executor.cluster.facts import WorkerFacts
     from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.cluster.messages import ClusterMessage
+    from arena.executor.logs import LogPart
     from arena.executor.slots import Slot
     from arena_db.records import MatchRecord
 
@@ -121,6 +123,8 @@ class SlotLink:
             if play is None:
                 break
             if self._orders.get(play.run) == "abort":
+                # It waited behind the aborted batch, and its coordinator waits for its end.
+                self._say(Over(play.run, play.batch))
                 continue
             self._current = play.run, play.batch
             self._num_parts = 0
@@ -148,16 +152,21 @@ class SlotLink:
             self._begun.append((self._current, number))
         self._loop.call_soon_threadsafe(self._flush_soon)
 
-    def deliver(self, records: list[MatchRecord]) -> None:
-        """Send results of the current batch; block while too many are unacknowledged (backpressure)."""
+    def deliver(self, records: list[MatchRecord], logs: Sequence[LogPart] = ()) -> None:
+        """Send results of the current batch; block while too many bytes are unacknowledged (backpressure).
+
+        Args:
+            records: the results.
+            logs: logs of these matches.
+        """
         if self._current is None or not records:
             return
         (run, batch), number = self._current, self._num_parts
         self._num_parts += 1
         data = encode_records(records)
         with self._acked:
-            self._unacked[run, batch, number] = len(data)
-            self._say(ResultPart(run, batch, number, len(records), data))
+            self._unacked[run, batch, number] = len(data) + sum(len(part.data) for part in logs)
+            self._say(ResultPart(run, batch, number, len(records), data, tuple(logs)))
             while sum(self._unacked.values()) > _MAX_UNACKED and not self.must_abort():
                 self._acked.wait(_BEGUN_S * 10)
 

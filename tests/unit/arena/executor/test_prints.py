@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.executor import prints, worker
+from arena.executor import logs, worker
 from arena.executor.prints import keep_failure, prints_path, read_prints
 from arena.executor.slots import Slot
 from arena.executor.worker import SlotCallbacks, make_control, play_batch
@@ -122,7 +122,7 @@ def test_without_the_option_the_number_of_matches_decides(jobs_of: JobsOf, round
 
 
 def test_a_file_that_is_full_says_so_once(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prints, "MAX_FILE", 60)
+    monkeypatch.setattr(logs, "MAX_FILE", 60)
     play(TALK, "T0", matches=4)
     text = prints_path("rr-1", "loud").read_text()
     note = "* *| the file is full: at most 60 bytes of a bot's output are kept per tournament\n"

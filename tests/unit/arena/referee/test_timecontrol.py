@@ -104,3 +104,37 @@ def test_the_wire_gets_every_field() -> None:
 
     assert (wire.mode, wire.base_ms, wire.inc_ms, wire.moves) == ("fischer", 60_000, 500, 40)
     assert (wire.move_ms, wire.nodes, wire.margin_ms) == (DAY_MS, 9, 20)
+
+
+@given(controls, st.floats(0.25, 4.0))
+def test_scaling_multiplies_times_and_nothing_else(control: TimeControl, factor: float) -> None:
+    scaled = control.scaled(factor)
+    assert (scaled.mode, scaled.moves, scaled.nodes, scaled.margin_ms) == (
+        control.mode,
+        control.moves,
+        control.nodes,
+        control.margin_ms,
+    )
+    assert TimeControl.from_text(str(scaled), scaled.margin_ms) == scaled
+    if control.mode == "fischer":
+        assert scaled.move_ms == DAY_MS
+    for before, after in ((control.base_ms, scaled.base_ms), (control.inc_ms, scaled.inc_ms)):
+        assert (after == 0) == (before == 0)
+        assert before == 0 or after == min(DAY_MS, max(1, round(before * factor)))
+
+
+@pytest.mark.parametrize(
+    ("text", "factor", "scaled"),
+    [
+        ("5/move", 2.0, "10/move"),
+        ("60+0.6", 0.5, "30+0.3"),
+        ("40/60+0.5", 1.5, "40/90+0.75"),
+        ("2/move bank 60", 0.25, "0.5/move bank 15"),
+        ("1000 nodes", 3.0, "1000 nodes"),
+        ("inf", 3.0, "inf"),
+        ("0.001/move", 0.25, "0.001/move"),
+        ("5/move 1000 nodes", 2.0, "10/move 1000 nodes"),
+    ],
+)
+def test_a_machine_of_another_speed_scales_times(text: str, factor: float, scaled: str) -> None:
+    assert TimeControl.from_text(text).scaled(factor) == TimeControl.from_text(scaled)

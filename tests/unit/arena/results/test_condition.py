@@ -83,6 +83,7 @@ MEANINGS: list[tuple[str, dict[str, Any]]] = [
     ("nodes:9", {"limit": "9 nodes"}),
     ("tier:T1", {"tier": "T1"}),
     ("tier>=T1", {"min_tier": "T1"}),
+    ("machine:pc*", {"machine": "pc*"}),
     (
         "opening:'d c' game:connect-four",
         {"game": "connect-four", "openings": (OpeningFilter("connect-four", 7, (3, 2)),)},
@@ -201,6 +202,7 @@ def test_which_conditions_need_a_look_at_each_match() -> None:
         "end:rules",
         "date>2026-01-31",
         "tier:T1",
+        "machine:pc1",
         "graded:no",
         "opening:none",
         "duration>1",

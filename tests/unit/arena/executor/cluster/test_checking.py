@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from arena.executor.cluster.checking import find_wrong
+from arena.executor.cluster.checking import find_wrong, logs_of
+from arena.executor.logs import LogPart
 from arena.executor.pools import InlinePool
 from arena.executor.record import void_record
 from arena_plugins import Termination
@@ -38,6 +39,23 @@ def test_honest_records_are_believed(played: list[tuple[Job, MatchRecord]]) -> N
     assert {find_wrong(job, record) for job, record in played} == {""}
     job, _ = played[0]
     assert find_wrong(job, void_record(job, Termination.ARENA_ERROR, "why")) == ""
+
+
+def test_logs_are_kept_for_the_files_of_a_batch_only(played: list[tuple[Job, MatchRecord]]) -> None:
+    jobs = [job for job, _ in played[:2]]
+    event = jobs[0].tournament_name
+    own = [
+        LogPart(event, name, b"x", "output") for name in ("1.jsonl", "2.jsonl", "random.log", "strange.log")
+    ]
+    foreign = [
+        LogPart(event, "3.jsonl", b"x", "asked"),
+        LogPart(event, "other.log", b"x", "output"),
+        LogPart(event, "../random.log", b"x", "output"),
+        LogPart("another", "random.log", b"x", "output"),
+        LogPart("../..", "random.log", b"x", "output"),
+        LogPart(event, "/etc/passwd", b"x", "asked"),
+    ]
+    assert logs_of([*foreign, *own], jobs) == own
 
 
 def swapped(record: MatchRecord) -> str:

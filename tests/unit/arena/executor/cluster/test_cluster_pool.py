@@ -21,8 +21,10 @@ from arena.executor.cluster.pool import ClusterPool
 from arena.executor.cluster.private import PrivateCluster
 from arena.executor.cluster.setups import SlotSetup
 from arena.executor.pools import InlinePool
+from arena.executor.prints import read_prints
 from arena.executor.slots import PoolLostError, Slot, WorkerLostError, WrongResultError
 from arena.own_python import own_python
+from arena.referee.timecontrol import TimeControl
 from source_tree import ROOT
 from tournaments import config
 
@@ -41,7 +43,7 @@ DEADLINE_S = 90.0
 PLAIN = ("random", "strange")
 """Bots that compile nothing, so that a slot plays at once."""
 SIX = config(*PLAIN, rounds=3)
-WANTED = wanted_of("T0", "tic-tac-toe", is_pinned=False)
+WANTED = wanted_of("T0", "tic-tac-toe", "ignore")
 
 
 def nothing() -> None:
@@ -230,6 +232,20 @@ def test_an_abort_ends_matches_that_would_go_on(
     assert len(records) == 6, "other runs go on"
 
 
+def test_an_abort_ends_the_batch_that_waits_behind_the_aborted_one(
+    jobs_of: JobsOf, pool: ClusterPool, tmp_path: Path
+) -> None:
+    slot = pool.slots()[0]
+    futures = [begin(pool, waiting(jobs_of, tmp_path), slot), pool.submit(jobs_of(SIX), slot, nothing)]
+    await_thought(tmp_path)
+    pool.abort()
+    # The match ends by itself, so the slot lives on; on a busy machine the slot may be killed before.
+    time.sleep(0.2)
+    (tmp_path / "gate").touch()
+    for future in futures:
+        assert isinstance(future.exception(DEADLINE_S), WorkerLostError | None)
+
+
 def test_a_coordinator_that_leaves_frees_its_slots(
     jobs_of: JobsOf, cluster: PrivateCluster, pool: ClusterPool, tmp_path: Path
 ) -> None:
@@ -241,6 +257,67 @@ def test_a_coordinator_that_leaves_frees_its_slots(
     # Nothing opens the gate: their slots end, and their successors play.
     await_true(lambda: len(set(pool.slots()) - old) == 2, "no successors")
     assert len(play_all(pool, jobs_of(SIX))) == 6
+
+
+def test_a_slot_of_half_the_speed_gives_bots_twice_the_time_and_its_records_say_so(
+    jobs_of: JobsOf, cluster: PrivateCluster, tmp_path: Path
+) -> None:
+    own = TimeControl.parse("60+0.5", None, None)
+    jobs = [
+        msgspec.structs.replace(job, scales_time=True, second=msgspec.structs.replace(job.second, limit=own))
+        for job in jobs_of(config(*PLAIN, st=5, rounds=1))
+    ]
+    with joined(cluster) as pool, slot_of(cluster, tmp_path, speed=0.5) as slot:
+        await_true(lambda: slot in pool.slots(), "the slot does not join")
+        record, *_ = play(pool, jobs[:1], slot)
+        plain, *_ = play(pool, jobs_of(SIX)[:1], slot)
+    assert msgspec.json.decode(record.versions)["machine"]["scale"] == 2.0
+    assert "scale" not in msgspec.json.decode(plain.versions)["machine"]
+    here = jobs[0].scaled(2.0)
+    assert here.first.limit is None
+    assert (str(here.limit), str(here.second.limit)) == ("10/move", "120+1")
+
+
+def test_what_bots_print_comes_to_the_machine_of_the_coordinator(
+    jobs_of: JobsOf, pool: ClusterPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "coordinator"))
+    jobs = jobs_of(config("random", "strange:talk=on", rounds=2, bot_output="all"))
+    records = play_all(pool, jobs)
+    label = next(bot.label for bot in (jobs[0].first, jobs[0].second) if bot.label.startswith("strange"))
+    lines = list(read_prints(jobs[0].tournament_name, label))
+    assert {line.partition(" ")[0] for line in lines} == {str(job.number) for job in jobs}
+    strange = [job.second.label == label for job in jobs]
+    plies = sum(
+        ply % 2 == is_second
+        for record, is_second in zip(records, strange, strict=True)
+        for ply in range(record.num_opening, len(record.actions))
+    )
+    assert len(lines) == plies
+
+
+@contextmanager
+def slot_of(cluster: PrivateCluster, folder: Path, speed: float) -> Generator[Slot]:
+    """Run a slot of another machine, which is honest."""
+    slot = Slot("d" * 32, 0, os.urandom(16).hex())
+    key = cluster.place.key
+    assert key is not None
+    setup = SlotSetup(
+        address=cluster.place.address,
+        keys=str(key.path),
+        slot=slot,
+        facts=msgspec.structs.replace(find_facts(1, speed), name="other"),
+        folder=str(folder),
+        parent=os.getpid(),
+        programs_roam=False,
+    )
+    command = own_python("-m", "arena.executor.cluster.slot")
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603 - our own program
+        assert process.stdin is not None
+        process.stdin.write(msgspec.json.encode(setup) + b"\n")
+        process.stdin.close()
+        yield slot
+        process.kill()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from arena.executor.cluster.facts import (
     machine_id,
     median_speed,
     runs_code,
+    time_scale,
     wanted_of,
 )
 from arena.executor.cluster.roster import RefusedMachine, Roster
@@ -24,7 +25,7 @@ from arena.executor.slots import Slot
 if TYPE_CHECKING:
     from pathlib import Path
 
-WANTED = wanted_of("T2", "tic-tac-toe", is_pinned=True)
+WANTED = wanted_of("T2", "tic-tac-toe", "pin")
 FACTS = WorkerFacts(
     name="pc1",
     slots=2,
@@ -57,7 +58,7 @@ def test_an_equal_machine_lacks_nothing() -> None:
         (other(games={"tic-tac-toe": "0"}), 1, "other code of game tic-tac-toe"),
         (other(tiers=("T1",)), 2, "tier T2 is not granted there; run arena doctor"),
         (other(runs="cpython-399 linux arm"), 3, "cpython-399 linux arm, but the bots are built for "),
-        (other(speed=0.89), 4, "11% slower than the median; --speed ignore"),
+        (other(speed=0.89), 4, "11% slower than the median; --speed scale or ignore"),
         (other(speed=1.11), 4, "11% faster than the median"),
     ],
 )
@@ -70,10 +71,24 @@ def test_a_machine_that_differs_is_told_what_it_lacks(facts: WorkerFacts, step: 
 
 def test_speed_and_tier_count_only_where_they_are_asked_for() -> None:
     slow = other(speed=0.1, tiers=())
-    assert find_lack(slow, wanted_of("T0", "tic-tac-toe", is_pinned=False), 1.0) is None
+    assert find_lack(slow, wanted_of("T0", "tic-tac-toe", "ignore"), 1.0) is None
     assert find_lack(other(speed=0.91), WANTED, 1.0) is None
     assert find_lack(other(speed=1.09), WANTED, 1.0) is None
     assert find_lack(other(speed=0.0), WANTED, 0.0) is None, "nothing was measured"
+
+
+@pytest.mark.parametrize(
+    ("speed", "scale"),
+    [(1.0, 1.0), (0.5, 2.0), (0.25, 4.0), (4.0, 0.25), (0.24, None), (4.1, None), (0.0, None)],
+)
+def test_seconds_are_scaled_by_the_reciprocal_of_the_speed_from_a_quarter_to_four(
+    speed: float, scale: float | None
+) -> None:
+    assert time_scale(speed) == scale
+    wanted = wanted_of("T2", "tic-tac-toe", "scale")
+    lack = find_lack(other(speed=speed), wanted, 1.0)
+    assert (lack is None) == (scale is not None)
+    assert lack is None or "--speed ignore admits it" in lack.why
 
 
 def test_the_median_is_that_of_machines_that_could_play() -> None:
