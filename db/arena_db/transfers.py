@@ -155,7 +155,10 @@ class Transferring(SumsReading):
         part = part_of(target)
         self._store_waiting(self._settings)
         try:
-            with translated(self.place), self._backend.removing(self._settings) as connection:
+            with (
+                translated(self.place, self._backend.driver_error),
+                self._backend.removing(self._settings) as connection,
+            ):
                 refuse_running(connection, tournament)
                 self._move_out(connection, tournament, part)
                 _put_in_place(part, target)
@@ -237,10 +240,10 @@ def _delete(connection: Connection, tournament: int) -> None:
 
 def _one_of_each_encounter(connection: Connection, tournament: int) -> Iterator[CountedMatch]:
     """Yield one counted match per encounter; they identify the sums that change."""
-    first = func.min(matches.c.id).label("id")
     own = matches.c.tournament_id == tournament
     seats = (matches.c.first_seat, matches.c.second_seat)
-    query = select(*_COUNTED, first).where(own, text(COUNTS)).group_by(*seats)
+    first = select(func.min(matches.c.id)).where(own, text(COUNTS)).group_by(*seats)
+    query = select(*_COUNTED, matches.c.id).where(matches.c.id.in_(first))
     for row in connection.execute(query):
         *values, number = row
         # The encounter within the plan matters only to pairs.
