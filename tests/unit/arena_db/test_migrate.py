@@ -19,6 +19,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from arena_db import migrate, models
+from arena_db.backend import revisions
 from arena_db.backend.sqlite import opening
 from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine, open_raw, writing
 from arena_db.errors import DamagedError, OlderError, UnsupportedError
@@ -58,6 +59,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
         (folder / "versions" / "next.py").write_text(NEXT.format(head=models.REVISION, more=more))
         monkeypatch.setattr(migrate, "script_location", lambda: folder)
         monkeypatch.setattr(opening, "REVISION", "next")
+        monkeypatch.setattr(revisions, "REVISION", "next")
 
     return add
 
