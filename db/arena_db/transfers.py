@@ -13,13 +13,13 @@ from arena_db.backend.choice import prepare, settings_of
 from arena_db.backend.places import find_place
 from arena_db.checking import find_faults
 from arena_db.clock import now
-from arena_db.corrections import origins, removals, voids
+from arena_db.corrections import origins, removals
 from arena_db.counted import COUNTS, CountedMatch
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import translated
 from arena_db.files import part_of, sync_file, sync_folder
 from arena_db.merging import MergedTournament, merge
-from arena_db.models import analyses, matches, tournaments
+from arena_db.models import matches, tournaments
 from arena_db.naming import metadata
 from arena_db.partial_sums import recompute
 from arena_db.summed import SumsReading
@@ -228,8 +228,9 @@ def _delete(connection: Connection, tournament: int) -> None:
     """Delete all rows of a tournament; afterwards the sums of its bots are those of their other matches."""
     counted = list(_one_of_each_encounter(connection, tournament))
     own = select(matches.c.id).where(matches.c.tournament_id == tournament)
-    for table in (analyses, voids):
-        connection.execute(delete(table).where(table.c.match_id.in_(own)))
+    for table in reversed(metadata.sorted_tables):
+        if any(key.column.table is matches for key in table.foreign_keys):
+            connection.execute(delete(table).where(table.c.match_id.in_(own)))
     connection.execute(delete(matches).where(matches.c.tournament_id == tournament))
     recompute(connection, counted)
     for table in reversed(metadata.sorted_tables):
