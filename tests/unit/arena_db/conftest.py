@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 _BACKENDS: Final = ("sqlite", "postgresql")
 _ALL: Final = bool(os.environ.get("ARENA_TEST_ON_POSTGRES"))
 """Whether all cases of all tests run on a server, too."""
+_LONG: Final = {
+    "test_three_stores_in_any_order_and_twice",
+    "test_random_sequences_equal_a_store_without_the_void_matches",
+    "test_round_trip",
+    "test_readers_add_what_the_sums_lack",
+    "test_at_most_forty_are_kept",
+}
+"""Tests that take seconds of CPU on a server, where shorter ones cover the same queries."""
 _OF_FILES: Final = {"path", "empty"}
 """Fixtures that only stores in files have."""
 
@@ -44,8 +52,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out the cases that run in files alone.
 
-    Of a test with many cases the first one that a server can run runs there, too; all of them would take
-    two minutes of CPU more. `make test-on-postgres` runs all.
+    Of a test with many cases the first one that a server can run runs there, too, unless the test is a long
+    one; all of them would take two minutes of CPU more. `make test-on-postgres` runs all.
     """
     seen: set[str] = set()
     items[:] = [item for item in items if not _is_left_out(item, seen)]
@@ -60,7 +68,7 @@ def _is_left_out(item: pytest.Item, seen: set[str]) -> bool:
     test = item.nodeid.partition("[")[0]
     is_repeated = test in seen
     seen.add(test)
-    return is_repeated and not _ALL
+    return not _ALL and (is_repeated or test.rpartition("::")[2] in _LONG)
 
 
 @pytest.fixture(scope="session")
