@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
+.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials test-on-postgres postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -92,6 +92,11 @@ store-trials: $(VENV)/.installed-test
 # Stores that earlier programs left in the middle of an event, one for each revision of the schema in the history.
 older-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/older_stores.py
+
+# All tests of the store on a PostgreSQL server, too; `make test` runs one case of each there. ARENA_TEST_POSTGRES is the URL
+# of a server to use instead of the one that the tests install and start.
+test-on-postgres: $(VENV)/.installed-test
+	ARENA_TEST_ON_POSTGRES=1 $(BIN)/python -m pytest tests/unit/arena_db
 
 # Starts a PostgreSQL server of its own: many coordinators, kills of the server, COPY, merges.
 postgres-trials: $(VENV)/.installed-test

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from threading import local
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from arena_db.backend.choice import backend_of
 from arena_db.batch import StoreFacts
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from arena_db.fence import Fence
 
 _Result = TypeVar("_Result")
+_Self = TypeVar("_Self", bound="Access")
+_Parameters = ParamSpec("_Parameters")
 
 _PATIENCE_S: Final = 60.0
 """Seconds for which a write is retried while a server is away: the length of a lease."""
@@ -54,6 +57,25 @@ class _Asking(local):
 
 def _always() -> bool:
     return True
+
+
+def patient(
+    call: Callable[Concatenate[_Self, _Parameters], _Result],
+) -> Callable[Concatenate[_Self, _Parameters], _Result]:
+    """Decorate a method of a store: in the store of a run it is retried while the server is away.
+
+    A run calls it between two matches and has no use for an error: the server is away when it restarts.
+    Without this, a run survives only if it happens to save results at that moment.
+
+    Args:
+        call: reads, or writes something that may be written twice.
+    """
+
+    @wraps(call)
+    def retried(self: _Self, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        return self._in_run(lambda: call(self, *args, **kwargs))  # pyright: ignore[reportPrivateUsage] - of this module
+
+    return retried
 
 
 class Access:
@@ -251,7 +273,7 @@ class Access:
             MovedError: the file was removed, moved or replaced.
         """
         fence = self._fence
-        with translated(self.place):
+        with translated(self.place, self._backend.driver_error):
             try:
                 with self._backend.writing(settings, alone=alone or fence is None) as connection:
                     if fence is not None:
@@ -295,6 +317,11 @@ class Access:
     @property
     def _dialect(self) -> str:
         return self._engine.dialect.name
+
+    def _in_run(self, call: Callable[[], _Result]) -> _Result:
+        """Call a function; in the store of a run retry it while the server is away."""
+        is_on_server = self._spool is None
+        return self._patiently(call) if is_on_server and self._fence is not None else call()
 
     def _patiently(self, write: Callable[[], _Result]) -> _Result:
         """Retry an idempotent write until a server accepts it.

@@ -117,7 +117,7 @@ def losses_of(match: int, content: bytes) -> tuple[float | None, ...]:
 
 def find_faults(connection: Connection) -> Iterator[str]:
     """Yield a sentence for each analysis that cannot be decoded, contradicts its digest, or has no match."""
-    for row in connection.execution_options(yield_per=1000).execute(select(analyses)):
+    for row in connection.execute(select(analyses), execution_options={"yield_per": 1000}):
         try:
             _unpacked(row.match_id, row.content)
         except DamagedError as error:

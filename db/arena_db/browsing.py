@@ -52,9 +52,10 @@ class Browsing(Access):
 
         Skipping costs a step in an index per skipped match; no skipped match is read.
         """
-        fits = select(matches.c.id).where(matches.c.tournament_id == tournament, *match_conditions(where))
-        page = fits.order_by(matches.c.id.desc()).offset(offset).limit(limit)
+        own = select(matches.c.id).where(matches.c.tournament_id == tournament)
         with self._read() as connection:
+            fits = own.where(*match_conditions(connection, where))
+            page = fits.order_by(matches.c.id.desc()).offset(offset).limit(limit)
             found = find_matches(connection, list(connection.scalars(page)))
         return sorted(found, key=lambda match: -match.id)
 
@@ -85,7 +86,7 @@ class Browsing(Access):
             if end is not None:
                 bounds.append(~_behind(column, end, descending=descending))
             ids = _sorted(select(matches.c.id), column, descending=descending)
-            fits = ids.where(*bounds, *match_conditions(where))
+            fits = ids.where(*bounds, *match_conditions(connection, where))
             return Piece(tuple(connection.scalars(fits)), searched, end)
 
 

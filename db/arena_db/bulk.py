@@ -128,7 +128,7 @@ class BulkReading(Access):
 
 
 def _conditions(connection: Connection, chosen: MatchSelection) -> list[ColumnElement[bool]]:
-    conditions = [*match_conditions(chosen.where), matches.c.outcome != "void"]
+    conditions = [*match_conditions(connection, chosen.where), matches.c.outcome != "void"]
     if not chosen.include_void:
         conditions.append(~exists().where(voids.c.match_id == matches.c.id, voids.c.undone_change.is_(None)))
     if chosen.terminations:

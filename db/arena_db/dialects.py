@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import closing
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy.dialects import sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Table
+    from sqlalchemy import Connection, Table
     from sqlalchemy.dialects import postgresql
     from sqlalchemy.sql.expression import ClauseElement
+
+_numbers: Final = count()
+"""Names of cursors; two of one connection must differ."""
 
 
 def _module(dialect: str) -> Any:  # noqa: ANN401 - a module of SQLAlchemy
@@ -52,6 +57,23 @@ def driver_query(statement: ClauseElement, dialect: str) -> tuple[str, dict[str,
     """Return the text of a query, and its values by name in placeholder order; unbound ones are None."""
     compiled: Any = statement.compile(dialect=_dialect(dialect))
     return str(compiled), {name: compiled.params[name] for name in compiled.positiontup}
+
+
+def stream(connection: Connection, query: str, num: int) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a query in lists of up to `num`, as tuples of the driver.
+
+    SQLAlchemy would create another object for each of a million rows. On a server the query gets a cursor
+    with a name: without one the driver reads all rows into memory first.
+    """
+    raw: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        cursor = raw.execute(query)
+    else:
+        cursor = raw.cursor(name=f"stream_{next(_numbers)}")
+        cursor.execute(query)
+    with closing(cursor):
+        while rows := cursor.fetchmany(num):
+            yield rows
 
 
 def values_in_order(usual: dict[str, Any], **given: Any) -> tuple[Any, ...]:  # noqa: ANN401 - of any column

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from sqlalchemy import case, exists, or_, select, update
 
 from arena_db import coordination, planning, replays, seals
-from arena_db.access import Access
+from arena_db.access import Access, patient
 from arena_db.corrections import changes, voids
 from arena_db.counted import parts
 from arena_db.errors import RefusedError, TakenError
@@ -110,6 +110,7 @@ class Entering(Access):
         with self._write_run(tournament, self._in_a_hurry()) as connection:
             return _drop(connection, tournament, running)
 
+    @patient
     def void_out(self, tournament: int) -> int:
         """Declare void the matches that disqualified bots finished later; return how many.
 

@@ -20,7 +20,6 @@ from arena_db.errors import (
     LockedError,
     RefusedError,
     StoppedError,
-    UnsupportedError,
 )
 
 if TYPE_CHECKING:
@@ -74,12 +73,6 @@ _STATES: Final[tuple[tuple[str, type[DatabaseError], str], ...]] = (
     ("53", AwayError, _AWAY),
     ("58", AccessError, "{path} cannot be used ({text}); see the log of the server"),
     ("XX", DamagedError, "{path} is damaged ({text}); see the log of the server"),
-    # The only function that a query may call and PostgreSQL lacks counts mistakes.
-    (
-        "42883",
-        UnsupportedError,
-        "conditions on grades need a store in a file, which {path} is not; arena db merge copies it to one",
-    ),
     ("42501", AccessError, "{path} denies you access ({text}); GRANT permits it"),
     ("25006", AccessError, "{path} is read-only ({text})"),
 )
@@ -91,7 +84,7 @@ def _explain_state(error: BaseException, place: object) -> DatabaseError | None:
     state = getattr(error, "sqlstate", None)
     if state is None:
         # Without SQLSTATE the error comes from the client: there is no connection, or it was lost.
-        is_away = type(error).__name__ == "OperationalError"
+        is_away = any(kind.__name__ == "OperationalError" for kind in type(error).__mro__)
         return AwayError(_AWAY.format(path=place, text=text)) if is_away else None
     for prefix, kind, message in _STATES:
         if state.startswith(prefix):
@@ -114,8 +107,12 @@ def explain(error: BaseException, place: object) -> DatabaseError:
 
 
 @contextmanager
-def translated(place: object) -> Generator[None]:
+def translated(place: object, driver_error: type[Exception] = DBAPIError) -> Generator[None]:
     """Raise the errors of the store in place of those of the database and its driver.
+
+    Args:
+        place: the store.
+        driver_error: base class of the driver's exceptions, where a block calls the driver itself.
 
     Raises:
         DatabaseError: of the matching kind.
@@ -124,6 +121,8 @@ def translated(place: object) -> Generator[None]:
         yield
     except DBAPIError as error:
         raise explain(error.orig or error, place) from error
+    except driver_error as error:
+        raise explain(error, place) from error
     except UnicodeDecodeError as error:
         raise explain(error, place) from error
     except (UnicodeEncodeError, OverflowError) as error:

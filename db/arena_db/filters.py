@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import json
-import operator
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import and_, exists, func, or_, select
 
 from arena_db.called import read_called
 from arena_db.codec import pack_actions
-from arena_db.judging import NUM_MISTAKES
+from arena_db.grades import is_about_grades, is_judged
 from arena_db.kept import pools
-from arena_db.models import FAILED, TIERS, analyses, bots, entrants, matches, tournaments, versions
-from arena_db.patterns import like
-from arena_db.wild import is_like, is_wild
+from arena_db.match_filter import SIGNS
+from arena_db.models import FAILED, TIERS, bots, entrants, matches, tournaments, versions
+from arena_db.patterns import fits, like
+from arena_db.wild import is_like
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sqlalchemy import ColumnElement, Table
+    from sqlalchemy import ColumnElement, Connection, Table
 
     from arena_db.records import MatchFilter, OpeningFilter
 
-_SIGNS: Final[Mapping[str, Callable[[ColumnElement[int], int], ColumnElement[bool]]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-}
 BYTE: Final = 256
 """A game with more actions than this has two bytes per action."""
 
@@ -37,7 +28,7 @@ BYTE: Final = 256
 def needs_matches(where: MatchFilter) -> bool:
     """Return whether a filter needs single matches, because the stored counts cannot answer it."""
     known = where.since is where.until is where.min_tier is where.tier is where.machine is None
-    return not known or bool(where.plies or where.durations or where.openings) or _is_about_grades(where)
+    return not known or bool(where.plies or where.durations or where.openings) or is_about_grades(where)
 
 
 def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bool]]:
@@ -59,7 +50,7 @@ def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bo
         ]
         conditions.append(or_(*seated))
     if where.termination is not None:
-        conditions.append(_fits(table.c.termination, where.termination))
+        conditions.append(fits(table.c.termination, where.termination))
     if where.outcome is not None:
         conditions.append(table.c.outcome == where.outcome)
     if where.rated_only:
@@ -67,8 +58,8 @@ def common_conditions(table: Table, where: MatchFilter) -> list[ColumnElement[bo
     return conditions
 
 
-def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
-    """Return all conditions of a filter on matches."""
+def match_conditions(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:
+    """Return all conditions of a filter on matches, for queries in the present transaction."""
     conditions = common_conditions(matches, where)
     if where.since is not None:
         conditions.append(matches.c.started_at >= where.since)
@@ -84,12 +75,12 @@ def match_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
     if where.machine is not None:
         played_by = like(versions.c.content, _facts_of(where.machine))
         conditions.append(matches.c.versions_id.in_(select(versions.c.id).where(played_by)))
-    conditions += [_SIGNS[sign](matches.c.num_plies, number) for sign, number in where.plies]
-    conditions += [_SIGNS[sign](matches.c.duration_ms, number) for sign, number in where.durations]
+    conditions += [SIGNS[sign](matches.c.num_plies, number) for sign, number in where.plies]
+    conditions += [SIGNS[sign](matches.c.duration_ms, number) for sign, number in where.durations]
     if where.openings:
         conditions.append(or_(*map(_begins_with, where.openings)))
-    if _is_about_grades(where):
-        conditions.append(_is_judged(where))
+    if is_about_grades(where):
+        conditions.append(is_judged(connection, where, conditions))
     return conditions
 
 
@@ -104,7 +95,7 @@ def is_named(name: str) -> ColumnElement[bool]:
     `arena_db.called.is_called` is the same rule without a store.
     """
     texts, called = (bots.c.name, bots.c.spec, entrants.c.label), read_called(name)
-    ways = [_fits(column, name) for column in texts]
+    ways = [fits(column, name) for column in texts]
     if called.digits:
         start = func.substr(bots.c.identity, 1, len(called.digits)) == called.digits
         begun = [func.substr(text, 1, len(called.beginning)) == called.beginning for text in texts]
@@ -117,16 +108,12 @@ def is_named(name: str) -> ColumnElement[bool]:
 def tournament_conditions(where: MatchFilter) -> list[ColumnElement[bool]]:
     """Return the conditions of a filter on tournaments."""
     wanted = ((tournaments.c.game, where.game), (tournaments.c.name, where.tournament))
-    conditions = [_fits(column, value) for column, value in wanted if value is not None]
+    conditions = [fits(column, value) for column, value in wanted if value is not None]
     for name in (where.pool, None if where.limit is None else f"{where.limit} *"):
         if name is not None:
-            named = select(pools.c.id).where(_fits(pools.c.name, name))
+            named = select(pools.c.id).where(fits(pools.c.name, name))
             conditions.append(tournaments.c.pool_id.in_(named))
     return conditions
-
-
-def _fits(column: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
-    return like(column, wanted) if is_wild(wanted) else column == wanted
 
 
 def _begins_with(opening: OpeningFilter) -> ColumnElement[bool]:
@@ -139,26 +126,6 @@ def _begins_with(opening: OpeningFilter) -> ColumnElement[bool]:
         func.substr(matches.c.actions, 1, len(packed)) == packed,
         exists().where(own),
     )
-
-
-def _is_about_grades(where: MatchFilter) -> bool:
-    return bool(where.mistakes) or where.judge is not None or where.is_graded is not None
-
-
-def _is_judged(where: MatchFilter) -> ColumnElement[bool]:
-    """Return whether one judge meets all conditions on grades, or that no judge graded the match."""
-    of_match = analyses.c.match_id == matches.c.id
-    counted: ColumnElement[int] = getattr(func, NUM_MISTAKES)(analyses.c.content, matches.c.num_opening)
-    # An interrupted analysis does not cover the whole match, so its mistakes are unknown.
-    is_complete = counted.is_not(None)
-    said = [_SIGNS[sign](counted, number) for sign, number in where.mistakes]
-    if where.judge is not None:
-        said.append(_fits(analyses.c.name, where.judge))
-    is_said = exists().where(of_match, is_complete, *said)
-    if where.is_graded is not False:
-        return is_said
-    nobody = ~exists().where(of_match, is_complete)
-    return and_(nobody, is_said) if said else nobody
 
 
 def _is_seated(table: Table, side: str, name: str) -> ColumnElement[bool]:

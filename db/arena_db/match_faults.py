@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from arena_db.counted import IS_VOID
+from arena_db.dialects import stream
 from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
 from arena_db.models import bots, entrants, versions
@@ -91,10 +92,7 @@ class MatchReading:
         known, deriving = _load(connection), Deriving(connection)
         proof = self._proof = _begin(connection)
         kinds = self._kinds
-        raw: Any = connection.connection.driver_connection
-        # Tuples of the driver: SQLAlchemy would create another object for each of a million rows.
-        cursor = raw.execute(_QUERY)
-        while rows := cursor.fetchmany(_AT_ONCE):
+        for rows in stream(connection, _QUERY, _AT_ONCE):
             for row in rows:
                 shared = _KIND(row)
                 kind = kinds.get(shared)

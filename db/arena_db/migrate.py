@@ -9,6 +9,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
+from sqlalchemy.exc import IntegrityError
 
 from arena_db.errors import DamagedError, UnsupportedError
 from arena_db.models import APPLICATION_ID
@@ -40,14 +41,19 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     """Upgrade the tables to a revision, within the open transaction of a connection without foreign keys.
 
     Raises:
-        DamagedError: rows were lost, or foreign keys are violated; the caller rolls back.
+        DamagedError: rows were lost, or a rule or a foreign key is violated; the caller rolls back.
     """
     before = _count_rows(connection)
     config = Config()
     # `%` starts an interpolation in Alembic's options.
     config.set_main_option("script_location", str(script_location()).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, revision)
+    try:
+        command.upgrade(config, revision)
+    except IntegrityError as error:
+        raise DamagedError(
+            f"the upgrade would break a rule of the tables ({error.orig}); the store stays as it was"
+        ) from error
     is_lost = False
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")

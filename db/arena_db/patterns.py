@@ -9,7 +9,7 @@ from sqlalchemy import Boolean, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from arena_db.wild import glob
+from arena_db.wild import glob, is_wild
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -38,6 +38,11 @@ def _of_postgresql(element: _Like, compiler: SQLCompiler, **options: Any) -> str
 def like(column: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
     """Return whether a text matches a pattern, in which only `*` and `?` are special."""
     return _Like(column, literal(glob(wanted)), literal(expression(wanted)))
+
+
+def fits(column: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+    """Return whether a text is the wanted one, or matches it if that is a pattern."""
+    return like(column, wanted) if is_wild(wanted) else column == wanted
 
 
 def expression(wanted: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena_db import coordination, plan_rows, planning
-from arena_db.access import Access
+from arena_db.access import Access, patient
 from arena_db.fence import LEASE_S
 
 if TYPE_CHECKING:
@@ -186,6 +186,7 @@ class PlanKeeping(Access):
                 connection, tournament, decision, num_more=num_more, encounter=encounter, running=running
             )
 
+    @patient
     def planned(self, tournament: int, *, after: int = 0, limit: int | None = None) -> list[PlannedMatch]:
         """Return the plan of a tournament by number, dropped matches included.
 
@@ -197,6 +198,7 @@ class PlanKeeping(Access):
         with self._read() as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit)
 
+    @patient
     def unplayed(self, tournament: int, *, after: int = 0, limit: int | None = None) -> list[PlannedMatch]:
         """Return the matches that are still to be played, by number; `attempt` counts their void attempts.
 
@@ -228,6 +230,7 @@ class PlanKeeping(Access):
         with self._read() as connection:
             return plan_rows.list_lengths(connection, tournament)
 
+    @patient
     def last_match(self, tournament: int) -> int:
         """Return the highest id of a match of a tournament; 0 if it has none."""
         with self._read() as connection:

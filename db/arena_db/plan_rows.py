@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import case, exists, func, insert, select, update
 
-from arena_db import seals
+from arena_db import seals, server_rows
 from arena_db.codec import pack_actions, unpack_actions
 from arena_db.corrections import voids
 from arena_db.dialects import driver_text
@@ -87,7 +87,11 @@ def add_planned(connection: Connection, tournament: int, plan: Sequence[PlannedM
         for match in plan
     ]
     if rows:
-        connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
+        if connection.dialect.name == "postgresql" and server_rows.is_many(rows):
+            # All other writers wait for a new tournament: row by row a long plan takes seconds.
+            server_rows.copy(connection, planned, [column.name for column in planned.c], rows)
+        else:
+            connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
         seals.seal_plan(connection, tournament, [row[1:7] for row in sorted(rows)])
     num = tournaments.c.num_planned + len(rows)
     connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(num_planned=num))

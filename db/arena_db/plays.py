@@ -105,7 +105,8 @@ class PlaysReading(Access):
             *(matches.c.id, func.substr(matches.c.actions, 1, size), matches.c.num_opening),
             *(matches.c.outcome, matches.c.match_hash),
         )
-        query = select(*columns).where(*_played(where)).order_by(matches.c.id).limit(page)
+        with self._read() as connection:
+            query = select(*columns).where(*_played(connection, where)).order_by(matches.c.id).limit(page)
         last = 0
         while True:
             with self._read() as connection:
@@ -135,7 +136,7 @@ class PlaysReading(Access):
             )
             query = select(*keys, func.count(), func.min(matches.c.id))
             places = (text(str(place)) for place in range(1, len(keys) + 1))
-            chosen = query.where(*_played(where), _meet(known, own, others)).group_by(*places)
+            chosen = query.where(*_played(connection, where), _meet(known, own, others)).group_by(*places)
             return [
                 OpeningTally(tournament, bool(is_first), bool(is_second), opening, outcome, num, sample)
                 for tournament, opening, outcome, is_first, is_second, num, sample in _rows(
@@ -149,7 +150,7 @@ class PlaysReading(Access):
         """Return the matches that bots lost, newest first; see `opening_tallies`."""
         with self._read() as connection:
             known = _identities(connection)
-            query = select(*_LOST).where(*_played(where), _lost(known, own, others))
+            query = select(*_LOST).where(*_played(connection, where), _lost(known, own, others))
             return _lost_of(_rows(connection, query.order_by(matches.c.id.desc())), known)
 
     def newest_lost(
@@ -180,7 +181,7 @@ class PlaysReading(Access):
                     ids.update(
                         _newest(connection, where, ([first], [second]), limit, matches.c.outcome == won)
                     )
-            lost = *_played(where), _lost(known, own, others)
+            lost = *_played(connection, where), _lost(known, own, others)
             found: list[LostMatch] = []
             for chunk in parts(sorted(ids, reverse=True)):
                 query = select(*_LOST).where(*lost, matches.c.id.in_(chunk)).order_by(matches.c.id.desc())
@@ -223,7 +224,7 @@ class PlaysReading(Access):
         columns = analyses.c.name, func.count(), func.max(analyses.c.made_at)
         with self._read() as connection:
             query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
-            found = _rows(connection, query.where(*_played(where)).group_by(analyses.c.name))
+            found = _rows(connection, query.where(*_played(connection, where)).group_by(analyses.c.name))
             return {name: (num, made_at) for name, num, made_at in found}
 
     def judges(
@@ -235,7 +236,9 @@ class PlaysReading(Access):
             query = select(analyses.c.name, func.count()).join_from(
                 analyses, matches, matches.c.id == analyses.c.match_id
             )
-            return dict(_rows(connection, query.where(*_played(where), met).group_by(analyses.c.name)))
+            return dict(
+                _rows(connection, query.where(*_played(connection, where), met).group_by(analyses.c.name))
+            )
 
     def graded_matches(
         self,
@@ -265,7 +268,9 @@ class PlaysReading(Access):
         with self._read() as connection:
             known = _identities(connection)
             query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
-            query = query.where(*_played(where), _meet(known, own, others), analyses.c.name == judge)
+            query = query.where(
+                *_played(connection, where), _meet(known, own, others), analyses.c.name == judge
+            )
             found = _rows(connection, query.order_by(matches.c.id.desc()).limit(limit))
         return [
             GradedMatch(
@@ -275,10 +280,10 @@ class PlaysReading(Access):
         ]
 
 
-def _played(where: MatchFilter) -> list[ColumnElement[bool]]:
+def _played(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:
     """Return the conditions for matches that count; unrated ones count if they have a result."""
     counted = COUNTS if where.rated_only else f"matches.outcome <> 'void' AND NOT {IS_VOID}"
-    return [text(counted), *match_conditions(where)]  # pyright: ignore[reportReturnType] # a text is a condition, too
+    return [text(counted), *match_conditions(connection, where)]  # pyright: ignore[reportReturnType] # a text is a condition, too
 
 
 _LOST: Final = (
@@ -312,7 +317,7 @@ def _newest(
     """Return the ids of the newest matches between first movers and second movers given by ids."""
     first, second = matches.c.first_bot, matches.c.second_bot
     met = first.in_(sides[0]), second.in_(sides[1]), first != second
-    query = select(matches.c.id).where(*_played(where), *met, *conditions)
+    query = select(matches.c.id).where(*_played(connection, where), *met, *conditions)
     return [number for (number,) in _rows(connection, query.order_by(matches.c.id.desc()).limit(limit))]
 
 

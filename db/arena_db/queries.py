@@ -49,7 +49,12 @@ def list_matches(
     limit = min(limit, _most(connection, where))
     ids: list[int] = []
     if limit > 0:
-        page = select(matches.c.id).where(*match_conditions(where)).order_by(matches.c.id.desc()).limit(limit)
+        page = (
+            select(matches.c.id)
+            .where(*match_conditions(connection, where))
+            .order_by(matches.c.id.desc())
+            .limit(limit)
+        )
         if before is not None:
             page = page.where(matches.c.id < before)
         page = page.where(*_places(connection, where))
@@ -64,7 +69,12 @@ def count_matches(connection: Connection, where: MatchFilter) -> int:
     """Return how many matches fit a filter, void ones included."""
     if not needs_matches(where):
         return _most(connection, where)
-    return connection.scalar(select(func.count()).select_from(matches).where(*match_conditions(where))) or 0
+    return (
+        connection.scalar(
+            select(func.count()).select_from(matches).where(*match_conditions(connection, where))
+        )
+        or 0
+    )
 
 
 def _most(connection: Connection, where: MatchFilter) -> int:
@@ -121,7 +131,9 @@ def list_chosen(
 def list_played(connection: Connection, where: MatchFilter, after: int) -> list[PlayedMatch]:
     """Return the rated matches with a higher id that fit a filter, by id."""
     # The conditions refer to `tournaments`, which a query that joins it would correlate with its own.
-    fits = select(matches.c.id).where(matches.c.id > after, text(COUNTS), *match_conditions(where))
+    fits = select(matches.c.id).where(
+        matches.c.id > after, text(COUNTS), *match_conditions(connection, where)
+    )
     query = (
         select(
             *(matches.c.id, matches.c.tournament_id, planned.c.encounter, planned.c.match_no),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection, Table
 
@@ -16,6 +16,20 @@ LEAST: Final = 20
 def is_many(rows: Sequence[object]) -> bool:
     """Return whether `copy_new` stores these rows faster than single inserts."""
     return len(rows) >= LEAST
+
+
+def copy(connection: Connection, table: Table, names: Sequence[str], rows: Iterable[Any]) -> None:
+    """Insert rows of a table; one that is there already is an error.
+
+    Args:
+        connection: holds the write lock.
+        table: the table.
+        names: names of columns, in the order of the values.
+        rows: tuples of values.
+    """
+    raw: Any = connection.connection.driver_connection
+    with raw.cursor() as cursor:
+        _send(cursor, table.name, names, rows)
 
 
 def copy_new(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Any]) -> int:
@@ -36,9 +50,7 @@ def copy_new(connection: Connection, table: Table, names: Sequence[str], rows: S
             f"CREATE TEMP TABLE IF NOT EXISTS {into} ON COMMIT DELETE ROWS "  # noqa: S608 - our own names
             f"AS SELECT 0::bigint AS place, {told} FROM {table.name} LIMIT 0"
         )
-        with cursor.copy(f"COPY {into} (place, {told}) FROM STDIN") as copy:
-            for place, row in enumerate(rows):
-                copy.write_row((place, *row))
+        _send(cursor, into, ["place", *names], ((place, *row) for place, row in enumerate(rows)))
         cursor.execute(
             f"INSERT INTO {table.name} ({told}) SELECT {told} FROM {into} "  # noqa: S608 - our own names
             f"ORDER BY place ON CONFLICT DO NOTHING"
@@ -47,6 +59,12 @@ def copy_new(connection: Connection, table: Table, names: Sequence[str], rows: S
         # Another batch may follow in this transaction.
         cursor.execute(f"DELETE FROM {into}")  # noqa: S608 - our own names
     return num
+
+
+def _send(cursor: Any, table: str, names: Sequence[str], rows: Iterable[Any]) -> None:  # noqa: ANN401 - of psycopg
+    with cursor.copy(f"COPY {table} ({', '.join(names)}) FROM STDIN") as stream:
+        for row in rows:
+            stream.write_row(row)
 
 
 def go_on_after(connection: Connection, table: Table) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
+from arena_db.access import patient
 from arena_db.backend.choice import prepare, settings_of
 from arena_db.backend.places import NO_COPY, find_place
 from arena_db.backend.sqlite.engine import FileSettings
@@ -127,6 +128,7 @@ class Store(
         with translated(place):
             return restore(backup, FileSettings(place=place))
 
+    @patient
     def tournament(self, key: int | str) -> TournamentRecord | None:
         """Return the tournament with this id (a number) or this name (a string); None if there is none."""
         with self._read() as connection:
@@ -144,11 +146,13 @@ class Store(
         with self._read() as connection:
             return planning.list_tournaments(connection, before, limit, archived=archived)
 
+    @patient
     def entrants(self, tournament: int) -> list[Entrant]:
         """Return the entrants of a tournament by seat."""
         with self._read() as connection:
             return planning.list_entrants(connection, tournament)
 
+    @patient
     def set_state(self, tournament: int, state: str) -> None:
         """Set the state of a tournament: running, stopped, finished, preparing or refused."""
         with self._write_run(tournament) as connection:
@@ -288,6 +292,7 @@ class Store(
         with self._read() as connection:
             return queries.find_match(connection, number)
 
+    @patient
     def match_of(self, tournament: int, number: int, attempt: int = 0) -> StoredMatch | None:
         """Return the record of an attempt at a planned match; None if it has no result yet."""
         with self._read() as connection:
@@ -307,6 +312,7 @@ class Store(
             yield from page
             after = (page[-1].number, page[-1].attempt)
 
+    @patient
     def tallies(self, where: MatchFilter) -> list[Tally]:
         """Return how often bots met with each result, by tournament, seats, outcome and termination.
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from operator import itemgetter
 from secrets import randbelow
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from arena_db import numbering
 from arena_db.counted import HALF_POINTS
+from arena_db.dialects import stream
 from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
 from arena_db.kept import clusters, strays, summing
@@ -323,11 +324,9 @@ def follows(one: tuple[int, ...], other: tuple[int, ...], different: int, course
 
 def _rows(connection: Connection, table: Table) -> Iterator[tuple[int, ...]]:
     """Yield the rows of a table in key order, as tuples of the driver."""
-    raw: Any = connection.connection.driver_connection
     names = ", ".join(column.name for column in table.c)
     key = ", ".join(column.name for column in table.primary_key)
-    cursor = raw.execute(f"SELECT {names} FROM {table.name} ORDER BY {key}")  # noqa: S608 - our own names
-    while rows := cursor.fetchmany(1000):
+    for rows in stream(connection, f"SELECT {names} FROM {table.name} ORDER BY {key}", 1000):  # noqa: S608 - our own names
         yield from rows
 
 

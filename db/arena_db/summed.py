@@ -108,14 +108,14 @@ class SumsReading(Access):
         Args:
             batches: maximum number of transactions of 10,000 matches each; None for all that is needed.
         """
-        with self._read() as connection:
-            start = resumming.first_unsummed(connection)
-            is_done = resumming.last_match(connection) < start
         # A power cut may take the newest sums together with their mark; a sync would cost more than
         # recomputing them.
         settings = replace(self._in_a_hurry(), fast=True)
-        num = 0
+        num, is_done = 0, False
         with suppress(LockedError):
+            with self._read() as connection:
+                start = resumming.first_unsummed(connection)
+                is_done = resumming.last_match(connection) < start
             while not is_done and (batches is None or num < batches):
                 with self._transaction(settings) as connection:
                     is_done = resumming.step(connection, self._facts.encounters)

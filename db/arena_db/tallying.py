@@ -26,7 +26,7 @@ KEYS = tuple(column.name for column in tallies.primary_key)
 def list_tallies(connection: Connection, where: MatchFilter) -> list[Tally]:
     """Return the counts of the matches that fit a filter."""
     if needs_matches(where):
-        query = recount(match_conditions(where))
+        query = recount(match_conditions(connection, where))
     else:
         query = select(tallies).where(*common_conditions(tallies, where))
     named = {

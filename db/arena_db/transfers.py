@@ -13,13 +13,13 @@ from arena_db.backend.choice import prepare, settings_of
 from arena_db.backend.places import find_place
 from arena_db.checking import find_faults
 from arena_db.clock import now
-from arena_db.corrections import origins, removals, voids
+from arena_db.corrections import origins, removals
 from arena_db.counted import COUNTS, CountedMatch
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import translated
 from arena_db.files import part_of, sync_file, sync_folder
 from arena_db.merging import MergedTournament, merge
-from arena_db.models import analyses, matches, tournaments
+from arena_db.models import matches, tournaments
 from arena_db.naming import metadata
 from arena_db.partial_sums import recompute
 from arena_db.summed import SumsReading
@@ -155,7 +155,10 @@ class Transferring(SumsReading):
         part = part_of(target)
         self._store_waiting(self._settings)
         try:
-            with translated(self.place), self._backend.removing(self._settings) as connection:
+            with (
+                translated(self.place, self._backend.driver_error),
+                self._backend.removing(self._settings) as connection,
+            ):
                 refuse_running(connection, tournament)
                 self._move_out(connection, tournament, part)
                 _put_in_place(part, target)
@@ -225,8 +228,9 @@ def _delete(connection: Connection, tournament: int) -> None:
     """Delete all rows of a tournament; afterwards the sums of its bots are those of their other matches."""
     counted = list(_one_of_each_encounter(connection, tournament))
     own = select(matches.c.id).where(matches.c.tournament_id == tournament)
-    for table in (analyses, voids):
-        connection.execute(delete(table).where(table.c.match_id.in_(own)))
+    for table in reversed(metadata.sorted_tables):
+        if any(key.column.table is matches for key in table.foreign_keys):
+            connection.execute(delete(table).where(table.c.match_id.in_(own)))
     connection.execute(delete(matches).where(matches.c.tournament_id == tournament))
     recompute(connection, counted)
     for table in reversed(metadata.sorted_tables):
@@ -237,10 +241,10 @@ def _delete(connection: Connection, tournament: int) -> None:
 
 def _one_of_each_encounter(connection: Connection, tournament: int) -> Iterator[CountedMatch]:
     """Yield one counted match per encounter; they identify the sums that change."""
-    first = func.min(matches.c.id).label("id")
     own = matches.c.tournament_id == tournament
     seats = (matches.c.first_seat, matches.c.second_seat)
-    query = select(*_COUNTED, first).where(own, text(COUNTS)).group_by(*seats)
+    first = select(func.min(matches.c.id)).where(own, text(COUNTS)).group_by(*seats)
+    query = select(*_COUNTED, matches.c.id).where(matches.c.id.in_(first))
     for row in connection.execute(query):
         *values, number = row
         # The encounter within the plan matters only to pairs.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import delete, func, insert, or_, select, update
 
 from arena_db import coordination, points, replays, seals
-from arena_db.access import Access
+from arena_db.access import Access, patient
 from arena_db.clock import now
 from arena_db.corrections import MOST_REASON, changes, voids
 from arena_db.counted import HALF_POINTS, CountedMatch, parts
@@ -109,6 +109,7 @@ class Correcting(Access):
             row = connection.execute(own).first()
         return None if row is None else ChangeRecord._make(row)
 
+    @patient
     def last_change(self, tournament: int | None = None) -> int:
         """Return the id of the newest change of a tournament, or of any; 0 before the first.
 

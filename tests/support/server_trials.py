@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SPAWN: Final = multiprocessing.get_context("spawn")
 _BATCH: Final = 100
+_WAIT_MS: Final = 120_000
 _DEADLINE_S: Final = 120.0
 ALL: Final = MatchFilter(rated_only=False)
 
@@ -76,7 +77,8 @@ def hold_events(url: str, num_coordinators: int, num_matches: int) -> float:
 
 
 def _hold_event(url: str, index: int, num_matches: int) -> None:
-    with Store.open(url, fast=True) as store:
+    # All begin together, and one after the other writes its plan.
+    with Store.open(url, fast=True, busy_ms=_WAIT_MS) as store:
         cup = add_cup(store, num=num_matches, name=f"cup-{index}")
         held = store.claim(cup.record.id, current_owner())
         assert held is not None

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from sqlalchemy import NullPool, create_engine
+
 from arena_db import seals
+from arena_db.backend.places import find_place
 from arena_db.pools import PoolRecord
 from arena_db.records import BotRecord, Entrant, MatchRecord, NewTournament, PlannedMatch
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from sqlalchemy import Connection
+
     from arena_db.backend.places import Place
     from arena_db.pools import Process
     from arena_db.records import TournamentRecord
@@ -142,23 +150,87 @@ def add_cup(store: Store, *names: str, num: int = 12, **changes: object) -> Cup:
     return Cup(store.add_tournament(new_tournament(**changes), seats, matches), seats, matches)
 
 
-def tamper(place: Place, *statements: str) -> None:
-    """Change a store without its safeguards: in a file without triggers, on a server without references."""
+def tamper(place: str | Place, *statements: str) -> None:
+    """Change a store without its safeguards: in a file without checks, on a server without references.
+
+    Args:
+        place: of the store.
+        statements: for both databases; a blob is written as `x'00ff'`.
+    """
+    with _unguarded(place) as raw:
+        for statement in statements:
+            raw.execute(_translated(raw, statement))
+
+
+def rows(place: str | Place, query: str) -> list[tuple[Any, ...]]:
+    """Return what a query reads behind the back of a store."""
+    with _unguarded(place) as raw:
+        return raw.execute(_translated(raw, query)).fetchall()
+
+
+@contextmanager
+def locked(place: str | Place) -> Generator[Any]:
+    """Hold the write lock of a store as another process does; yield the driver's connection, uncommitted."""
+    with _unguarded(place) as raw:
+        if _is_server(raw):
+            from arena_db.backend.postgres import LOCK
+
+            raw.execute("BEGIN")
+            raw.execute(f"SELECT pg_advisory_xact_lock({LOCK})")
+        else:
+            raw.execute("BEGIN IMMEDIATE")
+        yield raw
+        if _is_server(raw) or raw.in_transaction:
+            raw.execute("ROLLBACK")
+
+
+@contextmanager
+def editing(place: str | Place) -> Generator[Connection]:
+    """Yield a connection that does not check references, in a transaction that is rolled back."""
+    from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine
+
+    found = find_place(place)
+    if isinstance(found, Path):
+        engine = make_migration_engine(FileSettings(place=found))
+    else:
+        from arena_db.backend.postgres import connect
+
+        engine = create_engine("postgresql+psycopg://", creator=lambda: connect(found), poolclass=NullPool)
+    with engine.connect() as connection:
+        if connection.dialect.name != "sqlite":
+            connection.exec_driver_sql("SET session_replication_role = replica")
+            connection.commit()
+        yield connection
+        connection.rollback()
+    engine.dispose()
+
+
+@contextmanager
+def _unguarded(place: str | Place) -> Generator[Any]:
+    """Yield a driver's connection that commits each statement and does not check what it writes."""
+    found = find_place(place)
     raw: Any
-    if isinstance(place, Path):
+    if isinstance(found, Path):
         from arena_db.backend.sqlite.engine import FileSettings, open_raw
 
-        raw = open_raw(FileSettings(place=place), foreign_keys=False)
+        raw = open_raw(FileSettings(place=found), foreign_keys=False)
         raw.execute("PRAGMA ignore_check_constraints=1")
     else:
         from arena_db.backend.postgres import connect
 
-        raw = connect(place)
+        raw = connect(found)
         raw.autocommit = True
         raw.execute("SET session_replication_role = replica")
-    for statement in statements:
-        raw.execute(statement)
-    raw.close()
+    with closing(raw):
+        yield raw
+
+
+def _is_server(raw: Any) -> bool:  # noqa: ANN401 - a connection of either driver
+    return type(raw).__module__.startswith("psycopg")
+
+
+def _translated(raw: Any, statement: str) -> str:  # noqa: ANN401 - see above
+    return re.sub(r"\bx'([0-9a-f]*)'", r"'\\x\1'::bytea", statement) if _is_server(raw) else statement
 
 
 def seal_anew(store: Store, tournament: int = 1) -> None:

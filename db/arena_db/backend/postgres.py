@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing, contextmanager
+from math import isnan
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any, Final, cast
 from zlib import crc32
 
 import psycopg
+from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
+from psycopg.types.numeric import FloatBinaryDumper, FloatDumper
 from sqlalchemy import QueuePool, create_engine, inspect
 
+from arena_db.backend import revisions
 from arena_db.backend.places import NO_COPY, Server
-from arena_db.errors import (
-    AwayError,
-    DamagedError,
-    ForeignError,
-    MissingError,
-    NewerError,
-    OlderError,
-    UnsupportedError,
-)
+from arena_db.errors import AwayError, DatabaseError, ForeignError, MissingError, UnsupportedError
 from arena_db.failures import explain, translated
-from arena_db.models import REVISION, create
+from arena_db.models import REVISION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from psycopg.abc import Buffer
     from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
     from arena_db.backend.settings import StoreSettings
 
 LEAST_VERSION: Final = 150_000
-_CONNECT_S: Final = 5
-_LOCK: Final = 0x6172_6E61
+CONNECT_S: Final = 4
+"""Seconds to wait for an address of the server: a command ends within 6 s."""
+_NO_LOGIN: Final = "write HOST:PORT:DB:USER:PASSWORD into ~/.pgpass (mode 0600) and GRANT the user access"
+_NO_PROOF: Final = (
+    "name the authority that signed the server's certificate with ?sslrootcert=FILE, add --db-insecure on a "
+    "network that you trust"
+)
+_STEPS: Final = (
+    (r'database ".*" does not exist', "create it: createdb -E UTF8 -T template0 {name}"),
+    (r'password|role ".*" does not exist|pg_hba\.conf', _NO_LOGIN),
+    (r"root certificate|certificate verify|does not support SSL", _NO_PROOF),
+)
+"""What a server or libpq says when it refuses a connection, and the next step; the first match counts."""
+LOCK: Final = 0x6172_6E61
 """Key of the advisory lock of all writers (the bytes of `arna`); such locks are per database."""
 _POOL: Final = 5
 _MOST_MORE: Final = 40
@@ -56,6 +66,33 @@ _VERSION: Final = "SELECT pg_current_snapshot()::text"
 """Lists the running transactions, so it changes whenever one has ended."""
 
 
+class _FiniteText(FloatDumper):
+    """Refuses a NaN, which satisfies every rule of a table here. SQLite takes it for NULL."""
+
+    def dump(self, obj: float) -> Buffer | None:
+        return super().dump(_finite(obj))
+
+
+class _FiniteBinary(FloatBinaryDumper):
+    """Does the same for parameters that are sent in binary form."""
+
+    def dump(self, obj: float) -> Buffer | None:
+        return super().dump(_finite(obj))
+
+
+class _WholeNumber(Loader):
+    """Reads a sum of 64-bit integers, which has the type numeric, as an integer; psycopg reads a Decimal."""
+
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data))
+
+
+def _finite(number: float) -> float:
+    if isnan(number):
+        raise psycopg.DataError("a number is nan")
+    return number
+
+
 def connect(server: Server) -> psycopg.Connection[Any]:
     """Return a new connection; passwords come only from the files of libpq.
 
@@ -68,21 +105,37 @@ def connect(server: Server) -> psycopg.Connection[Any]:
     try:
         raw = psycopg.connect(
             **{name: value for name, value in told.items() if value},
-            connect_timeout=_CONNECT_S,
+            connect_timeout=CONNECT_S,
             application_name="arena",
             client_encoding="utf8",
             tcp_user_timeout=_UNREACHED_MS,
             options=f"-c idle_in_transaction_session_timeout={_IDLE_MS}",
         )
     except psycopg.Error as error:
-        raise explain(error, server) from error
-    if raw.info.server_version < LEAST_VERSION:
+        raise _explain_refusal(error, server) from error
+    for dumper in (_FiniteText, _FiniteBinary):
+        raw.adapters.register_dumper(float, dumper)
+    raw.adapters.register_loader("numeric", _WholeNumber)
+    version: int = raw.info.server_version
+    if version < LEAST_VERSION:
+        # A closed connection has no version.
         raw.close()
         raise UnsupportedError(
-            f"{server} is PostgreSQL {raw.info.server_version // 10_000}; a store needs version "
+            f"{server} is PostgreSQL {version // 10_000}; a store needs version "
             f"{LEAST_VERSION // 10_000} or later"
         )
     return raw
+
+
+def _explain_refusal(error: psycopg.Error, server: Server) -> DatabaseError:
+    """Return the error for a connection that was not made, with the next step."""
+    # The error has no SQLSTATE before there is a connection. A server that speaks another language than
+    # English is explained in general.
+    text = " ".join(str(error).split())
+    for part, step in _STEPS:
+        if re.search(part, text):
+            return AwayError(f"{server} cannot be reached ({text}); {step.format(name=server.name)}")
+    return explain(error, server)
 
 
 def is_there(server: Server) -> bool:
@@ -94,7 +147,7 @@ def is_there(server: Server) -> bool:
     try:
         opened = connect(server)
     except AwayError as error:
-        raise MissingError(f"{error}; start it, or name another store with --db") from error
+        raise MissingError(f"{error}, or name another store with --db") from error
     with closing(opened) as raw:
         return raw.execute("SELECT to_regclass('alembic_version')").fetchall() != [(None,)]
 
@@ -109,7 +162,7 @@ def prepare(settings: StoreSettings, *, create: bool) -> None:
     try:
         _prepare(backend, settings, may_create=create)
     except AwayError as error:
-        raise MissingError(f"{error}; start it, or name another store with --db") from error
+        raise MissingError(f"{error}, or name another store with --db") from error
     finally:
         backend.close()
 
@@ -122,19 +175,9 @@ def _prepare(backend: PostgresBackend, settings: StoreSettings, *, may_create: b
     if revision is None and (settings.read_only or not may_create):
         raise MissingError(f"no store in {settings.place}; run a tournament first, or name another with --db")
     if settings.read_only:
-        raise OlderError(
-            f"{settings.place} was made by an older version; `arena db upgrade` brings it up to date, after "
-            "pg_dump"
-        )
+        raise revisions.older(settings.place, "after pg_dump")
     with backend.writing(settings, alone=True) as connection:
-        # Another process may have done it since.
-        revision = _revision(connection, settings.place)
-        if revision is None:
-            create(connection)
-        elif revision != REVISION:
-            from arena_db.migrate import upgrade
-
-            upgrade(connection)
+        revisions.bring_up_to_date(connection, _revision(connection, settings.place))
 
 
 def _revision(connection: Connection, place: object) -> str | None:
@@ -159,16 +202,7 @@ def _revision(connection: Connection, place: object) -> str | None:
             f"{place} has tables that are not arena's; create a database for the store with createdb"
         )
     revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    if revision is None:
-        raise DamagedError(f"{place} is damaged (it has no revision); restore a copy with pg_restore")
-    if revision != REVISION:
-        from arena_db.migrate import known_revisions
-
-        if revision not in known_revisions():
-            raise NewerError(
-                f"{place} was made by a newer version of arena; upgrade arena: pip install -U bot-arena"
-            )
-    return str(revision)
+    return revisions.known(revision, place, "restore a copy with pg_restore")
 
 
 class PostgresBackend:
@@ -183,6 +217,7 @@ class PostgresBackend:
         """Keep the place; no connection is opened yet."""
         self._place = cast("Server", settings.place)
         self._watch = _Watch()
+        self._watchers: list[psycopg.Connection[Any]] = []
         self.engine: Engine = create_engine(
             "postgresql+psycopg://",
             creator=lambda: connect(self._place),
@@ -197,6 +232,8 @@ class PostgresBackend:
     def close(self) -> None:
         """Close all connections."""
         self._watch.close()
+        for raw in self._watchers:
+            raw.close()
         self.engine.dispose()
 
     @contextmanager
@@ -206,7 +243,7 @@ class PostgresBackend:
             busy=max(1, settings.busy_ms),
             sync="off" if settings.fast else "on",
             shared="" if alone else "_shared",
-            lock=_LOCK,
+            lock=LOCK,
         )
         with self.engine.connect() as connection, _dropped_if_lost(connection), connection.begin():
             connection.exec_driver_sql(begin)
@@ -235,6 +272,8 @@ class PostgresBackend:
         # Out of the pool, which would end its transaction when it is returned.
         found.detach()
         raw.autocommit = True
+        # A fenced store leaves it to the store that it came from to close all connections.
+        self._watchers = [*(other for other in self._watchers if not other.closed), raw]
         return found
 
     @contextmanager

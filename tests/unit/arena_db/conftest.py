@@ -1,35 +1,74 @@
-"""An empty store, in a file with an awkward name and on a server."""
+"""An empty store, in a file with an awkward name and on a server.
+
+Every test of a store runs on both. An exception is marked `sqlite` with its reason, a test or a module.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
 
 import pytest
 
+from arena_db.backend.places import Server
 from arena_db.store import Store
-from postgres_servers import GIVEN, Databases, PostgresServer
+from postgres_servers import GIVEN, Databases, EmptyStores, PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_BACKENDS = ("sqlite", "postgresql")
-_ON_BOTH = {"test_live", "test_tournaments"}
-"""Modules whose tests of a store run on a server, too."""
-_FILE_FIXTURES = {"path", "empty"}
-"""Who asks for one of these is about files."""
+_BACKENDS: Final = ("sqlite", "postgresql")
+_ALL: Final = bool(os.environ.get("ARENA_TEST_ON_POSTGRES"))
+"""Whether all cases of all tests run on a server, too."""
+_LONG: Final = {
+    "test_three_stores_in_any_order_and_twice",
+    "test_random_sequences_equal_a_store_without_the_void_matches",
+    "test_round_trip",
+    "test_readers_add_what_the_sums_lack",
+    "test_at_most_forty_are_kept",
+}
+"""Tests that take seconds of CPU on a server, where shorter ones cover the same queries."""
+_OF_FILES: Final = {"path", "empty"}
+"""Fixtures that only stores in files have."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests of a store on both backends, unless they are about what only files have."""
-    if "backend" in metafunc.fixturenames:
-        is_on_both = metafunc.definition.path.stem in _ON_BOTH
-        is_of_file = _FILE_FIXTURES & set(metafunc.fixturenames) or any(
-            metafunc.definition.iter_markers("sqlite")
+    """Run each test of a store on both backends, unless its marker says why it is about files."""
+    marks = list(metafunc.definition.iter_markers("sqlite"))
+    if not all(mark.args for mark in marks):
+        pytest.fail(f"{metafunc.definition.nodeid}: the marker sqlite needs a reason", pytrace=False)
+    if not marks and _OF_FILES & set(metafunc.fixturenames):
+        pytest.fail(
+            f"{metafunc.definition.nodeid} asks for a file: mark it sqlite(reason), or ask for a place",
+            pytrace=False,
         )
-        backends = _BACKENDS if is_on_both and not is_of_file else _BACKENDS[:1]
-        metafunc.parametrize("backend", backends, scope="session")
+    if "backend" in metafunc.fixturenames:
+        metafunc.parametrize("backend", _BACKENDS[:1] if marks else _BACKENDS, scope="session")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out the cases that run in files alone.
+
+    Of a test with many cases the first one that a server can run runs there, too, unless the test is a long
+    one; all of them would take two minutes of CPU more. `make test-on-postgres` runs all.
+    """
+    seen: set[str] = set()
+    items[:] = [item for item in items if not _is_left_out(item, seen)]
+
+
+def _is_left_out(item: pytest.Item, seen: set[str]) -> bool:
+    call = getattr(item, "callspec", None)
+    if call is None or call.params.get("backend") != "postgresql":
+        return False
+    if item.get_closest_marker("sqlite") is not None:
+        return True
+    test = item.nodeid.partition("[")[0]
+    is_repeated = test in seen
+    seen.add(test)
+    return not _ALL and (is_repeated or test.rpartition("::")[2] in _LONG)
 
 
 @pytest.fixture(scope="session")
@@ -52,38 +91,127 @@ def template(databases: Databases) -> Iterator[str]:
     databases.drop(name)
 
 
+@pytest.fixture(scope="session")
+def empty_stores(databases: Databases, template: str) -> Iterator[EmptyStores]:
+    """Yield a supply of empty stores on a server."""
+    found = EmptyStores(databases, template)
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def url(databases: Databases, template: str) -> Iterator[str]:
-    """Return the URL of an empty store on a server."""
-    name = databases.make(template)
+def url(databases: Databases, empty_stores: EmptyStores) -> Iterator[str]:
+    """Yield the URL of an empty store on a server, whatever the backend of the test."""
+    name = empty_stores.take()
     yield databases.url(name)
-    databases.drop(name)
+    empty_stores.give_back(name)
 
 
 @pytest.fixture(scope="session")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a store without content, to be copied."""
+def template_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file that is a store without content, to be copied."""
     path = tmp_path_factory.mktemp("empty") / "arena.db"
     Store.open(path, fast=True).close()
     return path
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Give the path of a store that is not there yet."""
-    folder = tmp_path / "100%41 über#?"
-    folder.mkdir()
-    return folder / "arena.db"
+def empty(template_file: Path) -> Path:
+    """Return a file that is a store without content, for tests about files."""
+    return template_file
 
 
 @pytest.fixture
-def place(backend: str, request: pytest.FixtureRequest) -> str:
-    """Return a place of an empty store, in a file or on a server."""
+def path(tmp_path: Path) -> Path:
+    """Return the path of a file of a store that is not there yet."""
+    return _awkward(tmp_path)
+
+
+class NewPlace(Protocol):
+    """Makes stores, in files or on a server."""
+
+    def __call__(self, copy_of: Store | None = None) -> str:
+        """Make a store, empty or a copy of one that no transaction uses; return its place."""
+        ...
+
+
+@pytest.fixture
+def new_place(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
+    """Yield a function that makes a store and returns its place."""
+    made: list[str] = []
     if backend == "postgresql":
-        return request.getfixturevalue("url")
-    path: Path = request.getfixturevalue("path")
-    shutil.copy(request.getfixturevalue("empty"), path)
-    return str(path)
+        databases: Databases = request.getfixturevalue("databases")
+        empty: EmptyStores = request.getfixturevalue("empty_stores")
+        copies: list[str] = []
+        yield partial(_new_database, databases, empty, made, copies)
+        for name in made:
+            empty.give_back(name)
+        for name in copies:
+            databases.drop(name)
+    else:
+        yield partial(_new_file, tmp_path, request.getfixturevalue("template_file"), made)
+
+
+def _new_file(folder: Path, template: Path, made: list[str], copy_of: Store | None = None) -> str:
+    path = _awkward(folder / str(len(made)) if made else folder)
+    made.append(str(path))
+    if copy_of is None:
+        shutil.copy(template, path)
+    else:
+        copy_of.backup(path)
+    return made[-1]
+
+
+def _new_database(
+    databases: Databases,
+    empty: EmptyStores,
+    made: list[str],
+    copies: list[str],
+    copy_of: Store | None = None,
+) -> str:
+    if copy_of is None:
+        made.append(empty.take())
+        return databases.url(made[-1])
+    # A database can be copied only while nobody is connected to it; the store connects again.
+    copy_of._engine.dispose()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
+    assert isinstance(copy_of.place, Server)
+    copies.append(empty.copy(copy_of.place.database))
+    return databases.url(copies[-1])
+
+
+@pytest.fixture(scope="module")
+def module_place(
+    backend: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Return a place of an empty store that all tests of a module share."""
+    if backend == "postgresql":
+        databases: Databases = request.getfixturevalue("databases")
+        empty: EmptyStores = request.getfixturevalue("empty_stores")
+        name = empty.take()
+        yield databases.url(name)
+        empty.give_back(name)
+    else:
+        path = _awkward(tmp_path_factory.mktemp("module"))
+        shutil.copy(request.getfixturevalue("template_file"), path)
+        yield str(path)
+
+
+@pytest.fixture
+def nowhere(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Return a place without a store, where one can be created."""
+    if backend == "postgresql":
+        databases: Databases = request.getfixturevalue("databases")
+        name = databases.make()
+        yield databases.url(name)
+        databases.drop(name)
+    else:
+        yield str(_awkward(tmp_path))
+
+
+@pytest.fixture
+def place(new_place: NewPlace) -> str:
+    """Return a place of an empty store, in a file or on a server."""
+    return new_place()
 
 
 @pytest.fixture
@@ -91,3 +219,10 @@ def store(place: str) -> Iterator[Store]:
     """Give an empty store."""
     with Store.open(place, fast=True, busy_ms=5000) as opened:
         yield opened
+
+
+def _awkward(folder: Path) -> Path:
+    found = folder / "100%41 über#?"
+    # A test may ask for a store and for its path.
+    found.mkdir(parents=True, exist_ok=True)
+    return found / "arena.db"

@@ -22,7 +22,7 @@ from stores import add_cup, break_index
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("a database on a server is copied by pg_dump")
 
 
 def test_a_backup_of_a_store_in_use(store: Store, tmp_path: Path) -> None:

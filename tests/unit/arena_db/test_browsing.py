@@ -31,9 +31,9 @@ WHERE = (
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def store(module_place: str) -> Iterator[Store]:
     """Return a store whose numbers have gaps, and whose matches tie in every order."""
-    with Store.open(tmp_path_factory.mktemp("browsing") / "arena.db") as store:
+    with Store.open(module_place) as store:
         gone = add_cup(store, num=12, name="gone")
         store.save([gone.match(number) for number in range(1, 9)])
         cup = add_cup(store, num=NUM, name="kept")
@@ -101,8 +101,8 @@ def test_pieces_together_are_the_whole(store: Store, order: Order, num: int, *, 
         assert num_searched >= len(every)
 
 
-def test_numbers_that_nobody_has_are_passed_over(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "empty.db") as store:
+def test_numbers_that_nobody_has_are_passed_over(place: str) -> None:
+    with Store.open(place) as store:
         piece = store.search_piece(ALL, "number", descending=True, after=None, num=10)
         assert (piece.ids, piece.end) == ((), None)
 

@@ -8,22 +8,13 @@ import pytest
 
 from arena_db.records import MatchFilter, MatchSelection, Remark
 from arena_db.remark_codec import pack_remarks
-from arena_db.store import Store
 from stores import add_cup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
+    from arena_db.store import Store
     from stores import Cup
 
 ALL = MatchSelection(where=MatchFilter(rated_only=False))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "arena.db") as opened:
-        yield opened
 
 
 def _cup(store: Store, **changes: object) -> Cup:

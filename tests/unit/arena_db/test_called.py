@@ -32,13 +32,13 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def store(module_place: str) -> Iterator[Store]:
     """Store a tournament in which each bot played one match as the first against a stranger."""
     stranger = bot("stranger", spec="stranger", identity="e" * 64)
     entered = [*BOTS, (stranger, "stranger")]
     seats = [Entrant(seat=n, label=label, bot=one, limit="") for n, (one, label) in enumerate(entered)]
     matches = [replace(each, first=n, second=len(BOTS)) for n, each in enumerate(plan(2, len(BOTS)))]
-    with Store.open(tmp_path_factory.mktemp("called") / "arena.db") as made:
+    with Store.open(module_place) as made:
         cup = Cup(made.add_tournament(new_tournament(name="cup"), seats, matches), seats, matches)
         made.save([cup.match(number) for number in range(1, len(BOTS) + 1)])
         yield made

@@ -19,7 +19,7 @@ from stores import add_cup
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("pragmas and locks of SQLite")
 
 
 @pytest.fixture

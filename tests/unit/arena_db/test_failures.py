@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import event
 
-from arena_db.backend.sqlite.engine import FileSettings, open_raw
+from arena_db.backend.sqlite.engine import FileSettings
 from arena_db.errors import (
     AccessError,
     DamagedError,
@@ -25,40 +25,29 @@ from arena_db.errors import (
 from arena_db.failures import explain, reading
 from arena_db.records import MatchFilter
 from arena_db.store import Store
-from stores import add_cup, new_tournament
+from stores import add_cup, locked, new_tournament
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy import Connection
 
-pytestmark = pytest.mark.sqlite
-
 ALL = MatchFilter(rated_only=False)
 
 
 def test_locked_by_another_process(store: Store) -> None:
     cup = add_cup(store)
-    with (
-        Store.open(store.place, busy_ms=20) as waiting,
-        closing(open_raw(FileSettings(place=store.path))) as other,
-    ):
-        other.execute("BEGIN IMMEDIATE")
-        for write in (
-            lambda: waiting.set_state(1, "stopped"),
-            lambda: waiting.ask(1, "stop"),
-        ):
+    with Store.open(store.place, busy_ms=20) as waiting:
+        with locked(store.place):
             with pytest.raises(LockedError, match="locked by another process"):
-                write()
-        assert waiting.tournament(1) == cup.record, "a reader does not wait"
-        other.execute("ROLLBACK")
+                waiting.set_state(1, "stopped")
+            assert waiting.tournament(1) == cup.record, "a reader does not wait"
         assert waiting.save([cup.match(1)]) == 1
 
 
 def test_a_writer_waits_for_the_other(store: Store) -> None:
     cup = add_cup(store)
-    with closing(open_raw(FileSettings(place=store.path))) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with locked(store.place) as other:
         saving = threading.Thread(target=lambda: store.save([cup.match(1)]))
         saving.start()
         other.execute("UPDATE tournaments SET event = 'now'")
@@ -69,6 +58,7 @@ def test_a_writer_waits_for_the_other(store: Store) -> None:
     assert (record.event, record.num_done) == ("now", 1)
 
 
+@pytest.mark.sqlite("SQLite limits the pages of a file")
 def test_a_full_disk(store: Store) -> None:
     cup = add_cup(store, num=2000)
     store.save([cup.match(1)])
@@ -105,6 +95,7 @@ with Store.open(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.sqlite("a file may not grow")
 def test_a_disk_that_takes_no_more(path: Path) -> None:
     child = _start(_SMALL_FILES, path)
     assert child.communicate(timeout=120)[0].strip() in {"AccessError", "FullError"}
@@ -128,11 +119,11 @@ with Store.open(sys.argv[1], fast=True) as store:
 """
 
 
-def test_killed_while_saving(store: Store) -> None:
+def test_killed_while_saving(store: Store, place: str) -> None:
     cup = add_cup(store, num=4000)
     stored = 0
     for lines in (1, 2, 9, 30):
-        child = _start(_SAVING, store.path)
+        child = _start(_SAVING, place)
         assert child.stdout is not None
         for _ in range(lines):
             assert child.stdout.readline()
@@ -148,9 +139,9 @@ def test_killed_while_saving(store: Store) -> None:
     assert len(store.unplayed(cup.record.id)) == 4000 - stored
 
 
-def test_two_writers_store_each_match_once(store: Store) -> None:
+def test_two_writers_store_each_match_once(store: Store, place: str) -> None:
     cup = add_cup(store, num=400)
-    children = [_start(_SAVING, store.path) for _ in range(2)]
+    children = [_start(_SAVING, place) for _ in range(2)]
     for child in children:
         child.communicate(timeout=120)
         assert child.returncode == 0
@@ -167,8 +158,8 @@ with Store.open(sys.argv[1]) as store:
 """
 
 
-def test_a_store_is_created_once(path: Path) -> None:
-    children = [_start(_CREATING, path) for _ in range(3)]
+def test_a_store_is_created_once(nowhere: str) -> None:
+    children = [_start(_CREATING, nowhere) for _ in range(3)]
     for child in children:
         assert child.stdin is not None
         child.stdin.write("go\n")
@@ -183,6 +174,7 @@ def _begin(path: Path) -> Any:  # noqa: ANN401 — a connection of one of two li
     return raw
 
 
+@pytest.mark.sqlite("a file without a log")
 def test_a_store_that_another_process_begins_is_waited_for(path: Path) -> None:
     # SQLite itself does not wait here: the file has no write-ahead log yet.
     with closing(_begin(path)) as other:
@@ -193,6 +185,7 @@ def test_a_store_that_another_process_begins_is_waited_for(path: Path) -> None:
         timer.join()
 
 
+@pytest.mark.sqlite("a file without a log")
 def test_a_store_that_another_process_never_lets_go_is_refused(path: Path) -> None:
     with closing(_begin(path)), pytest.raises(LockedError, match="is locked by another process"):
         Store.open(path, busy_ms=100)
@@ -222,7 +215,7 @@ def test_threads_share_a_store(store: Store) -> None:
 
 def test_a_damaged_length_asks_for_more_memory_than_there_is(store: Store) -> None:
     def ask() -> None:
-        with reading(store.path, sqlite3.Error):
+        with reading(store.place, sqlite3.Error):
             raise MemoryError
 
     with pytest.raises(DamagedError, match="has a row that cannot be read"):
@@ -245,6 +238,7 @@ def test_a_damaged_length_asks_for_more_memory_than_there_is(store: Store) -> No
         ("", RefusedError),
     ],
 )
+@pytest.mark.sqlite("codes of SQLite")
 def test_results_of_sqlite(path: Path, name: str, kind: type[DatabaseError]) -> None:
     error = OSError("cause")
     error.sqlite_errorname = name  # pyright: ignore[reportAttributeAccessIssue] — as the drivers name it
@@ -260,6 +254,6 @@ def test_an_error_leaves_the_store_usable(store: Store) -> None:
     assert add_cup(store).record.id == 1
 
 
-def _start(script: str, path: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{script}", str(path)]
+def _start(script: str, place: str | Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{script}", str(place)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 — the tests' own scripts

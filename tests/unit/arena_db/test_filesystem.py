@@ -15,7 +15,7 @@ from stores import add_cup
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("where a file lies")
 
 
 @pytest.fixture

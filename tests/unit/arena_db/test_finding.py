@@ -14,16 +14,15 @@ from stores import add_cup, bot, new_tournament, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 NAMES = ("spring", "Spring-2", "late-spring", "50%_off", "mcts", "az v mm")
 SPECS = ("mcts:playouts=20", "mcts:playouts=200", "minimax:depth=3", "odd%_spec", "mcts")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(place: str) -> Iterator[Store]:
     """A store with tournaments of these names, in which bots of these specs take part; one is called Anna."""
-    with Store.open(tmp_path / "arena.db") as opened:
+    with Store.open(place) as opened:
         for name, (first, second) in zip(NAMES, itertools.cycle(itertools.pairwise(SPECS)), strict=False):
             bots = [bot(spec.partition(":")[0], spec=spec) for spec in (first, second)]
             entrants = [
@@ -98,8 +97,8 @@ def test_ranges_of_rows_are_put_together_and_a_search_can_be_ended(
     assert store.find_named("   ", 20, lambda: True) == []
 
 
-def test_an_empty_store_has_nothing(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "arena.db") as opened:
+def test_an_empty_store_has_nothing(place: str) -> None:
+    with Store.open(place) as opened:
         assert opened.find_named("a", 20, lambda: True) == []
         add_cup(opened, name="a")
         assert opened.find_named("a", 1, lambda: True)[0].rank == 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from arena_db.store import Store
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("the write-ahead log beside a file")
 
 KIB = 1 << 10
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import permutations
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import pytest
 
@@ -16,7 +15,8 @@ from arena_db.errors import DamagedError, MissingError, RefusedError, TakenError
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.owner import current_owner
 from arena_db.points import RatingPoint, SeatRating
-from arena_db.records import MatchFilter, NewBatch, OpenPlan
+from arena_db.records import LiveEvent, MatchFilter, NewBatch, OpenPlan
+from arena_db.replays import ReplayRecord
 from arena_db.store import Store
 from stores import add_cup, digest, plan, pool, seal_anew, tamper
 
@@ -83,25 +83,27 @@ def leaderboard(store: Store) -> list[object]:
     ]
 
 
+class NewPlace(Protocol):
+    """Makes an empty store, or a copy of one, in a file or on a server; returns its place."""
+
+    def __call__(self, copy_of: Store | None = None) -> str: ...
+
+
 @pytest.fixture
-def stores(empty: Path, tmp_path: Path) -> Iterator[list[Store]]:
+def stores(new_place: NewPlace) -> Iterator[list[Store]]:
     """Yield three stores: of two tournaments, a later copy of one of them, and others with bots in common."""
-    paths = [tmp_path / f"{name}.db" for name in "abc"]
     with ExitStack() as stack:
-        shutil.copy(empty, paths[0])
-        one = stack.enter_context(Store.open(paths[0], fast=True))
+        one = stack.enter_context(Store.open(new_place(), fast=True))
         cup = add_cup(one, num=NUM, name="cup")
         other = add_cup(one, "b", "d", num=8, name="other", pool=pool("blitz"))
         one.save(results(cup, 1, 9))
         one.save(results(other, 1, 8))
-        one.backup(paths[1])
-        copy = stack.enter_context(Store.open(paths[1], fast=True))
+        copy = stack.enter_context(Store.open(new_place(copy_of=one), fast=True))
         copy.save(results(cup, 10, NUM))
         copy.set_state(cup.record.id, "finished")
         copy.void([2, 3, 20], reason="an engine helped", who="anna@lab")
         copy.unvoid([3], reason="not proven", who="anna@lab")
-        shutil.copy(empty, paths[2])
-        third = stack.enter_context(Store.open(paths[2], fast=True))
+        third = stack.enter_context(Store.open(new_place(), fast=True))
         # Bots and tournaments have other numbers here than in the other stores.
         far = add_cup(third, "d", "c", "b", num=NUM, name="cup")
         third.save(results(far, 1, NUM))
@@ -109,17 +111,15 @@ def stores(empty: Path, tmp_path: Path) -> Iterator[list[Store]]:
         yield [one, copy, third]
 
 
-def test_three_stores_in_any_order_and_twice(stores: list[Store], empty: Path, tmp_path: Path) -> None:
+def test_three_stores_in_any_order_and_twice(stores: list[Store], new_place: NewPlace) -> None:
     seen: list[list[object]] = []
-    for number, order in enumerate(permutations(stores)):
-        path = tmp_path / f"joined-{number}.db"
-        shutil.copy(empty, path)
-        with Store.open(path, fast=True) as joined:
+    for order in permutations(stores):
+        with Store.open(new_place(), fast=True) as joined:
             for each in order:
-                joined.merge(each.path)
+                joined.merge(each.place)
             assert joined.check() == []
             seen.append(told(joined))
-            again = [merged for each in order for merged in joined.merge(each.path)]
+            again = [merged for each in order for merged in joined.merge(each.place)]
             assert [(merged.num_matches, merged.num_rows) for merged in again] == [(0, 0)] * len(again)
             assert told(joined) == seen[0]
             assert sorted(record.name for record in joined.tournaments()) == ["cup", "cup-2", "other"]
@@ -148,7 +148,7 @@ def test_a_copy_is_the_same_but_cannot_go_on(stores: list[Store], store: Store) 
     copy.unvoid([2], reason="r", who="u@h")
     assert copy.add_rating_point(cup.id, point)
     add_cup(store, "x", "y", num=4, name="first")
-    merged = store.merge(copy.path)
+    merged = store.merge(copy.place)
     assert {(each.name, each.num_matches, each.is_new) for each in merged} == {
         ("cup", 19, True),
         ("other", 9, True),
@@ -170,18 +170,18 @@ def test_a_copy_is_the_same_but_cannot_go_on(stores: list[Store], store: Store) 
     assert kept == was._replace(last_match=kept.last_match)
     origin = store.origin(here.id)
     assert origin is not None
-    assert origin.source == str(copy.path)
+    assert origin.source == str(copy.place)
     assert copy.origin(cup.id) is None
     assert store.check() == []
 
 
 def test_what_is_newer_in_the_other_store_follows(stores: list[Store], store: Store) -> None:
     one, copy, _ = stores
-    store.merge(one.path)
+    store.merge(one.place)
     first = store.tournament("cup")
     assert first is not None
     assert (first.num_done, first.state) == (9, "stopped")
-    merged = {each.name: each for each in store.merge(copy.path)}
+    merged = {each.name: each for each in store.merge(copy.place)}
     assert merged["cup"].num_matches == 9
     assert not merged["cup"].is_new
     assert merged["other"].num_matches == 0
@@ -191,21 +191,21 @@ def test_what_is_newer_in_the_other_store_follows(stores: list[Store], store: St
     void = [match.number for match in store.tournament_matches(last.id) if match.void_reason]
     assert void == [match.number for match in copy.tournament_matches(1) if match.void_reason]
     # An older copy takes nothing back.
-    assert all(each.num_rows == 0 for each in store.merge(one.path))
+    assert all(each.num_rows == 0 for each in store.merge(one.place))
     assert store.tournament("cup") == last
     copy.unvoid([2], reason="not proven either", who="anna@lab")
-    store.merge(copy.path)
+    store.merge(copy.place)
     assert len([match for match in store.tournament_matches(last.id) if match.void_reason]) == len(void) - 1
     assert store.check() == []
 
 
-def test_two_stores_that_declared_one_match_void(stores: list[Store], store: Store) -> None:
+def test_two_stores_that_declared_one_match_void(stores: list[Store], new_place: NewPlace) -> None:
     one, copy, _ = stores
     one.void([2], reason="later", who="ben@lab")
-    for number, order in enumerate(((one, copy), (copy, one))):
-        with Store.open(store.path.with_name(f"{number}.db"), fast=True) as joined:
+    for order in ((one, copy), (copy, one)):
+        with Store.open(new_place(), fast=True) as joined:
             for each in order:
-                joined.merge(each.path)
+                joined.merge(each.place)
             match = joined.match_of(1, 1, 1)
             assert match is not None
             assert match.void_reason == "an engine helped"
@@ -214,13 +214,13 @@ def test_two_stores_that_declared_one_match_void(stores: list[Store], store: Sto
 
 @pytest.mark.parametrize("change", ["match", "attempt", "final", "plan", "bot", "seed"])
 def test_a_tournament_that_went_on_in_two_places_is_refused(
-    stores: list[Store], change: str, tmp_path: Path
+    stores: list[Store], change: str, new_place: NewPlace
 ) -> None:
     third = stores[2]
     cup = add_cup(third, num=4, name="fork")
     third.save([cup.match(1)])
-    third.backup(tmp_path / "fork.db")
-    with Store.open(tmp_path / "fork.db") as fork:
+    copied = new_place(copy_of=third)
+    with Store.open(copied) as fork:
         if change == "match":
             third.save([cup.match(2)])
             fork.save([cup.match(2, outcome="second")])
@@ -240,7 +240,7 @@ def test_a_tournament_that_went_on_in_two_places_is_refused(
     with pytest.raises(
         RefusedError, match=r"of tournament fork differs between this store and .* two places"
     ):
-        third.merge(tmp_path / "fork.db")
+        third.merge(copied)
     assert told(third) == before
     assert third.check() == []
 
@@ -251,17 +251,17 @@ def edit(store: Store, statement: str) -> None:
     seal_anew(store, 2)
 
 
-def test_other_files_are_refused(stores: list[Store], tmp_path: Path) -> None:
+def test_other_stores_are_refused(stores: list[Store], new_place: NewPlace, tmp_path: Path) -> None:
     one, copy, third = stores
     with pytest.raises(TakenError, match="is this store itself"):
-        one.merge(one.path)
+        one.merge(one.place)
     with pytest.raises(MissingError):
         one.merge(tmp_path / "nothing.db")
-    copy.backup(tmp_path / "damaged.db")
-    tamper(tmp_path / "damaged.db", "UPDATE matches SET reason = 'X wins' WHERE id = 5")
+    damaged = new_place(copy_of=copy)
+    tamper(damaged, "UPDATE matches SET reason = 'X wins' WHERE id = 5")
     before = told(third)
     with pytest.raises(DamagedError, match=r"match #5 is not as it was stored.*nothing was merged"):
-        third.merge(tmp_path / "damaged.db")
+        third.merge(damaged)
     assert told(third) == before
 
 
@@ -270,15 +270,26 @@ def test_no_match_is_added_to_a_tournament_that_is_being_run(stores: list[Store]
     held = one.claim(1, current_owner())
     assert held is not None
     with pytest.raises(RefusedError, match="cup is being run"):
-        one.merge(copy.path)
+        one.merge(copy.place)
     held.release()
-    assert [each.num_matches for each in one.merge(copy.path)] == [9, 0]
+    assert [each.num_matches for each in one.merge(copy.place)] == [9, 0]
     assert one.origin(1) is None
     assert one.check() == []
 
 
 def test_a_tournament_moves_out_and_back(stores: list[Store], tmp_path: Path) -> None:
     copy = stores[1]
+    copy.unvoid([2], reason="r", who="u@h")
+    point = RatingPoint(1, 2, (SeatRating(0, 1500.0, 30.0, rests_on_prior=False),))
+    assert copy.add_rating_point(1, point)
+    moment = copy.moment(1)
+    assert moment is not None
+    place = moment.num_matches, moment.last_match
+    assert copy.add_replay(1, ReplayRecord(*place, 1.2, 0.9, (20.0, -20.0, 0.0), ((0.0,) * 3,) * 3))
+    plies = (JudgedPly(value=1.0, loss=0.0),) * 4
+    copy.add_analysis(JudgedMatch(match=3, name="solver", plies=plies, made_at=5.0))
+    copy.append_events([LiveEvent(tournament=1, number=1, kind="started", t=1.0)])
+    copy.ask(1, "stop")
     before = told(copy)
     file = tmp_path / "cup.db"
     held = copy.claim(1, current_owner())
@@ -305,9 +316,9 @@ def test_a_tournament_moves_out_and_back(stores: list[Store], tmp_path: Path) ->
 
 def test_a_damaged_match_is_not_moved_out(stores: list[Store], tmp_path: Path) -> None:
     one = stores[0]
-    tamper(one.path, "UPDATE matches SET reason = 'X wins' WHERE id = 5")
+    tamper(one.place, "UPDATE matches SET reason = 'X wins' WHERE id = 5")
     before = told(one)
-    with pytest.raises(DamagedError, match=r"match #5 of .*a.db is not as it was stored"):
+    with pytest.raises(DamagedError, match=r"match #5 of .* is not as it was stored"):
         one.remove(1, tmp_path / "out.db", who="u@h")
     assert told(one) == before
     assert not list(tmp_path.glob("*out*"))
@@ -317,9 +328,9 @@ def test_the_rest_of_a_store_is_as_if_the_tournament_had_never_been(
     stores: list[Store], store: Store, tmp_path: Path
 ) -> None:
     third = stores[2]
-    store.merge(third.path)
+    store.merge(third.place)
     without = told(store)
-    store.merge(stores[0].path)
+    store.merge(stores[0].place)
     for name in ("other", "cup-2"):
         record = store.tournament(name)
         assert record is not None
@@ -381,7 +392,7 @@ def test_of_two_grades_of_one_judge_the_later_one_stays(stores: list[Store], sto
     }
     one.add_analysis(grades[5.0])
     copy.add_analysis(grades[6.0])
-    num_rows = [sum(each.num_rows for each in store.merge(other.path)) for other in (one, copy, one, copy)]
+    num_rows = [sum(each.num_rows for each in store.merge(other.place)) for other in (one, copy, one, copy)]
     match = store.match_of(1, 2)
     assert match is not None
     assert store.analyses([match.id])[match.id][0] == replace(grades[6.0], match=match.id)

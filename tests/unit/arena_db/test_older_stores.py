@@ -24,7 +24,7 @@ from stores import Cup, add_cup, downgrade, tamper
 if TYPE_CHECKING:
     from arena_db.records import StoredMatch, Tally
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("revisions before 0015 exist only in files")
 
 SQL = Path(__file__).with_name("store-0001.sql")
 """Two tournaments with void attempts, a repeat, faults and requests, as the first version stored them."""

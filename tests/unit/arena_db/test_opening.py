@@ -31,7 +31,7 @@ from arena_db.store import Store
 from children import run_child
 from stores import add_cup, tamper
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("what lies at the path of a file")
 
 ALL = MatchFilter(rated_only=False)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from stores import Cup
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("a file that is moved or removed")
 
 
 def remove(path: Path) -> None:

@@ -185,6 +185,7 @@ def test_marks_that_contradict_the_plan_are_found(store: Store) -> None:
     assert f"tournament {cup.record.name} counts 0 planned matches as dropped, and marks 1" in fault
 
 
+@pytest.mark.sqlite("revisions before 0015 exist only in files")
 def test_an_older_version_plays_what_was_begun(store: Store) -> None:
     cup = add_open(store, num_total=40)
     store.add_batch(cup.record.id, batch(1, 8, num_total=40))

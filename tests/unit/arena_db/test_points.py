@@ -172,6 +172,7 @@ def test_wrong_points_are_found_and_removed(store: Store, cup: Cup, statement: s
     assert len(numbers(store)) == (1 if "matches SET" in statement else 2)
 
 
+@pytest.mark.sqlite("a database on a server is copied by pg_dump")
 def test_they_come_along_with_a_backup(store: Store, cup: Cup) -> None:
     store.add_rating_point(cup.record.id, point(2, 2))
     backup = store.path.with_name("copy.db")

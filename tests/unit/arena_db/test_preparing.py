@@ -133,7 +133,7 @@ def test_a_merge_leaves_them_out_and_a_removal_takes_them(store: Store, tmp_path
     store.refuse(store.reserve(new(store), GONE).id, "a bot is missing")
     store.reserve(new(store, "left"), GONE)
     with Store.open(tmp_path / "other.db") as other:
-        assert [one.name for one in other.merge(store.path)] == ["model"]
+        assert [one.name for one in other.merge(store.place)] == ["model"]
         assert other.tournament("cup") is None
     for name in ("cup", "left"):
         record = store.tournament(name)

@@ -227,6 +227,21 @@ def test_pages_and_tallies(store: Store, monkeypatch: pytest.MonkeyPatch, walks:
     assert store.check() == []
 
 
+def test_grades_of_matches_that_are_chosen_by_their_grades(store: Store) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(number) for number in (1, 2, 3)])
+    for match, judge, loss in ((1, "solver", 2.0), (2, "solver", 0.0), (2, "mcts", 2.0)):
+        plies = (JudgedPly(value=0.0, loss=loss),) * 4
+        store.add_analysis(JudgedMatch(match=match, name=judge, plies=plies, made_at=START))
+    everybody = [bot.identity for bot in store.bots().values()]
+    for where, wanted in (
+        (MatchFilter(mistakes=((">", 0),)), {"mcts": 1, "solver": 2}),
+        (MatchFilter(mistakes=((">", 0),), judge="solver"), {"solver": 1}),
+        (MatchFilter(is_graded=False), {}),
+    ):
+        assert store.judges(where, everybody) == wanted
+
+
 def counts(store: Store, where: MatchFilter) -> dict[tuple[Any, ...], int]:
     """Give the tallies of a store by what they count."""
     found = store.tallies(where)
@@ -252,6 +267,7 @@ def count(matches: list[StoredMatch]) -> dict[tuple[Any, ...], int]:
     )
 
 
+@pytest.mark.sqlite("steps of its machine are counted")
 def test_a_page_reads_no_more_than_it_needs(store: Store) -> None:
     cup = add_cup(store, num=3000)
     store.save(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena_db import remark_codec
-from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, LockedError, RefusedError
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.records import MatchFilter, Remark
 from arena_db.remark_codec import pack_remarks, unpack_remarks
 from arena_db.store import Store
-from stores import add_cup
+from stores import add_cup, locked, tamper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,12 +55,6 @@ def said_in(cup: Cup, number: int) -> bytes:
     return pack_remarks([*SAID, *[None] * (len(cup.match(number).actions) - len(SAID))])
 
 
-def spoil(store: Store, statement: str) -> None:
-    with closing(open_raw(FileSettings(place=store.path))) as raw:
-        raw.execute("PRAGMA foreign_keys=OFF")
-        raw.execute(statement)
-
-
 @given(st.lists(st.none() | REMARKS.filter(lambda remark: remark != Remark())))
 def test_what_is_packed_comes_back(said: list[Remark | None]) -> None:
     assert unpack_remarks(pack_remarks(said)) == (tuple(said) if any(said) else ())
@@ -93,29 +85,26 @@ def test_each_attempt_has_its_own(store: Store, cup: Cup) -> None:
     assert store.remarks([1, 2]) == {1: (Remark(nodes=1),), 2: (Remark(nodes=2),)}
 
 
+@pytest.mark.sqlite("results wait beside a locked file")
 def test_remarks_wait_beside_a_locked_store(store: Store, cup: Cup) -> None:
     record = replace(cup.match(1), remarks=said_in(cup, 1))
-    with closing(open_raw(FileSettings(place=store.path))) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with Store.open(store.place, busy_ms=20) as waiting:
-            assert waiting.save([record]) == 0
-            with pytest.raises(LockedError):
-                waiting.add_analysis(JudgedMatch(match=1, name="solver", plies=(), made_at=0.0))
-        other.execute("ROLLBACK")
+    with locked(store.place), Store.open(store.place, busy_ms=20) as waiting:
+        assert waiting.save([record]) == 0
+        with pytest.raises(LockedError):
+            waiting.add_analysis(JudgedMatch(match=1, name="solver", plies=(), made_at=0.0))
     store.save([])
     assert store.remarks([1])[1][: len(SAID)] == SAID
 
 
+@pytest.mark.sqlite("results wait beside a locked file")
 def test_a_file_that_waits_may_be_of_a_version_without_remarks(store: Store, cup: Cup, path: Path) -> None:
-    with closing(open_raw(FileSettings(place=path))) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with locked(path):
         with Store.open(path, busy_ms=20) as waiting:
             waiting.save([cup.match(1)])
         (file,) = path.with_name(path.name + "-spool").iterdir()
         fields = json.loads(file.read_text())
         del fields["remarks"]
         file.write_text(json.dumps(fields) + "\n")
-        other.execute("ROLLBACK")
     store.save([])
     assert store.remarks([1]) == {}
     assert len(store.matches(MatchFilter())) == 1
@@ -146,8 +135,8 @@ def test_a_small_file_may_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -
 
 def test_damage_is_found(store: Store, cup: Cup) -> None:
     store.save([replace(cup.match(number), remarks=said_in(cup, number)) for number in (1, 2)])
-    spoil(store, "UPDATE remarks SET content = x'00' WHERE number = 2")
-    spoil(store, "UPDATE remarks SET attempt = 7 WHERE number = 1")
+    tamper(store.place, "UPDATE remarks SET content = x'00' WHERE number = 2")
+    tamper(store.place, "UPDATE remarks SET attempt = 7 WHERE number = 1")
     assert store.check() == [
         "remarks of match 1 of tournament 1 belong to no stored match",
         "the remarks of match #2 are not as they were stored",
@@ -190,7 +179,7 @@ def test_a_damaged_analysis_is_found(store: Store, cup: Cup, content: bytes) -> 
     store.save([cup.match(1)])
     plies = judged(len(cup.match(1).actions))
     store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=0.0))
-    spoil(store, f"UPDATE analyses SET content = x'{content.hex()}'")  # noqa: S608 # bytes of this test
+    tamper(store.place, f"UPDATE analyses SET content = x'{content.hex()}'")  # noqa: S608 # bytes of this test
     with pytest.raises(DamagedError, match="an analysis of match #1 cannot be read"):
         store.analyses([1])
     assert [fault.partition(":")[0] for fault in store.check()] == ["an analysis of match #1 cannot be read"]

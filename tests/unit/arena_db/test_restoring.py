@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from stores import Cup
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("a database on a server is restored by pg_restore")
 
 ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from arena_db.sums import EncounterSums
 
+pytestmark = pytest.mark.sqlite("revisions before 0015 exist only in files")
+
 ALL = MatchFilter(rated_only=False)
 REVISIONS = migrate.known_revisions()
 KILLED = """

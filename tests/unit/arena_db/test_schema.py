@@ -24,7 +24,7 @@ from stores import add_cup, tamper
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("the schema of a file is text, which SQLite runs")
 
 REVISIONS = migrate.known_revisions()
 FIRST = Path(__file__).with_name("store-0001.sql")

@@ -8,16 +8,17 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select, update
 
 from arena_db import seals
-from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, RefusedError
+from arena_db.models import analyses, remarks
 from arena_db.records import NewBatch, OpenPlan
 from arena_db.store import Store
-from stores import add_cup, entrants, new_tournament, plan, tamper
+from stores import add_cup, entrants, new_tournament, plan, rows, tamper
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 
 def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,16 +34,14 @@ def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.Mo
         before = expected["plan", link[-1].number] = sha256(before).digest()
     row = json.dumps([[1, 1, 12, 0, 0, ""]]).encode()
     expected["batches", 1] = sha256(sha256(row).digest()).digest()
-    found = stored_seals(store.path)
+    found = stored_seals(store)
     assert {key: found[key] for key in expected} == expected
     assert found.keys() - expected.keys() == {("fields", 0), ("entrants", 0), ("changes", 0)}
 
 
-def stored_seals(path: Path) -> dict[tuple[str, int], bytes]:
-    raw = open_raw(FileSettings(place=path, read_only=True))
-    rows = raw.execute("SELECT part, number, content_hash FROM seals").fetchall()
-    raw.close()
-    return {(part, number): content_hash for part, number, content_hash in rows}
+def stored_seals(store: Store) -> dict[tuple[str, int], bytes]:
+    found = rows(store.place, "SELECT part, number, content_hash FROM seals")
+    return {(part, number): content_hash for part, number, content_hash in found}
 
 
 def test_a_plan_that_grows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,11 +87,11 @@ def test_damage_is_not_sealed_over(store: Store) -> None:
         store.close_plan(9)
 
 
-def test_no_change_of_a_league_seals_damage_over(store: Store, tmp_path: Path) -> None:
+def test_no_change_of_a_league_seals_damage_over(store: Store, new_place: Callable[..., str]) -> None:
     cup = add_cup(store)
     store.save([cup.match(1), cup.match(2)])
-    store.backup(tmp_path / "copy.db")
-    with Store.open(tmp_path / "copy.db") as copy:
+    copied = new_place(copy_of=store)
+    with Store.open(copied) as copy:
         copy.save([cup.match(3)])
     store.void([1], reason="it was helped", who="anna@lab")
     tamper(store.place, "UPDATE changes SET reason = 'it was not'")
@@ -102,7 +101,7 @@ def test_no_change_of_a_league_seals_damage_over(store: Store, tmp_path: Path) -
     with pytest.raises(DamagedError, match=wrong):
         store.leave(1, 0, reason="", who="ben@lab")
     with pytest.raises(DamagedError, match=wrong):
-        store.merge(tmp_path / "copy.db")
+        store.merge(copied)
     assert [match.void_reason != "" for match in store.tournament_matches(1)] == [True, False]
     tamper(store.place, "UPDATE changes SET reason = 'it was helped'")
     tamper(store.place, "UPDATE entrants SET label = 'x' WHERE seat = 1")
@@ -114,7 +113,7 @@ def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:
     add_cup(store)
     row = "SELECT tournament_id, 13, 7, 0, first_seat, second_seat, opening, state, attempt"
     tamper(
-        store.path,
+        store.place,
         f"INSERT INTO planned {row} FROM planned WHERE number = 1",
         "UPDATE tournaments SET num_planned = 13",
     )
@@ -140,11 +139,11 @@ def test_rows_of_older_versions_carry_weaker_hashes(store: Store, table: str, te
     plies = (JudgedPly(value=0.5, loss=0.0, best=(3,)),) * 4
     store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=2.0))
     with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as an older version
-        connection.exec_driver_sql("UPDATE remarks SET content_hash = ?", (sha256(said).digest(),))
-        (content,) = connection.exec_driver_sql("SELECT content FROM analyses").one()
-        connection.exec_driver_sql("UPDATE analyses SET content = ?", (content[:-32],))
+        connection.execute(update(remarks).values(content_hash=sha256(said).digest()))
+        content = connection.execute(select(analyses.c.content)).scalar_one()
+        connection.execute(update(analyses).values(content=content[:-32]))
     assert store.check() == []
     assert store.analyses([1])[1][0].plies == plies
-    byte = "CAST(x'00' || substr(content, 2) AS BLOB)"
-    tamper(store.place, f"UPDATE {table} SET content = {byte}")  # noqa: S608 - no input
+    (content,) = rows(store.place, f"SELECT content FROM {table}")[0]  # noqa: S608 - no input
+    tamper(store.place, f"UPDATE {table} SET content = x'00{content[1:].hex()}'")  # noqa: S608 - no input
     assert any(text in fault or "cannot be read" in fault for fault in store.check())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from stores import Cup
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("results wait beside a locked file")
 
 
 @pytest.fixture

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from arena_db import sum_faults, sum_proof
-from arena_db.backend.sqlite.engine import FileSettings, make_engine
 from arena_db.kept import clusters, encounters, strays
 from arena_db.match_faults import MatchReading
 from arena_db.models import tallies
 from arena_db.store import Store
 from arena_db.tallying import recount
-from stores import add_cup, digest, pool
+from stores import add_cup, digest, editing, pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from sqlalchemy import Connection, Table
 
@@ -25,9 +24,9 @@ OUTCOMES = ("first", "second", "draw", "first")
 
 
 @pytest.fixture
-def filled(path: Path) -> Path:
+def filled(place: str) -> str:
     """Return a store with pairs, lone matches, several courses of play of one opening, and a void match."""
-    with Store.open(path, fast=True) as store:
+    with Store.open(place, fast=True) as store:
         for name in ("5/move hosted", "5/move hosted", "blitz"):
             cup = add_cup(store, "a", "b", "c", num=30, pool=pool(name))
             store.save(
@@ -42,18 +41,14 @@ def filled(path: Path) -> Path:
         store.save([twins.match(number, match_hash=digest(str(number))) for number in range(1, 8)])
         store.sum_up()
         store.void([8], reason="an engine helped", who="anna@lab")
-    return path
+    return place
 
 
 @pytest.fixture
-def connection(filled: Path) -> Iterator[Connection]:
+def connection(filled: str) -> Iterator[Connection]:
     """Yield a connection whose changes are taken back."""
-    engine = make_engine(FileSettings(place=filled, fast=True))
-    with engine.connect() as made:
-        made.exec_driver_sql("PRAGMA defer_foreign_keys=1")
+    with editing(filled) as made:
         yield made
-        made.rollback()
-    engine.dispose()
 
 
 def read(connection: Connection) -> MatchReading:
@@ -71,7 +66,7 @@ def has_faults(connection: Connection) -> bool:
 def edited(connection: Connection, statement: str) -> Iterator[None]:
     """Carry out a statement for as long as the caller's loop runs."""
     connection.exec_driver_sql("SAVEPOINT edit")
-    connection.exec_driver_sql(statement)
+    assert connection.exec_driver_sql(statement).rowcount > 0
     yield
     connection.exec_driver_sql("ROLLBACK TO edit")
 
@@ -94,15 +89,17 @@ def test_every_edit_of_what_is_kept(connection: Connection, table: Table) -> Non
     assert reading.proves_sums(connection)
     for row in rows:
         here = " AND ".join(f"{name} = {value}" for name, value in zip(key, row, strict=True))
-        # An edit may make another row with a key that is there.
         names = [column.name for column in table.c]
-        changes = [f"UPDATE OR IGNORE {table.name} SET {name} = {name} + 1" for name in names]  # noqa: S608
+        changes = [f"UPDATE {table.name} SET {name} = {name} + 1" for name in names]  # noqa: S608
         if table is not encounters:
             changes.append(f"DELETE FROM {table.name}")  # noqa: S608
         for change in changes:
-            for _ in edited(connection, f"{change} WHERE {here}"):
-                if connection.exec_driver_sql("SELECT changes()").scalar_one():
+            try:
+                for _ in edited(connection, f"{change} WHERE {here}"):
                     assert not reading.proves_sums(connection), (change, here)
+            except IntegrityError:
+                # The edit makes another row with a key that is there.
+                connection.exec_driver_sql("ROLLBACK TO edit")
     assert reading.proves_sums(connection)
 
 
@@ -112,7 +109,7 @@ TRICKS = [
     "DELETE FROM clusters",
     "UPDATE clusters SET pair_half_points = pair_half_points + 1, num_pairs = num_pairs - 1",
     "UPDATE encounters SET first_wins = first_wins + 1, first_losses = first_losses - 1 WHERE id = 1",
-    "UPDATE matches SET match_hash = randomblob(32) WHERE id = 7",
+    "UPDATE matches SET match_hash = record_hash WHERE id = 7",
     "UPDATE matches SET match_hash = (SELECT match_hash FROM matches WHERE id = 9) WHERE id = 10",
     "UPDATE matches SET outcome = 'second' WHERE id = 7",
     "UPDATE matches SET opening_hash = opening_hash + 1 WHERE id = 7",
@@ -132,7 +129,6 @@ TRICKS = [
 @pytest.mark.parametrize("statement", TRICKS)
 def test_damage_of_matches_and_sums(connection: Connection, statement: str) -> None:
     for _ in edited(connection, statement):
-        assert connection.exec_driver_sql("SELECT changes()").scalar_one() > 0
         assert not read(connection).proves_sums(connection)
         assert has_faults(connection)
     assert read(connection).proves_sums(connection)

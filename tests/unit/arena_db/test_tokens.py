@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DamagedError, LockedError, RefusedError
 from arena_db.store import Store
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from stores import locked, tamper
 
 SECRET = sha256(b"a secret").digest()
 OTHER = sha256(b"another").digest()
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    with Store.open(tmp_path / "arena.db", fast=True) as store:
-        store.add_token("anna", SECRET, "viewer", expires_at=5e9)
-    return tmp_path / "arena.db"
+@pytest.fixture(autouse=True)
+def token(store: Store) -> None:
+    """Store a token in each test's store."""
+    store.add_token("anna", SECRET, "viewer", expires_at=5e9)
 
 
-def test_a_token_is_found_by_its_hash_alone(path: Path) -> None:
-    with Store.open(path, read_only=True) as store:
+def test_a_token_is_found_by_its_hash_alone(place: str) -> None:
+    with Store.open(place, read_only=True) as store:
         found = store.find_token(SECRET)
         assert found is not None
         assert (found.account, found.role, found.expires_at, found.used_on) == ("anna", "viewer", 5e9, None)
@@ -36,8 +29,8 @@ def test_a_token_is_found_by_its_hash_alone(path: Path) -> None:
         assert store.check() == []
 
 
-def test_one_account_has_many_tokens_and_a_token_one_account(path: Path) -> None:
-    with Store.open(path) as store:
+def test_one_account_has_many_tokens_and_a_token_one_account(place: str) -> None:
+    with Store.open(place) as store:
         store.add_token("anna", OTHER, "host")
         with pytest.raises(RefusedError):
             store.add_token("bert", OTHER, "viewer")
@@ -48,13 +41,13 @@ def test_one_account_has_many_tokens_and_a_token_one_account(path: Path) -> None
 
 
 @pytest.mark.parametrize(("account", "role"), [("", "viewer"), ("a" * 65, "viewer"), ("a", "king")])
-def test_what_breaks_a_rule_is_refused(path: Path, account: str, role: str) -> None:
-    with Store.open(path) as store, pytest.raises(RefusedError):
+def test_what_breaks_a_rule_is_refused(store: Store, account: str, role: str) -> None:
+    with pytest.raises(RefusedError):
         store.add_token(account, OTHER, role)
 
 
-def test_a_token_counts_until_it_expires_or_is_revoked(path: Path) -> None:
-    with Store.open(path) as store:
+def test_a_token_counts_until_it_expires_or_is_revoked(place: str) -> None:
+    with Store.open(place) as store:
         found = store.find_token(SECRET)
         assert found is not None
         assert found.counts_at(5e9 - 1)
@@ -71,11 +64,9 @@ def test_a_token_counts_until_it_expires_or_is_revoked(path: Path) -> None:
         assert store.check() == []
 
 
-def test_a_damaged_token_allows_nothing_and_can_be_revoked(path: Path) -> None:
-    with sqlite3.connect(path) as raw:
-        raw.execute("UPDATE tokens SET role = 'host'")
-    raw.close()
-    with Store.open(path) as store:
+def test_a_damaged_token_allows_nothing_and_can_be_revoked(place: str) -> None:
+    tamper(place, "UPDATE tokens SET role = 'host'")
+    with Store.open(place) as store:
         with pytest.raises(DamagedError, match="token 1 of anna is not as it was stored"):
             store.find_token(SECRET)
         assert any("token 1 of anna" in fault for fault in store.check())
@@ -83,8 +74,8 @@ def test_a_damaged_token_allows_nothing_and_can_be_revoked(path: Path) -> None:
         assert store.check() == []
 
 
-def test_a_use_is_written_down_once_a_day_beside_a_reader(path: Path) -> None:
-    with Store.open(path, read_only=True) as store:
+def test_a_use_is_written_down_once_a_day_beside_a_reader(place: str) -> None:
+    with Store.open(place, read_only=True) as store:
         for day in (20_000, 20_000, 19_999):
             store.note_use(1, day)
             assert [each.used_on for each in store.tokens()] == [20_000]
@@ -93,10 +84,9 @@ def test_a_use_is_written_down_once_a_day_beside_a_reader(path: Path) -> None:
         assert store.check() == []
 
 
-def test_a_use_waits_for_nobody_for_long(path: Path) -> None:
-    with Store.open(path, read_only=True) as store, closing(open_raw(FileSettings(place=path))) as writer:
-        writer.execute("BEGIN IMMEDIATE")
+def test_a_use_waits_for_nobody_for_long(place: str) -> None:
+    with Store.open(place, read_only=True) as store, locked(place) as writer:
+        writer.execute("UPDATE tokens SET used_on = used_on")
         with pytest.raises(LockedError):
             store.note_use(1, 20_000)
         assert [each.used_on for each in store.tokens()] == [None]
-        writer.execute("ROLLBACK")

@@ -61,7 +61,7 @@ def told(store: Store) -> list[object]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_sequences_equal_a_store_without_the_void_matches(
-    store: Store, empty: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+    store: Store, template_file: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partial_sums, "BATCH", 7)
     rng = random.Random(seed)  # noqa: S311 - no secret
@@ -85,11 +85,11 @@ def test_random_sequences_equal_a_store_without_the_void_matches(
             are_void -= chosen
         if step % 6 == 5:
             assert store.check() == []
-            assert told(store) == told_without(empty, saved, are_void)
+            assert told(store) == told_without(template_file, saved, are_void)
     store.unvoid(are_void, reason="r", who="u@h")
     store.sum_up()
     assert store.check() == []
-    assert told(store) == told_without(empty, saved, set())
+    assert told(store) == told_without(template_file, saved, set())
 
 
 def told_without(empty: Path, saved: list[MatchRecord], are_void: set[int]) -> list[object]:

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from arena_db.backend import revisions
 from arena_db.backend.sqlite.backup import copy_to
 from arena_db.backend.sqlite.engine import (
     FileSettings,
@@ -25,13 +26,12 @@ from arena_db.errors import (
     DamagedError,
     ForeignError,
     MissingError,
-    NewerError,
     OlderError,
     TakenError,
     UnsupportedError,
 )
 from arena_db.failures import explain
-from arena_db.models import APPLICATION_ID, REVISION, create
+from arena_db.models import APPLICATION_ID, REVISION
 from arena_db.resumming import step
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _bring_up_to_date(settings: FileSettings, revision: str | None) -> None:
     if settings.read_only and revision == REVISION:
         raise OlderError(f"the upgrade of {path} was interrupted; `arena db upgrade` finishes it")
     if settings.read_only:
-        raise OlderError(f"{path} was made by an older version; `arena db upgrade` brings it up to date")
+        raise revisions.older(path)
     if revision != REVISION:
         if revision is not None:
             _back_up(settings)
@@ -193,29 +193,13 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
     # Before the first table is read: a view could have its name.
     refuse_code(raw, path)
     row = raw.execute("SELECT version_num FROM alembic_version").fetchone()
-    if row is None:
-        raise DamagedError(f"{path} is damaged (it has no revision); put a backup in its place")
-    revision = str(row[0])
-    if revision != REVISION:
-        from arena_db.migrate import known_revisions
-
-        if revision not in known_revisions():
-            raise NewerError(
-                f"{path} was made by a newer version of arena; upgrade arena: pip install -U bot-arena"
-            )
-    return revision
+    return revisions.known(None if row is None else str(row[0]), path, "put a backup in its place")
 
 
 def _make_tables(settings: FileSettings) -> None:
     with writing(make_migration_engine(settings), settings) as connection:
-        # Another process may have done it since.
         revision = read_revision(connection.connection.driver_connection, settings)
-        if revision is None:
-            create(connection)
-        elif revision != REVISION:
-            from arena_db.migrate import upgrade
-
-            upgrade(connection)
+        revisions.bring_up_to_date(connection, revision)
 
 
 def _back_up(settings: FileSettings) -> None:
