@@ -265,6 +265,22 @@ class LocalPool:
             self._queues.changed.notify_all()
         return future
 
+    def call_on(self, slot: Slot, function: Callable[[_Given], _Result], given: _Given) -> Future[_Result]:
+        """Call a module-level function in one worker; if it dies, the future fails with `WorkerLostError`."""
+        future: Future[_Result] = Future()
+        worker = self._workers[slot.number]
+        if worker.slot == slot:
+            worker.submit(Task(future, function, given))
+        else:
+            future.set_exception(WorkerLostError(slot))
+        return future
+
+    def grow(self, size: int) -> None:
+        """Start workers until there are `size`; there may be more already."""
+        if size > self.num_workers:
+            self._workers += self._start(range(self.num_workers, size))
+            self.num_workers = size
+
     def results(self) -> list[list[MatchRecord]]:
         """Return the results of running batches that arrived since the last call."""
         found: list[list[MatchRecord]] = []
