@@ -60,6 +60,8 @@ class ClusterRun:
 
     resume_command = "arena resume"
     """The command that continues an interrupted run."""
+    replays = "matches in progress are played again"
+    """What follows from the loss of the scheduler, in words."""
 
     def __init__(
         self,
@@ -186,7 +188,7 @@ class ClusterRun:
         self._gone_since = time.monotonic()
         self._notes.put(
             f"the scheduler at {self._where} is gone; the run waits {GONE_S / 60:.0f} min for it, and "
-            "matches in progress are played again"
+            f"{self.replays}"
         )
         with self._lock:
             self._roster.clear()
