@@ -69,7 +69,8 @@ kill-trials: $(VENV)/.installed-test
 lease-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/lost_leases.py
 
-# Worker machines are network namespaces of this user: compares four ways to play, then 200 kills and 20 partitions.
+# Worker machines are network namespaces of this user: compares four ways to play, then 200 kills,
+# 8 trainings with a kill each, and 20 partitions.
 cluster-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/cluster_trials.py
 
