@@ -20,6 +20,7 @@ from arena.executor.channel import Channel, make_poller
 from arena.executor.cores import num_workers
 from arena.executor.local_worker import (
     INTERRUPTS,
+    NICE,
     WorkerSetup,
     decode_began,
     decode_records,
@@ -200,12 +201,13 @@ class LocalPool:
 
     batch_s = BATCH_S
 
-    def __init__(self, size: int, folder: Path) -> None:
+    def __init__(self, size: int, folder: Path, *, nice: int = NICE) -> None:
         """Start a pool.
 
         Args:
             size: number of workers.
             folder: for their temporary files.
+            nice: their niceness.
         """
         self.num_workers = size
         self._context = multiprocessing.get_context("spawn")
@@ -231,6 +233,7 @@ class LocalPool:
             os.getpid(),
             None if self._channel is None else self._channel.writer,
             programs_roam=size < num_workers(0, num_cores()),
+            nice=nice,
         )
         self._workers = self._start(range(size))
 

@@ -72,7 +72,8 @@ class LocalShards:
 
     def __init__(self, folder: Path) -> None:
         """Start no process yet; `folder` is for temporary files."""
-        self._pool = LocalPool(0, folder)
+        # The training waits for its shards, so they are as urgent as itself.
+        self._pool = LocalPool(0, folder, nice=0)
 
     def slots(self) -> list[Slot]:
         """Return the slots whose processes are not known to be dead."""
