@@ -70,7 +70,8 @@ kill-trials: $(VENV)/.installed-test
 lease-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/lost_leases.py
 
-# Worker machines are network namespaces of this user: compares four ways to play, then 200 kills and 20 partitions.
+# Worker machines are network namespaces of this user: compares four ways to play, then 200 kills,
+# 8 trainings with a kill each, and 20 partitions.
 # Then machines on loopback: throughput beside local play, delays, joins, orders, memory of the scheduler; and what
 # a thousand slots cost the coordinator and the scheduler.
 cluster-trials: $(VENV)/.installed-test

@@ -36,6 +36,10 @@ _DEADLINE_S = 300.0
 _GONE_S = 5.0
 """Seconds within which everything that a killed process started must have ended."""
 _OPTIONS = ("--game", "tic-tac-toe", "--srand", "7", "--nodes", "100")
+_TRAINING = (
+    *("net=1x8", "lanes=32", "moves=6", "simulations=16", "small=8", "batch=64", "steps=12", "test_every=0"),
+    *("processes=8", "--game", "tic-tac-toe", "--seed", "3", "--quiet"),
+)
 _VICTIMS = ("slot", "supervisor", "scheduler", "coordinator")
 FAILURES = ("wrong_results", "voids", "orphans", "wrong_exits", "open_ports")
 """The figures that must be 0."""
@@ -49,6 +53,7 @@ def main() -> None:
     parser.add_argument(
         "--kills", type=int, default=50, help="kills of each kind: slot, supervisor, scheduler, coordinator"
     )
+    parser.add_argument("--trainings", type=int, default=8, help="trainings during which a process is killed")
     parser.add_argument("--partitions", type=int, default=20)
     parser.add_argument(
         "--cut-s", type=float, default=5.0, help="seconds of a partition; every other is 18 times as long"
@@ -62,9 +67,12 @@ def main() -> None:
         sys.exit(subprocess.call(command, env=os.environ | {_INSIDE: "1"}))  # noqa: S603 - this program
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
         trials = Trials(lab, arguments.rounds, arguments.isolation, random.Random(arguments.seed))  # noqa: S311
-        trials.compare()
+        if arguments.kills or arguments.partitions:
+            trials.compare()
         for number in range(arguments.kills * len(_VICTIMS)):
             trials.kill(_VICTIMS[number % len(_VICTIMS)])
+        for number in range(arguments.trainings):
+            trials.train(_VICTIMS[number % len(_VICTIMS)])
         for number in range(arguments.partitions):
             trials.part(arguments.cut_s * (18 if number % 2 else 1))
         figures = {key: trials.figures[key] for key in (*sorted(trials.figures), *FAILURES)}
@@ -170,7 +178,7 @@ class Trials:
         ]
         self._num = 0
         self._expected: list[Row] = []
-        self._whole_s = 10.0
+        self._whole_s = self._train_s = 10.0
 
     def compare(self) -> None:
         """Play inline, locally, on a cluster of this machine and on two: all results must be equal."""
@@ -191,28 +199,54 @@ class Trials:
         """Kill one process at a random moment of a run, then let the run continue."""
         self.figures[f"{victim}_kills"] += 1
         with self._machines() as machines:
-
-            def strike() -> bool:
-                """Kill the process; return whether the run has to be resumed."""
-                name = self._chance.choice(self._lab.names)
-                if victim == "coordinator":
-                    return True
-                if victim == "scheduler":
-                    machines["scheduler"].kill()
-                    machines["scheduler"].wait()
-                    machines["scheduler"] = self._lab.start_scheduler()
-                elif victim == "supervisor":
-                    machines[name].kill()
-                    machines[name].wait()
-                    machines[name] = self._lab.start_worker(name)
-                else:
-                    for pid in _children(machines[name].pid):
-                        if b"cluster.slot" in _command(pid):
-                            os.kill(pid, signal.SIGKILL)
-                return False
-
-            self._hold(DASK, strike)
+            self._hold(DASK, lambda: self._strike(victim, machines))
         self._count_left()
+
+    def train(self, victim: str) -> None:
+        """Train in one process, then on two machines while one process is killed: equal weights."""
+        self.figures["trainings"] += 1
+        began = time.monotonic()
+        alone = self._train(f"alone-{self._num}", ("--executor", "inline"), None)
+        self._train_s = time.monotonic() - began
+        with self._machines() as machines:
+            shared = self._train(f"shared-{self._num}", DASK, lambda: self._strike(victim, machines))
+        self.figures["wrong_results"] += not alone or shared != alone
+        self._count_left()
+
+    def _train(self, name: str, where: Sequence[str], strike: Callable[[], bool] | None) -> bytes:
+        """Return the weights of a training; a killed one is resumed."""
+        self._num += 1
+        process = self._lab.arena("train", "alphazero", *_TRAINING, "--name", name, *where)
+        if strike is not None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(self._chance.uniform(0, self._train_s))
+            self.figures["in_training"] += process.poll() is None
+            if strike():
+                process.kill()
+                process.wait()
+                process = self._lab.arena("train", "--resume", name, "--keys", "lab.key", "--quiet")
+        self.figures["wrong_exits"] += _status(process) != 0
+        weights = self._lab.folder / "lab" / "home" / "runs" / name / "weights.onnx"
+        return weights.read_bytes() if weights.exists() else b""
+
+    def _strike(self, victim: str, machines: dict[str, subprocess.Popen[str]]) -> bool:
+        """Kill a process; return whether the run has to be resumed."""
+        name = self._chance.choice(self._lab.names)
+        if victim == "coordinator":
+            return True
+        if victim == "scheduler":
+            machines["scheduler"].kill()
+            machines["scheduler"].wait()
+            machines["scheduler"] = self._lab.start_scheduler()
+        elif victim == "supervisor":
+            machines[name].kill()
+            machines[name].wait()
+            machines[name] = self._lab.start_worker(name)
+        else:
+            for pid in _children(machines[name].pid):
+                if b"cluster.slot" in _command(pid):
+                    os.kill(pid, signal.SIGKILL)
+        return False
 
     def part(self, seconds: float) -> None:
         """Disconnect a machine during a run, and connect it again."""
@@ -245,11 +279,7 @@ class Trials:
                 process.wait()
                 if len(rows(store)) < len(self._expected):
                     process = self._lab.arena("resume", "--keys", "lab.key", "--quiet", "--db", str(store))
-        try:
-            status = process.wait(_DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            status = process.wait()
+        status = _status(process)
         self.figures["runs"] += 1
         killed = strike is not None and status == -signal.SIGKILL and len(rows(store)) == len(self._expected)
         self.figures["wrong_exits"] += status != 0 and not killed
@@ -307,6 +337,15 @@ def _process(command: Sequence[str]) -> Generator[subprocess.Popen[bytes]]:
     with subprocess.Popen(command) as process:  # noqa: S603 - our own
         yield process
         process.kill()
+
+
+def _status(process: subprocess.Popen[str]) -> int:
+    """Return the exit status of a process, which is killed if it takes too long."""
+    try:
+        return process.wait(_DEADLINE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 def _space(pid: int) -> str:

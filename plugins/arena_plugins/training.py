@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
     Fact = str | int | float | bool
+
+
+Device: TypeAlias = Literal["cpu", "cuda", "any"]
+"""What a shard is computed on: a processor that computes as this machine's does, a GPU, or either."""
 
 
 class TrainingMatch(NamedTuple):
@@ -80,6 +85,8 @@ class TrainingContext(Protocol):
     """A folder of exported matches to learn from; None if none was given."""
     resumed: Checkpoint | None
     """The checkpoint to resume from; None in a new run."""
+    has_slots: bool
+    """Whether the user chose slots for `remote`, such as those of worker machines."""
 
     def matches(self) -> Iterator[TrainingMatch]:
         """Yield the game's stored matches that ended regularly, newest tournament first."""
@@ -110,6 +117,36 @@ class TrainingContext(Protocol):
 
     def store(self, matches: Iterable[TrainingMatch]) -> int:
         """Store matches as an unrated tournament of the run; return their number."""
+        ...
+
+    def remote(  # noqa: PLR0913 - what is called, with what, where
+        self,
+        function: str,
+        shard: bytes,
+        *,
+        blobs: Sequence[bytes] = (),
+        device: Device = "cpu",
+        label: str = "a shard",
+        check: Callable[[bytes], str] | None = None,
+    ) -> Future[bytes]:
+        """Call a function of the trainer's distribution in another process, perhaps on another machine.
+
+        The function gets `shard`, `blobs` and the device, `cuda` or `cpu`, or `any` on a slot with a GPU. Its
+        result must depend on these alone, because a shard whose slot dies is computed again elsewhere.
+
+        Args:
+            function: `module:name`, a function defined in that module. The module belongs to the top-level
+                package of the trainer's entry point.
+            shard: at most 48 MiB.
+            blobs: larger data that many shards share, such as the weights of a network; sent to a slot once.
+            device: all shards of a run have the same one.
+            label: names the shard in messages.
+            check: returns what is wrong with a result, or an empty string. A wrong result is discarded, the
+                shard computed again, and its machine excluded for ten minutes.
+
+        Returns:
+            A future of the result. It fails with `ArenaError` if three slots died or failed at the shard.
+        """
         ...
 
     def say(self, text: str) -> None:

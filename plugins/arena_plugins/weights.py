@@ -6,6 +6,7 @@ terabyte: sizes are checked before any memory is allocated.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import zipfile
@@ -20,6 +21,7 @@ from arena_plugins.errors import PluginError
 from arena_plugins.regular import MAX_WHOLE, open_regular
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import IO
 
     from numpy.typing import NDArray
@@ -56,15 +58,47 @@ def load_arrays(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -
     """
     file = Path(path)
     try:
-        with _opened(file, max_bytes, _ZIP) as content, zipfile.ZipFile(content) as archive:
+        with _opened(file, max_bytes, _ZIP) as content:
+            return _arrays(content, str(file), max_bytes)
+    except OSError as error:
+        raise PluginError(f"{file} cannot be read: {error}") from error
+
+
+def read_arrays(data: bytes, name: str, *, max_bytes: int) -> dict[str, NDArray[Any]]:
+    """Read all arrays of an `.npz` file in memory, as `load_arrays`.
+
+    Args:
+        data: the content of the file.
+        name: names it in messages.
+        max_bytes: limit in bytes for the sum of its arrays.
+
+    Raises:
+        PluginError: it is not an `.npz` file or too large, or an array contradicts its header.
+    """
+    return _arrays(io.BytesIO(data), name, max_bytes)
+
+
+def write_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the content of an `.npz` file, which depends on the arrays alone; NumPy's contains the time."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}{_ARRAY}"), "w", force_zip64=True) as member:
+                npy.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+    return file.getvalue()
+
+
+def _arrays(content: IO[bytes], name: str, max_bytes: int) -> dict[str, NDArray[Any]]:
+    try:
+        with zipfile.ZipFile(content) as archive:
             members = archive.infolist()
             if others := [member.filename for member in members if not member.filename.endswith(_ARRAY)]:
-                raise PluginError(f"{file} holds {others[0]!r}, which is not an array; {_WAY_OUT}")
+                raise PluginError(f"{name} holds {others[0]!r}, which is not an array; {_WAY_OUT}")
             if (size := sum(member.file_size for member in members)) > max_bytes:
-                raise PluginError(f"{file} unpacks to {size} bytes, more than the {max_bytes} allowed")
+                raise PluginError(f"{name} unpacks to {size} bytes, more than the {max_bytes} allowed")
             return {member.filename.removesuffix(_ARRAY): _array(archive, member) for member in members}
     except _BROKEN as error:
-        raise PluginError(f"{file} cannot be read: {error}") from error
+        raise PluginError(f"{name} cannot be read: {error}") from error
 
 
 def load_onnx(path: str | os.PathLike[str], *, max_bytes: int = MAX_WEIGHTS) -> bytes:

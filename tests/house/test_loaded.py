@@ -76,6 +76,18 @@ def test_matches_on_this_machine_load_nothing_of_a_cluster(tmp_path: Path) -> No
         assert not any(module.startswith("arena.executor.cluster") for module in loaded)
 
 
+def test_training_on_this_machine_loads_nothing_of_a_cluster(tmp_path: Path) -> None:
+    words = ("train", "td-lambda", "games=40", "--recipe", "article", "--seed", "1", "--quiet")
+    loaded = modules_after(arena_call(*words), tmp_path)
+    assert _first_names(loaded) & CLUSTER == set()
+    assert not any(module.startswith("arena.executor.cluster") for module in loaded)
+
+
+def test_a_slot_plays_shards_without_frameworks(tmp_path: Path) -> None:
+    loaded = modules_after("import arena_bots.alphazero.train.shards", tmp_path)
+    assert _first_names(loaded) & (FRAMEWORKS | {"onnx"}) == set()
+
+
 def test_a_host_has_no_lists(tmp_path: Path) -> None:
     loaded = modules_after("import arena_plugins.host", tmp_path)
     assert _first_names(loaded) & (HEAVY | NUMERIC) == set()

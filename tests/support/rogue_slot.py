@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from arena.executor.cluster.key_files import find_place
-from arena.executor.cluster.messages import ResultPart
+from arena.executor.cluster.messages import ResultPart, RunShard, ShardPart
 from arena.executor.cluster.setups import SlotSetup
 from arena.executor.cluster.slot import Jobs
 from arena.executor.cluster.slot_link import SlotLink
@@ -35,6 +35,16 @@ def lie(vice: str, record: MatchRecord) -> MatchRecord:
     return dataclasses.replace(record, **changes.get(vice, {}))
 
 
+def lie_about(shard: RunShard, link: SlotLink) -> None:
+    """Answer a shard with the fault that its data name."""
+    if shard.task.data == b"hash":
+        link.deliver_shard(b"a result")
+        link.finish_shard(sha256="0" * 64)
+    else:
+        link.say(ShardPart(shard.run, shard.batch, 1, b"the second part"))
+        link.finish_shard()
+
+
 def main() -> None:
     """Join, and answer each batch with another fault."""
     setup = msgspec.json.decode(sys.argv[1], type=SlotSetup)
@@ -43,10 +53,12 @@ def main() -> None:
     link.start()
     jobs = Jobs(link, setup.quota, None)
     control = make_control(SlotCallbacks(setup.slot))
-    for vice in VICES:
-        play = link.next_batch()
-        if play is None:
-            return
+    vices = iter(VICES)
+    while (play := link.next_work()) is not None:
+        if isinstance(play, RunShard):
+            lie_about(play, link)
+            continue
+        vice = next(vices)
         records = [lie(vice, record) for record in play_batch(jobs.of(play), control)]
         if vice in {"garbage", "flood"}:
             size = 100 << 20 if vice == "flood" else 100
@@ -55,7 +67,6 @@ def main() -> None:
             link.deliver(records * (1 + (vice == "twice")))
         if vice != "flood":
             link.finish()
-    link.next_batch()
 
 
 if __name__ == "__main__":

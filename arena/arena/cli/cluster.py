@@ -15,6 +15,7 @@ _COLUMNS = {
     "state": "STATE",
     "slots": "SLOTS",
     "tier": "TIER",
+    "gpus": "GPUS",
     "speed": "SPEED",
     "matches_per_min": "MATCHES/MIN",
     "lost": "LOST",
@@ -125,10 +126,15 @@ def status(address: str | None, *, keys: Path | None, form: str) -> None:
     help="Matches at once.  [default: cores - 1]",
 )
 @click.option(
+    "--gpu",
+    metavar="ID,…",
+    help="GPUs for self-play, one slot each, as in --gpu 0,1; --slots then defaults to their number.",
+)
+@click.option(
     "--disk", type=float, default=20.0, show_default=True, metavar="GIB", help="Disk quota for bots."
 )
-def worker(address: str, *, keys: Path | None, slots: int | None, disk: float) -> None:
-    """Play matches for the tournaments of the cluster at ADDRESS, tls://HOST:PORT, until Ctrl-C.
+def worker(address: str, *, keys: Path | None, slots: int | None, gpu: str | None, disk: float) -> None:
+    """Work for the tournaments and trainings of the cluster at ADDRESS, tls://HOST:PORT, until Ctrl-C.
 
     This machine opens no port; it only needs to reach ADDRESS. Bots are sent to it, and run in the same
     sandbox as on any other machine (see arena doctor). The first Ctrl-C or SIGTERM lets running matches end;
@@ -139,6 +145,7 @@ def worker(address: str, *, keys: Path | None, slots: int | None, disk: float) -
 
     check_extra()
     from arena.executor.cluster.facts import find_facts
+    from arena.executor.cluster.gpus import find_gpus
     from arena.executor.cluster.key_files import find_place, try_place
     from arena.executor.cluster.setups import SupervisorSetup
     from arena.executor.cluster.speed import measure_slots
@@ -150,13 +157,20 @@ def worker(address: str, *, keys: Path | None, slots: int | None, disk: float) -
         raise ConfigError(f"--slots {slots} plays nothing; use 1 or more, or leave it out for cores - 1")
     if disk <= 0:
         raise ConfigError(f"--disk {disk:g} leaves no room for bots; use more than 0 GiB")
+    ids = tuple(gpu.split(",")) if gpu is not None else ()
+    gpus = find_gpus(ids)
+    if slots is not None and slots < len(ids):
+        raise ConfigError(
+            f"--slots {slots} is fewer than the {len(ids)} GPUs of --gpu, which have a slot each"
+        )
     place = find_place(address, keys)
     try_place(place)
-    num = num_workers(slots or _NUMBER_OF_CORES, num_cores())
+    num = num_workers(slots or len(ids) or _NUMBER_OF_CORES, num_cores())
     setup = SupervisorSetup(
         address=place.address,
         keys="" if keys is None else str(keys.absolute()),
-        facts=find_facts(num, measure_slots(num)),
+        facts=find_facts(num, measure_slots(num), gpus),
+        gpus=ids,
         quota=round(disk * (1 << 30)),
     )
     Supervisor(setup, say).run()

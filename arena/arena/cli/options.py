@@ -121,7 +121,7 @@ MACHINES = (
         "--cluster", metavar="local:N", help="A scheduler and N slots for this run only, on this machine."
     ),
 )
-"""Options that choose where matches are played."""
+"""Options that choose where matches are played, and where trainings play."""
 _EVENT = (
     _field(
         "--openings",

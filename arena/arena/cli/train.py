@@ -9,7 +9,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.exits import Exit
-from arena.cli.options import db_option
+from arena.cli.options import MACHINES, db_option
 from arena.cli.output import say
 from arena.errors import ArenaError, ConfigError
 
@@ -45,6 +45,7 @@ _OPTIONS = (
         metavar="N",
         help="Matches against each bot of --evaluate.  [default: 200]",
     ),
+    *MACHINES,
     db_option,
     click.option("--quiet", is_flag=True, help="Print only the result."),
 )
@@ -67,6 +68,9 @@ def train(  # noqa: PLR0913 - one parameter an option
     keeps_matches: bool,
     evaluate: tuple[str, ...],
     matches: int | None,
+    executor: str | None,
+    keys: str | None,
+    cluster: str | None,
     db: str | None,
     quiet: bool,
 ) -> Exit:
@@ -95,26 +99,28 @@ def train(  # noqa: PLR0913 - one parameter an option
         opponents=evaluate,
         matches=matches,
         keeps_matches=keeps_matches,
+        executor=executor,
+        cluster=cluster,
     )
-    folder, settings = _begin(order) if resume is None else _go_on(resume, order)
-    return _sit(folder, settings, db, quiet=quiet)
+    folder, settings = _begin(order, keys) if resume is None else _go_on(resume, order, keys)
+    return _sit(folder, settings, db, keys, quiet=quiet)
 
 
 for _option in reversed(_OPTIONS):
     train = _option(train)
 
 
-def _begin(order: Order) -> tuple[Path, RunSettings]:
+def _begin(order: Order, keys: str | None) -> tuple[Path, RunSettings]:
     from arena.training.runs import make_folder, settle
     from arena.training.training_session import check
 
     settings = settle(order)
     # A trainer that refuses its options must leave no folder behind.
-    check(settings)
+    check(settings, keys)
     return make_folder(settings, order.name), settings
 
 
-def _go_on(name: str, order: Order) -> tuple[Path, RunSettings]:
+def _go_on(name: str, order: Order, keys: str | None) -> tuple[Path, RunSettings]:
     import msgspec
 
     from arena.training.runs import find_run, same_options, write_settings
@@ -134,23 +140,23 @@ def _go_on(name: str, order: Order) -> tuple[Path, RunSettings]:
         if asked not in {None, was}:
             raise ConfigError(f"the run {name} was begun with {option} {was}; to change it begin another run")
     changed = msgspec.structs.replace(settings, **order.wishes())
-    check(changed)
+    check(changed, keys)
     if changed != settings:
         write_settings(folder, changed)
     return folder, changed
 
 
-def _sit(folder: Path, settings: RunSettings, db: str | None, *, quiet: bool) -> Exit:
+def _sit(folder: Path, settings: RunSettings, db: str | None, keys: str | None, *, quiet: bool) -> Exit:
     from arena.cli.training_view import view_of
-    from arena.training.context import Stopped
     from arena.training.runs import drop_if_empty
+    from arena.training.stopping import Stopped
     from arena.training.training_session import sit
 
     recipe = f" by the recipe {settings.recipe}" if settings.recipe else ""
     say(f"{folder.name}: {settings.trainer}{recipe}, {settings.game}, seed {settings.seed}", err=True)
     try:
         with view_of(quiet=quiet) as view:
-            product = sit(folder, settings, view, db=db)
+            product = sit(folder, settings, view, db=db, keys=keys)
     except Stopped:
         say(f"Training was stopped. To go on: arena train --resume {folder.name}", err=True)
         return Exit.STOPPED

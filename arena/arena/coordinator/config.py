@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -31,6 +31,23 @@ class Refusal(NamedTuple):
     """Its label or, if it had none yet, its spec as written."""
     why: str
     """The complete reason."""
+
+
+DASK: Final = "dask:"
+"""Prefix of an executor that is a scheduler of worker machines."""
+
+
+def check_executor(executor: str) -> None:
+    """Check the option --executor.
+
+    Raises:
+        ConfigError: there is no such executor.
+    """
+    if executor not in {"local", "inline"} and not executor.startswith(DASK):
+        raise ConfigError(
+            f"--executor {executor} is none of local, inline and dask:tls://HOST:PORT, the scheduler of "
+            "worker machines"
+        )
 
 
 class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
@@ -152,11 +169,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             raise ConfigError(f"--nodes {self.nodes} is too small; give 1 or more")
         if self.srand is not None and not 0 <= self.srand < 1 << 63:
             raise ConfigError(f"--srand {self.srand} is not a whole number from 0 to 2^63 - 1")
-        if self.executor not in {"local", "inline"} and not self.executor.startswith("dask:"):
-            raise ConfigError(
-                f"--executor {self.executor} is none of local, inline and dask:tls://HOST:PORT, the "
-                "scheduler of worker machines"
-            )
+        check_executor(self.executor)
         for key in ("event", "site", "openings"):
             check_text(f"--{key}", getattr(self, key))
         self._check_type()

@@ -1,25 +1,63 @@
-"""Chooses where the matches of a tournament are played: on this machine, or on worker machines."""
+"""Chooses where a tournament or a training runs: on this machine, or on worker machines."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from arena.coordinator.config import DASK
 from arena.errors import ConfigError
 from arena.executor.pools import make_pool
+from arena.executor.shard_pools import LocalShards
 
 if TYPE_CHECKING:
-    from arena.coordinator.config import TournamentConfig
     from arena.coordinator.plan import Plan
     from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.pools import Pool
+    from arena.executor.shard_pools import ShardPool
     from arena.executor.slots import SpeedRule
 
-DASK: Final = "dask:"
-"""Prefix of an executor that is a scheduler of worker machines."""
 _LOCAL: Final = "local:"
 _NEEDED: Final = ("distributed", "cryptography")
+
+
+class MachineOptions(Protocol):
+    """The options that choose machines, as a tournament's configuration or a training has them."""
+
+    @property
+    def executor(self) -> str:
+        """`local`, `inline`, or `dask:` and the address of a scheduler."""
+        ...
+
+    @property
+    def cluster(self) -> str | None:
+        """`local:N`, or None."""
+        ...
+
+    @property
+    def keys(self) -> str | None:
+        """The key file of this machine."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """Number of concurrent matches on this machine; 0 for the default."""
+        ...
+
+
+class TrainingMachines(NamedTuple):
+    """Where the shards of a training are computed; implements `MachineOptions`."""
+
+    executor: str = "local"
+    cluster: str | None = None
+    keys: str | None = None
+    concurrency: int = 0
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the user chose another place than worker processes of this machine."""
+        return self.executor != "local" or self.cluster is not None
 
 
 class Machines(NamedTuple):
@@ -31,12 +69,12 @@ class Machines(NamedTuple):
     """Number of slots that this run starts; 0 if the machines have their own."""
 
 
-def has_machines(config: TournamentConfig) -> bool:
+def has_machines(config: MachineOptions) -> bool:
     """Return whether matches are played through a scheduler, on other machines or on this one."""
     return config.cluster is not None or config.executor.startswith(DASK)
 
 
-def find_machines(config: TournamentConfig) -> Machines:
+def find_machines(config: MachineOptions) -> Machines:
     """Return the worker machines that a configuration names; nothing is connected.
 
     Raises:
@@ -72,7 +110,7 @@ def check_extra() -> None:
         raise ConfigError("worker machines need an extra of the arena; pip install 'bot-arena[cluster]'")
 
 
-def check_machines(config: TournamentConfig) -> None:
+def check_machines(config: MachineOptions) -> None:
     """Check that the scheduler of the worker machines answers, if there is one; waits at most 4 s.
 
     Raises:
@@ -113,6 +151,48 @@ def open_pool(plan: Plan, num_workers: int, folder: Path) -> Pool:
         return ClusterPool(machines.place, wanted)
     cluster = PrivateCluster(num_workers, folder)
     return ClusterPool(cluster.place, wanted, cluster=cluster, expected=num_workers)
+
+
+class ShardPlan(NamedTuple):
+    """What a training computes in slots."""
+
+    machines: TrainingMachines
+    """Where."""
+    trainer: str
+    """Name of the trainer."""
+    game: str
+    """Spec of the game."""
+    run: str
+    """Name of the run."""
+
+
+def open_shards(plan: ShardPlan, device: str, folder: Path) -> ShardPool:
+    """Return the pool that computes the shards of a training.
+
+    Args:
+        plan: what is computed.
+        device: cpu, cuda or any.
+        folder: for temporary files.
+
+    Raises:
+        ConfigError: as `find_machines`.
+        ArenaError: the cluster of this run does not start.
+    """
+    if not has_machines(plan.machines):
+        return LocalShards(folder)
+    machines = find_machines(plan.machines)
+    from arena.executor.cluster.facts import wanted_of_shards
+    from arena.executor.cluster.private import PrivateCluster
+    from arena.executor.cluster.shard_run import ClusterShards
+
+    wanted = wanted_of_shards(plan.trainer, plan.game, device)
+    command = f"arena train --resume {plan.run}"
+    if machines.place is not None:
+        return ClusterShards(machines.place, wanted, resume_command=command)
+    cluster = PrivateCluster(machines.num_slots, folder)
+    return ClusterShards(
+        cluster.place, wanted, resume_command=command, cluster=cluster, expected=machines.num_slots
+    )
 
 
 def speed_rule(plan: Plan) -> SpeedRule:

@@ -35,9 +35,10 @@ class Recovery:
     suspect.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Prepare an empty record; `clock` returns seconds."""
+    def __init__(self, clock: Callable[[], float] = time.monotonic, what: str = "match") -> None:
+        """Prepare an empty record; `clock` returns seconds, and `what` names what slots do in messages."""
         self._clock = clock
+        self._what = what
         self._playing: dict[Slot, int] = {}
         self._losses: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """By match, how many slots of each machine died while they played it."""
@@ -96,7 +97,9 @@ class Recovery:
         ):
             return None
         self._aside[machine] = now + ASIDE_S
-        return PutAside(machine, f"{len(lost)} slots died in {ASIDE_S / 60:.0f} min, each by another match")
+        return PutAside(
+            machine, f"{len(lost)} slots died in {ASIDE_S / 60:.0f} min, each by another {self._what}"
+        )
 
     def was_wrong(self, machine: str) -> None:
         """Exclude a machine that sent results which cannot belong to its batch."""

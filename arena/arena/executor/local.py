@@ -20,6 +20,7 @@ from arena.executor.channel import Channel, make_poller
 from arena.executor.cores import num_workers
 from arena.executor.local_worker import (
     INTERRUPTS,
+    NICE,
     WorkerSetup,
     decode_began,
     decode_records,
@@ -200,12 +201,13 @@ class LocalPool:
 
     batch_s = BATCH_S
 
-    def __init__(self, size: int, folder: Path) -> None:
+    def __init__(self, size: int, folder: Path, *, nice: int = NICE) -> None:
         """Start a pool.
 
         Args:
             size: number of workers.
             folder: for their temporary files.
+            nice: their niceness.
         """
         self.num_workers = size
         self._context = multiprocessing.get_context("spawn")
@@ -231,6 +233,7 @@ class LocalPool:
             os.getpid(),
             None if self._channel is None else self._channel.writer,
             programs_roam=size < num_workers(0, num_cores()),
+            nice=nice,
         )
         self._workers = self._start(range(size))
 
@@ -264,6 +267,22 @@ class LocalPool:
             self._queues.for_any.append(Task(future, function, given))
             self._queues.changed.notify_all()
         return future
+
+    def call_on(self, slot: Slot, function: Callable[[_Given], _Result], given: _Given) -> Future[_Result]:
+        """Call a module-level function in one worker; if it dies, the future fails with `WorkerLostError`."""
+        future: Future[_Result] = Future()
+        worker = self._workers[slot.number]
+        if worker.slot == slot:
+            worker.submit(Task(future, function, given))
+        else:
+            future.set_exception(WorkerLostError(slot))
+        return future
+
+    def grow(self, size: int) -> None:
+        """Start workers until there are `size`; there may be more already."""
+        if size > self.num_workers:
+            self._workers += self._start(range(self.num_workers, size))
+            self.num_workers = size
 
     def results(self) -> list[list[MatchRecord]]:
         """Return the results of running batches that arrived since the last call."""

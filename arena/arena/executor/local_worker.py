@@ -34,7 +34,7 @@ INTERRUPTS = frozenset({signal.SIGINT} if sys.platform == "win32" else {signal.S
 """Signals that a terminal sends to the whole process group; workers are started with them blocked, then
 ignore them."""
 _BEGAN = struct.Struct("<qq")
-_NICE = 10
+NICE = 10
 """Niceness of workers: the coordinator and the screens of viewers come first."""
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[MatchRecord])
@@ -57,6 +57,8 @@ class WorkerSetup(NamedTuple):
     """Receives the stream of running matches; None if this system has no channel."""
     programs_roam: bool
     """See `Core`."""
+    nice: int = NICE
+    """Niceness of the workers."""
 
 
 class Reply(NamedTuple):
@@ -104,7 +106,7 @@ def run_worker(slot: Slot, connection: Connection[Any, Any], setup: WorkerSetup)
         setup: the same for all workers of the pool.
     """
     global _control  # noqa: PLW0603 - one worker is one process
-    _tie(setup.coordinator)
+    _tie(setup.coordinator, setup.nice)
     tempfile.tempdir = setup.folder
     # A bot that inherited the pipe would keep it open, and the death of this process would go unnoticed.
     if sys.platform != "win32":
@@ -147,13 +149,13 @@ def _reply(function: Callable[[Any], object], given: object) -> Reply:
         return Reply("failed", error)
 
 
-def _tie(coordinator: int) -> None:
+def _tie(coordinator: int, nice: int) -> None:
     """Ignore Ctrl-C, which the coordinator handles, and end this process when the coordinator ends."""
     for interrupt in INTERRUPTS:
         signal.signal(interrupt, signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
-        os.nice(_NICE)
+        os.nice(nice)
     end_with_parent(coordinator, _await_coordinator)
 
 

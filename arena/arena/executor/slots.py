@@ -53,3 +53,11 @@ class WrongResultError(BrokenExecutor):
 
 class PoolLostError(BrokenExecutor):
     """The connection to all slots is broken; results in transit may be lost, and no match is to blame."""
+
+
+class UnplayedError(BrokenExecutor):
+    """A slot returned its work unplayed: it ends, or its machine lacks something."""
+
+
+class ShardFailedError(BrokenExecutor):
+    """The function of a shard raised an exception at a slot; the message is that of the exception."""

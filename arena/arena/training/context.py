@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Protocol
 
-from arena.errors import ConfigError
+from arena.errors import ArenaError, ConfigError
+from arena.executor.shards import MAX_SHARD, ShardCall, ShardTask, blob_hash, call_shard
 from arena.live.run_views import PAUSED
 from arena.pairing.sampling import draw_number
 from arena.training import checkpoints
 from arena.training.files import write_whole
 from arena.training.keeping import entrants_in_the_making, entrants_of, keep
-from arena.training.stopping import ORDER
+from arena.training.stopping import ORDER, Stopped
 from arena.training.training_matches import play, stored_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from arena.training.dispatch import Dispatcher
     from arena.training.metrics import Figure, MetricsWriter
     from arena.training.runs import RunSettings
     from arena_plugins.contract import Game
-    from arena_plugins.training import Checkpoint, Score, TrainingMatch
+    from arena_plugins.training import Checkpoint, Device, Score, TrainingMatch
 
 EVERY_S = 120.0
 """Seconds between checkpoints, which is the most that a power cut can cost."""
-
-
-class Stopped(BaseException):
-    """The user stopped the run after a checkpoint. No `Exception`, because trainers may suppress those."""
 
 
 class Watcher(Protocol):
@@ -80,6 +79,8 @@ class Context:
         resumed: tuple[Checkpoint, float] | None,
         db: str | None,
         keeps_matches: bool,
+        dispatcher: Dispatcher | None = None,
+        has_slots: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.game = game
@@ -98,6 +99,9 @@ class Context:
         self._orders = orders
         self._db = db
         self._keeps_matches = keeps_matches
+        self.has_slots = has_slots
+        self._dispatcher = dispatcher
+        self._device: Device | None = None
         self._clock = clock
         self._before = 0.0 if resumed is None else resumed[1]
         self._began = self._kept_at = clock()
@@ -166,6 +170,28 @@ class Context:
         seats = entrants_in_the_making(self._settings.trainer, self.folder.name)
         return keep(self._db, self.game, seats, self._tournament, list(matches))
 
+    def remote(  # noqa: PLR0913 - as in the contract
+        self,
+        function: str,
+        shard: bytes,
+        *,
+        blobs: Sequence[bytes] = (),
+        device: Device = "cpu",
+        label: str = "a shard",
+        check: Callable[[bytes], str] | None = None,
+    ) -> Future[bytes]:
+        """Call a function of the trainer's distribution, in a slot or, with `--executor inline`, here."""
+        call = self._call(function, shard, blobs, device, label)
+        if self._dispatcher is not None:
+            return self._dispatcher.submit(call, check or _accept)
+        future: Future[bytes] = Future()
+        result = call_shard(call)
+        wrong = (check or _accept)(result)
+        if wrong:
+            raise ArenaError(f"{label}: {wrong}")
+        future.set_result(result)
+        return future
+
     def say(self, text: str) -> None:
         """Print a line for the user."""
         self._watcher.say(text)
@@ -175,12 +201,31 @@ class Context:
         began = self._clock()
         name = self.folder.name
         self.say(f"{name} is paused at step {self.step} of {self.total}; arena resume {name} goes on")
+        if self._dispatcher is not None:
+            self._dispatcher.order("stop")
         self._orders.wait()
+        if self._dispatcher is not None:
+            self._dispatcher.order("go")
         waited = self._clock() - began
         self._began += waited
         self._kept_at += waited
         if not self._orders.is_stopping:
             self.say(f"{name} goes on")
+
+    def _call(
+        self, function: str, shard: bytes, blobs: Sequence[bytes], device: Device, label: str
+    ) -> ShardCall:
+        if len(shard) > MAX_SHARD:
+            raise ConfigError(
+                f"{label} has {len(shard) >> 20} MiB, and {MAX_SHARD >> 20} MiB can be sent; make more, "
+                "smaller shards"
+            )
+        if self._device not in {None, device}:
+            raise ConfigError(f"{label} is for device {device}, but shards before it were for {self._device}")
+        self._device = device
+        named = tuple((blob_hash(blob), len(blob)) for blob in blobs)
+        task = ShardTask(self._settings.trainer, function, shard, named, device, label)
+        return ShardCall(task, tuple(blobs))
 
     @property
     def _tournament(self) -> str:
@@ -190,3 +235,8 @@ class Context:
         self._metrics.sync()
         checkpoints.save(self.folder, checkpoint, self.seconds)
         self._kept_at = self._clock()
+
+
+def _accept(_result: bytes) -> str:
+    """Find nothing wrong with a result."""
+    return ""

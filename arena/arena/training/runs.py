@@ -58,6 +58,10 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Number of evaluation matches against each opponent."""
     keeps_matches: bool = False
     """Whether the matches of the run are stored."""
+    executor: str | None = None
+    """Where shards are computed, as in `arena train --executor`; None for processes of this machine."""
+    cluster: str | None = None
+    """`local:N`: slots of a scheduler of its own on this machine."""
 
     @property
     def out_file(self) -> Path | None:
@@ -95,17 +99,23 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     opponents: tuple[str, ...] = ()
     matches: int | None = None
     keeps_matches: bool = False
+    executor: str | None = None
+    cluster: str | None = None
 
     def wishes(self) -> dict[str, object]:
         """Return the given settings that a resumed run may change."""
-        given = {
+        given: dict[str, object] = {
             "budget": self.budget,
             "out": None if self.out is None else str(self.out.absolute()),
             "opponents": self.opponents or None,
             "matches": self.matches,
             "keeps_matches": self.keeps_matches or None,
         }
-        return {key: value for key, value in given.items() if value is not None}
+        wishes = {key: value for key, value in given.items() if value is not None}
+        if (self.executor, self.cluster) != (None, None):
+            # A new place replaces the old one as a whole.
+            wishes |= {"executor": self.executor, "cluster": self.cluster}
+        return wishes
 
 
 def runs_folder() -> Path:

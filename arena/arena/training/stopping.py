@@ -32,6 +32,10 @@ _TOUCH_S: Final = 1.0
 """Seconds after which a paused run shows again that it is alive."""
 
 
+class Stopped(BaseException):
+    """The user stopped the run after a checkpoint. No `Exception`, because trainers may suppress those."""
+
+
 def leave_order(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -> bool:
     """Leave a stop order for the process that trains a run; return whether it was taken.
 

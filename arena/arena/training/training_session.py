@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import tomllib
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from arena.coordinator.config import check_executor
+from arena.coordinator.machines import ShardPlan, TrainingMachines, check_machines, open_shards
 from arena.errors import ConfigError, PluginError
 from arena.training import checkpoints, curves
 from arena.training.context import Context
+from arena.training.dispatch import Dispatcher
 from arena.training.files import held, write_whole
 from arena.training.metrics import MetricsWriter
 from arena.training.provenance import Measured, path_of, provenance
@@ -19,10 +24,11 @@ from arena_plugins.manager import TRAINERS, load_game, load_plugin
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from arena.training.context import Watcher
     from arena.training.runs import RunSettings
+    from arena.training.stopping import RunOrders
     from arena_plugins.training import Fact, Trainer
 
 _WEIGHTS = "weights"
@@ -42,19 +48,38 @@ class Product(msgspec.Struct, frozen=True):
     """Seconds of training over all sessions."""
 
 
-def check(settings: RunSettings) -> None:
+def check(settings: RunSettings, keys: str | None = None) -> None:
     """Check that a run can begin, before hours of training are spent on it.
 
+    Args:
+        settings: the run.
+        keys: this machine's key for worker machines.
+
     Raises:
-        ArenaError: its game or its trainer cannot be made, or the weights cannot be written.
+        ArenaError: its game or its trainer cannot be made, the weights cannot be written, or worker machines
+            cannot be used.
     """
+    check_executor(settings.executor or "local")
+    check_machines(machines_of(settings, keys))
     if settings.out_file is not None:
         _check_out(settings.out_file)
     load_game(settings.game)
     load_plugin(TRAINERS, settings.trainer).make_trainer(settings.options)
 
 
-def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None = None) -> Product:
+def machines_of(settings: RunSettings, keys: str | None) -> TrainingMachines:
+    """Return where the shards of a run are computed, with this machine's key."""
+    return TrainingMachines(settings.executor or "local", settings.cluster, keys)
+
+
+def sit(
+    folder: Path,
+    settings: RunSettings,
+    watcher: Watcher,
+    *,
+    db: str | None = None,
+    keys: str | None = None,
+) -> Product:
     """Train until the run is finished, its time is used up, or the user stops it.
 
     Raises:
@@ -66,7 +91,14 @@ def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None
         _check_unfinished(folder, settings, 0.0 if resumed is None else resumed[1])
         game = load_game(settings.game)
         trainer = load_plugin(TRAINERS, settings.trainer).make_trainer(settings.options)
-        with MetricsWriter(folder, last_step=-1 if resumed is None else resumed[0].step) as metrics:
+        last_step = -1 if resumed is None else resumed[0].step
+        machines = machines_of(settings, keys)
+        with (
+            MetricsWriter(folder, last_step=last_step) as metrics,
+            _dispatching(
+                ShardPlan(machines, settings.trainer, settings.game, folder.name), watcher, orders
+            ) as found,
+        ):
             context = Context(
                 settings,
                 folder,
@@ -77,8 +109,28 @@ def sit(folder: Path, settings: RunSettings, watcher: Watcher, *, db: str | None
                 resumed=resumed,
                 db=db,
                 keeps_matches=settings.keeps_matches,
+                dispatcher=found,
+                has_slots=machines.is_chosen,
             )
             return _train(trainer, context, settings)
+
+
+@contextmanager
+def _dispatching(plan: ShardPlan, watcher: Watcher, orders: RunOrders) -> Generator[Dispatcher | None]:
+    """Yield what sends shards to slots; None if they are computed in this process. An error aborts them."""
+    if plan.machines.executor == "inline":
+        yield None
+        return
+    dispatcher = Dispatcher(
+        partial(open_shards, plan), say=watcher.say, is_stopping=lambda: orders.is_stopping
+    )
+    try:
+        yield dispatcher
+    except BaseException:
+        dispatcher.order("abort")
+        raise
+    finally:
+        dispatcher.close()
 
 
 def _train(trainer: Trainer, context: Context, settings: RunSettings) -> Product:

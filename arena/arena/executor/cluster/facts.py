@@ -18,11 +18,12 @@ import msgspec
 
 from arena.content.packages import OURS
 from arena.errors import ArenaError, ConfigError
+from arena.executor.arithmetic import arithmetic
 from arena.executor.slots import SpeedRule
 from arena.home import home
 from arena.sandbox.resources import num_cores
 from arena_plugins.command import host_path
-from arena_plugins.entries import GAMES, offers
+from arena_plugins.entries import GAMES, TRAINERS, offers
 from arena_plugins.spec import Spec
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Target of compiled code: interpreter, system and processor."""
     speed: float
     """Speed with all slots busy, as a multiple of `speed.REFERENCE`; 0 if it was not measured."""
+    trainers: dict[str, str] = {}
+    """SHA-256 of the code of each trainer's package, by name."""
+    arithmetic: str = ""
+    """How the machine computes; see `arena.executor.arithmetic`."""
+    gpus: tuple[str, ...] = ()
+    """Names of the GPUs of the first slots, one each; further slots have none."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +78,17 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     runs: str
     speed: SpeedRule
     """What the run does about the speed of machines."""
+    trainer: str = ""
+    """Name of the trainer whose shards are computed; empty for matches."""
+    trainer_hash: str = ""
+    arithmetic: str = ""
+    """The only admitted arithmetic; empty admits all."""
+    needs_gpu: bool = False
+    """Whether only slots with a GPU take part."""
+
+    def admits(self, facts: WorkerFacts, number: int) -> bool:
+        """Return whether slot `number` of a machine that lacks nothing can take part."""
+        return not self.needs_gpu or number < len(facts.gpus)
 
 
 def wanted_of(tier: str, game: str, speed: SpeedRule) -> Wanted:
@@ -93,6 +111,23 @@ def wanted_of(tier: str, game: str, speed: SpeedRule) -> Wanted:
     )
 
 
+def wanted_of_shards(trainer: str, game: str, device: str) -> Wanted:
+    """Return the requirements on machines of a training that runs on this one.
+
+    Args:
+        trainer: name of the trainer.
+        game: spec of the game.
+        device: `cpu` admits only machines that compute as this one, `cuda` only slots with a GPU.
+    """
+    return msgspec.structs.replace(
+        wanted_of("T0", game, "ignore"),
+        trainer=trainer,
+        trainer_hash=trainer_hashes().get(trainer, ""),
+        arithmetic=arithmetic() if device == "cpu" else "",
+        needs_gpu=device == "cuda",
+    )
+
+
 class Lack(NamedTuple):
     """The first requirement of a run that a machine does not meet."""
 
@@ -109,12 +144,12 @@ def find_lack(facts: WorkerFacts, wanted: Wanted, median: float) -> Lack | None:
         wanted: requirements of the run.
         median: speed to compare with; 0 skips the comparison.
     """
-    for step, lack in enumerate((_arena_lack, _game_lack, _tier_lack, _code_lack)):
+    for step, lack in enumerate(_LACKS):
         why = lack(facts, wanted)
         if why:
             return Lack(step, why)
     why = _speed_lack(facts, wanted, median)
-    return Lack(4, why) if why else None
+    return Lack(len(_LACKS), why) if why else None
 
 
 def _arena_lack(facts: WorkerFacts, wanted: Wanted) -> str:
@@ -170,6 +205,32 @@ def time_scale(speed: float) -> float | None:
     return 1 / speed
 
 
+def _trainer_lack(facts: WorkerFacts, wanted: Wanted) -> str:
+    if facts.trainers.get(wanted.trainer, "") == wanted.trainer_hash:
+        return ""
+    lacks = "other code of" if wanted.trainer in facts.trainers else "no"
+    return f"{lacks} trainer {wanted.trainer}; install the same package there"
+
+
+def _arithmetic_lack(facts: WorkerFacts, wanted: Wanted) -> str:
+    if wanted.arithmetic in {"", facts.arithmetic}:
+        return ""
+    here, there = wanted.arithmetic.split(", "), facts.arithmetic.split(", ")
+    others = [f"{theirs}, not {ours}" for ours, theirs in zip(here, there, strict=False) if ours != theirs]
+    return (
+        f"it computes differently ({'; '.join(others) or 'unknown'}), so its samples would not be the same; "
+        "the trainer's option play_on=any admits it"
+    )
+
+
+def _gpu_lack(facts: WorkerFacts, wanted: Wanted) -> str:
+    return "no slot with a GPU; arena worker --gpu 0 starts one" * (wanted.needs_gpu and not facts.gpus)
+
+
+_LACKS = (_arena_lack, _game_lack, _tier_lack, _code_lack, _trainer_lack, _gpu_lack, _arithmetic_lack)
+"""The requirements, in the order in which they are checked; each returns what is lacking, or ""."""
+
+
 def median_speed(machines: Iterable[WorkerFacts], wanted: Wanted) -> float:
     """Return the median speed of the machines that meet all other requirements; 0 if there are none."""
     speeds = [facts.speed for facts in machines if find_lack(facts, wanted, 0) is None]
@@ -196,7 +257,7 @@ def machine_id() -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def find_facts(slots: int, speed: float) -> WorkerFacts:
+def find_facts(slots: int, speed: float, gpus: tuple[str, ...] = ()) -> WorkerFacts:
     """Return the properties of this machine; tiers not yet tested here are tested, which takes a second."""
     return WorkerFacts(
         name=socket.gethostname(),
@@ -210,6 +271,9 @@ def find_facts(slots: int, speed: float) -> WorkerFacts:
         games=game_hashes(),
         runs=runs_code(),
         speed=round(speed, 3),
+        trainers=trainer_hashes(),
+        arithmetic=arithmetic(),
+        gpus=gpus,
     )
 
 
@@ -236,9 +300,18 @@ def game_hashes() -> dict[str, str]:
     }
 
 
+@cache
+def trainer_hashes() -> dict[str, str]:
+    """Return the SHA-256 of the code of each trainer's top-level package, by name."""
+    return {entry.name: _top_hash(entry.value) for entry in offers(TRAINERS)}
+
+
 def _game_hash(distribution: str, value: str) -> str:
-    if distribution == OURS:
-        return arena_hash()
+    return arena_hash() if distribution == OURS else _top_hash(value)
+
+
+def _top_hash(value: str) -> str:
+    """Return the SHA-256 of the top-level package or module of an entry point; empty if it is not found."""
     top = value.partition(":")[0].partition(".")[0]
     for folder in map(Path, host_path()):
         if (folder / top).is_dir():

@@ -28,6 +28,9 @@ from arena.executor.cluster.messages import (
     Over,
     ResultPart,
     RunOrder,
+    RunShard,
+    ShardOver,
+    ShardPart,
     SlotJoined,
     SlotLeft,
     Spoilt,
@@ -165,7 +168,7 @@ class ClusterHub(SchedulerPlugin):
             return
         guest = self._guests[address]
         match message:
-            case Begun() | Over() | ResultPart():
+            case Begun() | Over() | ResultPart() | ShardPart() | ShardOver():
                 self._pass_up(guest, address, message, data)
             case Streamed():
                 run = self._runs.get(message.run)
@@ -178,14 +181,21 @@ class ClusterHub(SchedulerPlugin):
             case Bye():
                 guest.bye = message
 
-    def _pass_up(self, guest: _Guest, address: str, message: Begun | Over | ResultPart, data: bytes) -> None:
+    def _pass_up(
+        self,
+        guest: _Guest,
+        address: str,
+        message: Begun | Over | ResultPart | ShardPart | ShardOver,
+        data: bytes,
+    ) -> None:
         run = self._runs.get(message.run)
-        guest.playing -= isinstance(message, Over)
+        guest.playing -= isinstance(message, Over | ShardOver)
         if run is not None:
             self._tell_client(run.client, FromSlot(guest.slot, data))
-        if not isinstance(message, ResultPart):
+        if not isinstance(message, ResultPart | ShardPart):
             return
-        self._machines[guest.slot.machine].note(message.num_records)
+        if isinstance(message, ResultPart):
+            self._machines[guest.slot.machine].note(message.num_records)
         ack = Ack(message.run, message.batch, message.number)
         if run is not None:
             run.pending += len(data)
@@ -244,7 +254,8 @@ class ClusterHub(SchedulerPlugin):
             # hear of it.
             self._tell_client(client, SlotLeft(message.slot, is_lost=True))
             return
-        self._guests[address].playing += isinstance(messages.for_slot(message.data), messages.PlayBatch)
+        work = isinstance(messages.for_slot(message.data), messages.PlayBatch | RunShard)
+        self._guests[address].playing += work
         self._send(address, message.data)
 
     def _taken(self, message: Taken) -> None:
@@ -303,6 +314,7 @@ class ClusterHub(SchedulerPlugin):
                     slots=slots[key],
                     tier=max(machine.facts.tiers, default="-"),
                     speed=machine.facts.speed,
+                    gpus=machine.facts.gpus,
                     matches_per_min=machine.per_min(),
                     lost=machine.lost,
                     note="; ".join(dict.fromkeys(remark.text for remark in remarks)),

@@ -10,6 +10,7 @@ import msgspec
 
 from arena.executor.cluster.facts import WorkerFacts
 from arena.executor.logs import LogPart
+from arena.executor.shards import ShardTask
 from arena.executor.slots import Slot
 from arena_db.records import MatchRecord
 
@@ -66,6 +67,29 @@ class Over(ClusterMessage, frozen=True):
     """Why this machine cannot play the batch; empty if it could."""
 
 
+class ShardPart(ClusterMessage, frozen=True):
+    """Bytes of the result of a shard, in order; the hub answers with `Ack`."""
+
+    run: str
+    batch: int
+    number: int
+    """Index of the part, from 0."""
+    data: bytes
+
+
+class ShardOver(ClusterMessage, frozen=True):
+    """A shard has ended; its result was sent before. All texts are empty if the slot did not compute it."""
+
+    run: str
+    batch: int
+    sha256: str = ""
+    """Hash of the result in hex; empty if there is none."""
+    lack: str = ""
+    """Why this machine cannot compute it."""
+    failure: str = ""
+    """The exception that its function raised."""
+
+
 class Streamed(ClusterMessage, frozen=True):
     """Events of a running match, encoded by a `MatchStreamer`."""
 
@@ -74,12 +98,12 @@ class Streamed(ClusterMessage, frozen=True):
 
 
 class Want(ClusterMessage, frozen=True):
-    """A slot needs a piece of a content; the hub forwards the request if it does not have the piece."""
+    """A slot needs a piece of a content or a blob; the hub forwards the request if it does not have it."""
 
     run: str
     """The run whose coordinator has the content."""
     content: str
-    """Hash of the content."""
+    """Hash of the content or the blob."""
     piece: int
     """-1 for the inventory, else the index of a piece of `PIECE` bytes of the concatenated files."""
 
@@ -136,6 +160,14 @@ class PlayBatch(ClusterMessage, frozen=True):
     templates: dict[int, bytes]
     """Encoded jobs that `rows` refer to, by number, as far as this slot does not have them yet."""
     rows: tuple[JobRow, ...]
+
+
+class RunShard(ClusterMessage, frozen=True):
+    """A shard to compute; in the queue of a slot, it is a batch like any other."""
+
+    run: str
+    batch: int
+    task: ShardTask
 
 
 class Withdraw(ClusterMessage, frozen=True):
@@ -237,6 +269,8 @@ class MachineState(msgspec.Struct, frozen=True, kw_only=True):
     """Strongest isolation tier that is granted there."""
     speed: float
     """Multiple of the reference speed."""
+    gpus: tuple[str, ...] = ()
+    """Names of its GPUs that have a slot."""
     matches_per_min: float
     lost: int
     """Number of slots lost since the scheduler started."""
@@ -249,8 +283,8 @@ class Status(ClusterMessage, frozen=True):
     machines: tuple[MachineState, ...]
 
 
-SlotSays = Hello | Begun | ResultPart | Over | Streamed | Want | Spoilt | Bye
-HubTellsSlot = Welcome | Ack | PlayBatch | Withdraw | RunOrder | ContentPiece
+SlotSays = Hello | Begun | ResultPart | Over | ShardPart | ShardOver | Streamed | Want | Spoilt | Bye
+HubTellsSlot = Welcome | Ack | PlayBatch | RunShard | Withdraw | RunOrder | ContentPiece
 CoordinatorSays = JoinRun | ToSlot | RunOrder | Taken | MachineRemark | AskStatus | ContentPiece
 HubTellsCoordinator = SlotJoined | SlotLeft | FromSlot | Want | Status
 

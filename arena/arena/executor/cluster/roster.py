@@ -111,7 +111,11 @@ class Roster:
             lack = find_lack(facts, self._wanted, self._median) or self._bot_lacks.get(machine)
             if lack is not None:
                 self._lacks[machine] = lack
-        self._eligible = [slot for slot in self._slots if slot.machine not in self._lacks]
+        self._eligible = [
+            slot
+            for slot, facts in self._slots.items()
+            if slot.machine not in self._lacks and self._wanted.admits(facts, slot.number)
+        ]
         changed = [
             RefusedMachine(each, lack.why) for each, lack in self._lacks.items() if before.get(each) != lack
         ]
@@ -121,12 +125,17 @@ class Roster:
 
     def _summary(self) -> str:
         machines = {slot.machine: self._slots[slot] for slot in self._eligible}
-        num, slots = len(machines), sum(facts.slots for facts in machines.values())
-        text = f"{num} machine{'s' * (num != 1)}, {slots} slot{'s' * (slots != 1)}, {self._wanted.tier}"
+        num, slots = len(machines), sum(map(self._num_slots, machines.values()))
+        what = f"training {self._wanted.trainer}" if self._wanted.trainer else self._wanted.tier
+        gpus = " with a GPU" * self._wanted.needs_gpu
+        text = f"{num} machine{'s' * (num != 1)}, {slots} slot{'s' * (slots != 1)}{gpus}, {what}"
         speeds = [f"{facts.name} {facts.speed:.2f}" for facts in machines.values() if facts.speed]
         if self._wanted.speed != "ignore" and speeds:
             text += f"; speed {self._wanted.speed}: {', '.join(sorted(speeds))} of the reference"
         return text
+
+    def _num_slots(self, facts: WorkerFacts) -> int:
+        return sum(self._wanted.admits(facts, number) for number in range(facts.slots))
 
     def _nearest(self) -> str:
         if not self._lacks:

@@ -37,6 +37,8 @@ class SupervisorSetup(msgspec.Struct, frozen=True, kw_only=True):
     """Properties of this machine, among them its number of slots."""
     quota: int = QUOTA
     """Bytes of contents that this machine keeps."""
+    gpus: tuple[str, ...] = ()
+    """Ids of the GPUs of the first slots, one each, as CUDA_VISIBLE_DEVICES takes them."""
     parent: int = 0
     """Id of the process with which it ends; 0 for none."""
 

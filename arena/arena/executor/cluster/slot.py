@@ -1,4 +1,4 @@
-"""The process of one slot of a worker machine: plays batches one after the other, as a local worker does."""
+"""The process of one slot of a worker machine: plays batches and computes shards, one after the other."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from arena.errors import ArenaError
 from arena.executor.cluster.contents import fetch_content
 from arena.executor.cluster.facts import time_scale
 from arena.executor.cluster.key_files import find_place
-from arena.executor.cluster.messages import Spoilt
+from arena.executor.cluster.messages import PlayBatch, Spoilt
 from arena.executor.cluster.setups import CONNECTED, PLAYED, SlotSetup
+from arena.executor.cluster.shard_runner import ShardRunner
 from arena.executor.cluster.slot_link import SlotLink
 from arena.executor.cores import Core
 from arena.executor.job import Job
@@ -33,9 +34,8 @@ from arena_plugins.program import is_file
 if TYPE_CHECKING:
     from arena.content.store import Content
     from arena.entrants import Competitor
-    from arena.executor.cluster.messages import PlayBatch
     from arena.executor.logs import LogPart
-    from arena.executor.worker import Began
+    from arena.executor.worker import Began, Control
     from arena_db.records import MatchRecord
 
 _NICE = 10
@@ -155,6 +155,7 @@ class SlotPlayer:
         self.link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))
         self._jobs = Jobs(self.link, setup.quota, time_scale(setup.facts.speed))
         self._logs: list[LogPart] = []
+        self._shards = ShardRunner(self.link, has_gpu=setup.slot.number < len(setup.facts.gpus))
         callbacks = SlotCallbacks(
             setup.slot,
             tell=self._tell_began,
@@ -168,25 +169,34 @@ class SlotPlayer:
         self._callbacks = callbacks
 
     def run(self) -> None:
-        """Play batches until the slot is to end."""
+        """Play batches and compute shards until the slot is to end."""
         control, has_played = make_control(self._callbacks, self._core), False
         try:
-            while (play := self.link.next_batch()) is not None:
-                lack = ""
-                try:
-                    jobs = self._jobs.of(play)
-                except (ArenaError, OSError) as error:
-                    lack = str(error)
+            while (work := self.link.next_work()) is not None:
+                if isinstance(work, PlayBatch):
+                    is_able = self._play(work, control)
                 else:
-                    self._deliver(play_batch(jobs, control))
-                    if not has_played:
-                        has_played = True
-                        tell(PLAYED)
-                # An error during a stop says nothing about this machine.
-                self.link.finish("" if self.link.must_stop() else lack)
+                    is_able = True
+                    self._shards.run(work)
+                if is_able and not has_played:
+                    has_played = True
+                    tell(PLAYED)
         finally:
             control.close()
         self.link.leave()
+
+    def _play(self, play: PlayBatch, control: Control) -> bool:
+        """Play a batch; return whether this machine can."""
+        lack = ""
+        try:
+            jobs = self._jobs.of(play)
+        except (ArenaError, OSError) as error:
+            lack = str(error)
+        else:
+            self._deliver(play_batch(jobs, control))
+        # An error during a stop says nothing about this machine.
+        self.link.finish("" if self.link.must_stop() else lack)
+        return not lack
 
     def _tell_began(self, began: Began) -> None:
         self.link.tell_began(began.number)

@@ -18,6 +18,7 @@ from arena.executor.cluster import messages
 from arena.executor.cluster.dask_settings import security_of, set_dask
 from arena.executor.cluster.messages import (
     OP,
+    PIECE,
     Ack,
     Begun,
     Bye,
@@ -27,6 +28,9 @@ from arena.executor.cluster.messages import (
     PlayBatch,
     ResultPart,
     RunOrder,
+    RunShard,
+    ShardOver,
+    ShardPart,
     Streamed,
     Want,
     Welcome,
@@ -98,7 +102,7 @@ class SlotLink:
         self.is_ending = False
         """Whether this slot ends after its current match."""
         self._place, self._facts, self._folder = place, facts, folder
-        self._plays: SimpleQueue[PlayBatch | None] = SimpleQueue()
+        self._plays: SimpleQueue[PlayBatch | RunShard | None] = SimpleQueue()
         self._pieces: SimpleQueue[ContentPiece] = SimpleQueue()
         self._orders: dict[str, str] = {}
         self._withdrawn: set[tuple[str, int]] = set()
@@ -116,15 +120,16 @@ class SlotLink:
         while not self._joined.wait(_LOOK_S) and not self.is_ending:
             pass
 
-    def next_batch(self) -> PlayBatch | None:
-        """Wait for a batch; return None when the slot is to end."""
+    def next_work(self) -> PlayBatch | RunShard | None:
+        """Wait for a batch or a shard; return None when the slot is to end."""
         while not self.is_ending:
             play = self._plays.get()
             if play is None:
                 break
             if self._orders.get(play.run) == "abort":
-                # It waited behind the aborted batch, and its coordinator waits for its end.
-                self._say(Over(play.run, play.batch))
+                # It waited behind the aborted work, and its run waits for its end.
+                is_batch = isinstance(play, PlayBatch)
+                self._say((Over if is_batch else ShardOver)(play.run, play.batch))
                 continue
             self._current = play.run, play.batch
             self._num_parts = 0
@@ -132,7 +137,7 @@ class SlotLink:
         return None
 
     def end_soon(self) -> None:
-        """Start no further match and let `next_batch` return None; may be called by a signal handler."""
+        """Start no further match and let `next_work` return None; may be called by a signal handler."""
         self.is_ending = True
         self._plays.put(None)
 
@@ -161,12 +166,29 @@ class SlotLink:
         """
         if self._current is None or not records:
             return
-        (run, batch), number = self._current, self._num_parts
-        self._num_parts += 1
         data = encode_records(records)
+        key = self._next_part()
+        size = len(data) + sum(len(part.data) for part in logs)
+        self._say_part(ResultPart(*key, len(records), data, tuple(logs)), key, size)
+
+    def deliver_shard(self, result: bytes) -> None:
+        """Send the result of the current shard, in pieces; blocks as `deliver`."""
+        for start in range(0, len(result), PIECE):
+            data = result[start : start + PIECE]
+            key = self._next_part()
+            self._say_part(ShardPart(*key, data), key, len(data))
+
+    def _next_part(self) -> tuple[str, int, int]:
+        """Return run, batch and number of the next part of the current work."""
+        number = self._num_parts
+        self._num_parts += 1
+        run, batch = self._current or ("", 0)
+        return run, batch, number
+
+    def _say_part(self, part: ResultPart | ShardPart, key: tuple[str, int, int], size: int) -> None:
         with self._acked:
-            self._unacked[run, batch, number] = len(data) + sum(len(part.data) for part in logs)
-            self._say(ResultPart(run, batch, number, len(records), data, tuple(logs)))
+            self._unacked[key] = size
+            self._say(part)
             while sum(self._unacked.values()) > _MAX_UNACKED and not self.must_abort():
                 self._acked.wait(_BEGUN_S * 10)
 
@@ -180,11 +202,22 @@ class SlotLink:
 
     def finish(self, lack: str = "") -> None:
         """Report the end of the current batch."""
-        if self._current is None:
-            return
+        current = self._take_current()
+        if current is not None:
+            self._say(Over(*current, lack))
+
+    def finish_shard(self, *, sha256: str = "", lack: str = "", failure: str = "") -> None:
+        """Report the end of the current shard; see `ShardOver`."""
+        current = self._take_current()
+        if current is not None:
+            self._say(ShardOver(*current, sha256, lack, failure))
+
+    def _take_current(self) -> tuple[str, int] | None:
+        """Return the current work, which is over."""
         current, self._current = self._current, None
-        self._withdrawn.discard(current)
-        self._say(Over(*current, lack))
+        if current is not None:
+            self._withdrawn.discard(current)
+        return current
 
     def ask_piece(self, content: str, piece: int) -> bytes:
         """Return a piece of a content.
@@ -271,7 +304,7 @@ class SlotLink:
     def _hear(self, data: bytes) -> None:
         message = messages.for_slot(data)
         match message:
-            case PlayBatch():
+            case PlayBatch() | RunShard():
                 self._plays.put(message)
             case RunOrder():
                 self._obey(message)

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ArenaError
+from arena.executor.cluster.gpus import describe_gpus
 from arena.executor.cluster.link import CoordinatorLink
 from arena.executor.cluster.messages import AskStatus, Status
 
@@ -50,6 +51,7 @@ def status_row(machine: MachineState) -> dict[str, object]:
         "state": machine.state,
         "slots": machine.slots,
         "tier": machine.tier,
+        "gpus": describe_gpus(machine.gpus) or "-",
         "speed": f"{machine.speed:.2f}" if machine.speed else "-",
         "matches_per_min": round(machine.matches_per_min) if machine.state == "playing" else "-",
         "lost": machine.lost,

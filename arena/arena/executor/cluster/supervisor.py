@@ -15,6 +15,7 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.executor.cluster.facts import machine_id
+from arena.executor.cluster.gpus import describe_gpus
 from arena.executor.cluster.setups import CONNECTED, LOST, PLAYED, SlotSetup, SupervisorSetup
 from arena.executor.cores import num_workers
 from arena.executor.parent import end_with_parent
@@ -26,7 +27,7 @@ from arena.sandbox.limits.exact import own_subtree
 from arena.sandbox.resources import num_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from arena.executor.cluster.facts import WorkerFacts
@@ -80,6 +81,7 @@ class _SlotProcess:
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
+                env=os.environ | gpu_environment(setup.gpus, self.number),
                 # Ctrl-C is handled by the supervisor.
                 start_new_session=True,
             )
@@ -190,11 +192,20 @@ class Supervisor:
         self._num_signals += 1
 
 
+def gpu_environment(gpus: Sequence[str], number: int) -> dict[str, str]:
+    """Return the variables by which a slot sees its own GPU only; nothing changes without `--gpu`."""
+    if not gpus:
+        return {}
+    return {"CUDA_VISIBLE_DEVICES": gpus[number] if number < len(gpus) else ""}
+
+
 def describe(facts: WorkerFacts) -> str:
     """Return the properties of a machine in one line."""
     tiers = " ".join(facts.tiers) or "none"
     speed = f", speed {facts.speed:.2f}" if facts.speed else ""
     slots = f"{facts.slots} slot{'s' * (facts.slots != 1)}"
+    if facts.gpus:
+        slots += f", {describe_gpus(facts.gpus)}"
     return f"{facts.name}: {slots}, tiers {tiers}{speed}, bot-arena {facts.version}, no port open"
 
 

@@ -1,4 +1,4 @@
-"""Writes a network as ONNX with half precision weights and single precision arithmetic.
+"""Writes a network as ONNX with half precision weights and single precision arithmetic, and reads it.
 
 PyTorch's own exporter takes seconds and needs another library, for a dozen kinds of nodes here; self-play
 gets a new file after each step of training.
@@ -12,16 +12,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
+import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from arena_bots.alphazero.network import GAME
-from arena_bots.alphazero.train.nets import ResidualBlock, Unit, deployed
+from arena_bots.alphazero.train.nets import PolicyValueNet, ResidualBlock, Unit, deployed
+from arena_plugins.errors import PluginError
 
 if TYPE_CHECKING:
-    import torch
     from torch import nn
 
-    from arena_bots.alphazero.train.nets import PolicyValueNet
+    from arena_bots.alphazero.train.nets import Design, Shape
 
 _OPSET = 17
 _IR = 8
@@ -57,6 +59,27 @@ def to_onnx(net: PolicyValueNet, game: str) -> bytes:
     )
     helper.set_model_props(model, {GAME: game})
     return bytes(model.SerializeToString())
+
+
+def from_onnx(model: bytes, design: Design, shape: Shape) -> PolicyValueNet:
+    """Return the network of a file of `to_onnx`, as `deployed` returns it: the weights are exactly the same.
+
+    Raises:
+        PluginError: the file has other weights than such a network.
+    """
+    plain = deployed(PolicyValueNet(design, shape))
+    graph = onnx.load_from_string(model).graph
+    weights = [
+        numpy_helper.to_array(each) for each in graph.initializer if each.data_type == TensorProto.FLOAT16
+    ]
+    # Modules are registered in the order in which `to_onnx` writes them.
+    places = list(plain.parameters())
+    if [each.shape for each in weights] != [tuple(each.shape) for each in places]:
+        raise PluginError(f"the weights of the network are not those of {design.trunk}")
+    with torch.no_grad():
+        for place, weight in zip(places, weights, strict=True):
+            place.copy_(torch.from_numpy(weight.astype(np.float32)))
+    return plain
 
 
 def _unit(part: nn.Module) -> Unit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from arena_bots.alphazero.train.buffer import Window
 from arena_bots.alphazero.train.selfplay import SelfPlaySettings
@@ -13,6 +13,7 @@ from arena_plugins.errors import OptionError
 if TYPE_CHECKING:
     from arena_plugins.contract import Game
     from arena_plugins.spec import OptionReader
+    from arena_plugins.training import Device
 
 SEARCHES = ("gumbel", "puct", "table")
 _TRUNK = re.compile(r"article|[1-9][0-9]?x[1-9][0-9]{0,2}")
@@ -69,6 +70,8 @@ class TrainingPlan(NamedTuple):
     """Number of players in that process, each in its own thread."""
     device: str
     """`cpu`, or `cuda` to play and learn on a GPU."""
+    play_on: Device
+    """What worker machines play on: `cpu`, `cuda`, or `any`, whatever each slot has."""
     overlap: bool
     """Whether it learns from earlier matches while it plays; otherwise it alternates."""
     trunk: str
@@ -101,12 +104,14 @@ class TrainingPlan(NamedTuple):
         Raises:
             OptionError: a value is not allowed, or options contradict each other.
         """
+        device = reader.choice("device", "cpu", ("cpu", "cuda"))
         plan = cls(
             steps=reader.integer("steps", 200, low=1, high=_MOST),
             lanes=reader.integer("lanes", 128, low=1, high=1 << 20),
             processes=reader.integer("processes", 1, low=1, high=256),
             threads=reader.integer("threads", 1, low=1, high=256),
-            device=reader.choice("device", "cpu", ("cpu", "cuda")),
+            device=device,
+            play_on=cast("Device", reader.choice("play_on", device, ("cpu", "cuda", "any"))),
             overlap=reader.flag("overlap", default=False),
             trunk=reader.text("net", "3x32"),
             wdl=reader.flag("wdl", default=True),

@@ -1,69 +1,60 @@
-"""The self-play players: this process, or worker processes that end together with it."""
+"""The self-play players: this process and its threads, or shards that are played elsewhere."""
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from arena.games.kernels.layout import layout_of
 from arena.games.notation import spec_of
 from arena_bots.alphazero.network import OnnxNet
 from arena_bots.alphazero.train.games import Lanes, joined, new_lanes, part_of
-from arena_bots.alphazero.train.selfplay import SelfPlay
-from arena_bots.alphazero.train.table_play import TablePlay
-from arena_plugins.errors import ArenaError
-from arena_plugins.manager import load_game
+from arena_bots.alphazero.train.shard_checks import find_wrong
+from arena_bots.alphazero.train.shards import (
+    MAX_BYTES,
+    PLAY,
+    NetKind,
+    PlayShard,
+    new_player,
+    pack_shard,
+    rng_of,
+    unpack_result,
+)
+from arena_plugins.weights import read_arrays
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
+    from concurrent.futures import Future
     from typing import Any
 
     from numpy.typing import NDArray
 
     from arena_bots.alphazero.train.games import Harvest
     from arena_bots.alphazero.train.plan import TrainingPlan
+    from arena_bots.alphazero.train.shards import Player
     from arena_bots.search.lockstep.batches import Net
-    from arena_plugins.contract import Game
-
-
-class Player(Protocol):
-    """Plays matches with a network."""
-
-    def go_on(self, net: Net, lanes: Lanes, rng: np.random.Generator) -> Harvest:
-        """Continue the matches in `lanes`, which are modified, for one period."""
-        ...
-
-
-def new_player(game: Game, net: Net, plan: TrainingPlan) -> Player:
-    """Make one of the players of a plan, with its share of the lanes."""
-    lanes = plan.lanes // plan.players
-    if plan.play.search == "table":
-        return TablePlay(game, plan.play, lanes)
-    return SelfPlay(game, net, plan.play, lanes)
-
-
-def rng_of(seed: int, step: int, player: int) -> np.random.Generator:
-    """Return the random generator of one player in one step; it does not depend on earlier steps."""
-    return np.random.default_rng([seed, step, player])
+    from arena_plugins.training import TrainingContext
 
 
 class Players:
     """All players of a run, and their matches in progress."""
 
-    def __init__(self, game: Game, plan: TrainingPlan, seed: int) -> None:
-        self._game = game
+    def __init__(self, context: TrainingContext, plan: TrainingPlan, kind: NetKind) -> None:
+        layout = layout_of(context.game)
+        if layout is None:
+            raise ValueError(f"there are no kernels for {context.game.name} of this size")
+        self._context = context
+        self._game = context.game
+        self._layout = layout
         self._plan = plan
-        self._seed = seed
+        self._kind = kind
         self._own: list[Player] = []
         self._threads = ThreadPoolExecutor(plan.threads)
-        self._others: list[tuple[SpawnProcess, Connection]] = []
-        self.lanes = new_lanes(plan.lanes, game.num_actions, game.max_length)
-        if plan.processes > 1:
-            self._others = [_start(str(spec_of(game)), plan) for _ in range(plan.processes)]
+        self._sent: list[Future[bytes]] = []
+        self.are_elsewhere = plan.processes > 1 or context.has_slots
+        """Whether matches are played in other processes, which takes the file of a network."""
+        self.lanes = new_lanes(plan.lanes, self._game.num_actions, self._game.max_length)
+        if context.has_slots and plan.players == 1:
+            context.say("all matches form one shard, so one slot plays them; processes=N makes N shards")
 
     def go_on(self, net: Net | bytes, step: int) -> Harvest:
         """Play one period with a network.
@@ -75,47 +66,59 @@ class Players:
         Raises:
             ArenaError: a player has failed.
         """
-        if not self._others:
-            return self._play(OnnxNet(net, self._game) if isinstance(net, bytes) else net, step)
-        for number, (_process, pipe) in enumerate(self._others):
-            part = part_of(self.lanes, number, len(self._others))
-            pipe.send((net, part, self._seed, step, number))
-        return joined([self._take(number) for number in range(len(self._others))])
+        if self.are_elsewhere and isinstance(net, bytes):
+            return self._play_elsewhere(net, step)
+        return self._play(OnnxNet(net, self._game) if isinstance(net, bytes) else net, step)
 
     def _play(self, net: Net, step: int) -> Harvest:
         """Play in this process, with several players in threads; kernels and network release the GIL."""
-        count = self._plan.threads
-        self._own = self._own or [new_player(self._game, net, self._plan) for _ in range(count)]
+        count, plan = self._plan.threads, self._plan
+        self._own = self._own or [
+            new_player(self._game, net, plan.play, plan.lanes // count) for _ in range(count)
+        ]
 
         def part(number: int) -> Harvest:
             own = part_of(self.lanes, number, count)
-            return self._own[number].go_on(net, own, rng_of(self._seed, step, number))
+            return self._own[number].go_on(net, own, rng_of(self._context.seed, step, number))
 
         # A single player runs in this thread, which Ctrl-C interrupts at once.
         return part(0) if count == 1 else joined(list(self._threads.map(part, range(count))))
 
-    def _take(self, number: int) -> Harvest:
-        process, pipe = self._others[number]
-        try:
-            lanes, harvest = pipe.recv()
-        except (EOFError, OSError) as error:
-            process.join(5)
-            raise ArenaError(
-                f"player {number + 1} of {len(self._others)} ended with exit code {process.exitcode};"
-                " the run goes on from its last checkpoint with --resume"
-            ) from error
-        for kept, new in zip(part_of(self.lanes, number, len(self._others)), lanes, strict=True):
-            kept[:] = new
-        return harvest
+    def _play_elsewhere(self, model: bytes, step: int) -> Harvest:
+        """Play each player's part as a shard; the order of the results is that of the players."""
+        count = self._plan.players
+        self._sent = [self._send(model, step, number) for number in range(count)]
+        harvests: list[Harvest] = []
+        for number, future in enumerate(self._sent):
+            arrays = read_arrays(future.result(), "the result of a shard", max_bytes=MAX_BYTES)
+            lanes, harvest = unpack_result(arrays)
+            for kept, new in zip(part_of(self.lanes, number, count), lanes, strict=True):
+                kept[:] = new
+            harvests.append(harvest)
+        return joined(harvests)
+
+    def _send(self, model: bytes, step: int, number: int) -> Future[bytes]:
+        part = part_of(self.lanes, number, self._plan.players)
+        shard = PlayShard(
+            str(spec_of(self._game)), self._plan.play, self._kind, self._context.seed, step, number, part
+        )
+        return self._context.remote(
+            PLAY,
+            pack_shard(shard),
+            blobs=(model,),
+            device=self._plan.play_on,
+            label=f"shard {number + 1} of {self._plan.players} of step {step + 1}",
+            check=lambda result: find_wrong(result, part, self._layout),
+        )
+
+    def cancel(self) -> None:
+        """Wait no longer for shards that are being played."""
+        for future in self._sent:
+            future.cancel()
 
     def close(self) -> None:
-        """End the worker processes and threads."""
+        """End the threads."""
         self._threads.shutdown()
-        for process, pipe in self._others:
-            pipe.close()
-            process.join(5)
-            if process.is_alive():
-                process.terminate()
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """Return the matches in progress."""
@@ -124,32 +127,3 @@ class Players:
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Restore the matches in progress."""
         self.lanes = Lanes._make(arrays[f"lanes.{name}"].copy() for name in Lanes._fields)
-
-
-def _start(game: str, plan: TrainingPlan) -> tuple[SpawnProcess, Connection]:
-    # Spawn, because a fork would copy the threads of PyTorch in an undefined state.
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there, game, plan), daemon=True)
-    process.start()
-    there.close()
-    return process, cast("Connection", here)
-
-
-def _serve(pipe: Connection, game_spec: str, plan: TrainingPlan) -> None:
-    """Serve requests to play until the other end of the pipe closes, for whatever reason."""
-    # Ctrl-C reaches all processes of the terminal; the learner decides how to react.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    game = load_game(game_spec)
-    player: Player | None = None
-    while True:
-        try:
-            model, lanes, seed, step, number = pipe.recv()
-        except (EOFError, OSError):
-            return
-        # Arrays received through a pipe may be read-only.
-        own = Lanes._make(np.array(array) for array in lanes)
-        net = OnnxNet(model, game)
-        player = player or new_player(game, net, plan)
-        harvest = player.go_on(net, own, rng_of(seed, step, number))
-        pipe.send((own, harvest))

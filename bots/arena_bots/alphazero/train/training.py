@@ -14,7 +14,8 @@ from arena_bots.alphazero.train.judging import Judge
 from arena_bots.alphazero.train.learner import Learner, Losses
 from arena_bots.alphazero.train.nets import Design, Shape
 from arena_bots.alphazero.train.onnx_file import to_onnx
-from arena_bots.alphazero.train.players import Players, rng_of
+from arena_bots.alphazero.train.players import Players
+from arena_bots.alphazero.train.shards import NetKind, rng_of
 from arena_bots.alphazero.train.torch_net import TorchNet, halves
 from arena_plugins.training import Checkpoint, Trained
 
@@ -49,7 +50,7 @@ class AlphaZeroTraining:
         self._learner = Learner(plan.learn, Design(plan.trunk, plan.wdl), shape, context.seed, plan.device)
         self._painter = PositionEncoder(context.game, layout, plan.planes, by_cell=plan.by_cell)
         self._buffer = Buffer(plan.window, context.game.num_actions)
-        self._players = Players(context.game, plan, context.seed)
+        self._players = Players(context, plan, NetKind(plan.trunk, plan.wdl, plan.planes, logits))
         self._numbers = {"step": 0, "matches": 0, "asked": 0, "owed": 0}
         best = None
         if context.resumed is not None:
@@ -85,17 +86,24 @@ class AlphaZeroTraining:
             return harvest, self._learn()
         with ThreadPoolExecutor(1) as beside:
             playing = beside.submit(self._players.go_on, net, step)
-            with self._learner.alone():
-                losses = self._learn()
-            harvest = playing.result()
+            try:
+                with self._learner.alone():
+                    losses = self._learn()
+                harvest = playing.result()
+            except BaseException:
+                # Leaving the `with` block waits for the thread.
+                self._players.cancel()
+                raise
         self._take(harvest)
         return harvest, losses
 
     def _quickest_net(self) -> TorchNet | bytes:
         """Return the network in the form that plays fastest on this machine, which may be its file."""
         design, device = self._learner.net.design, self._plan.device
+        if self._players.are_elsewhere:
+            return self._model()
         is_half = halves(device)
-        if device != "cpu" or (design.width >= _WIDE and is_half and self._plan.processes == 1):
+        if device != "cpu" or (design.width >= _WIDE and is_half):
             return TorchNet(self._learner.player, device, is_half=is_half)
         return self._model()
 

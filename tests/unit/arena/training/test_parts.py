@@ -18,12 +18,12 @@ from arena.cli.training_view import TrainingView
 from arena.errors import ArenaError, ConfigError
 from arena.live.run_views import is_paused
 from arena.training import checkpoints, curves, metrics
-from arena.training.context import Context, Stopped
+from arena.training.context import Context
 from arena.training.files import held, toml_lines, write_whole
 from arena.training.keeping import entrants_in_the_making, keep
 from arena.training.provenance import Measured, provenance
 from arena.training.runs import RunSettings
-from arena.training.stopping import RunOrders
+from arena.training.stopping import RunOrders, Stopped
 from arena.training.training_matches import play, stored_matches
 from arena_plugins import Checkpoint, Score, TrainingMatch
 from game_samples import make

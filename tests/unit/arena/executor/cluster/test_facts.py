@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 import pytest
 
+from arena.executor.arithmetic import arithmetic
 from arena.executor.cluster import roster as roster_module
 from arena.executor.cluster.facts import (
     WorkerFacts,
@@ -17,7 +19,9 @@ from arena.executor.cluster.facts import (
     median_speed,
     runs_code,
     time_scale,
+    trainer_hashes,
     wanted_of,
+    wanted_of_shards,
 )
 from arena.executor.cluster.roster import RefusedMachine, Roster
 from arena.executor.slots import Slot
@@ -38,7 +42,11 @@ FACTS = WorkerFacts(
     games=game_hashes(),
     runs=runs_code(),
     speed=1.0,
+    trainers=trainer_hashes(),
+    arithmetic=arithmetic(),
+    gpus=("NVIDIA X",),
 )
+SHARDS = {device: wanted_of_shards("alphazero", "tic-tac-toe", device) for device in ("cpu", "cuda", "any")}
 
 
 def other(**changes: object) -> WorkerFacts:
@@ -58,8 +66,8 @@ def test_an_equal_machine_lacks_nothing() -> None:
         (other(games={"tic-tac-toe": "0"}), 1, "other code of game tic-tac-toe"),
         (other(tiers=("T1",)), 2, "tier T2 is not granted there; run arena doctor"),
         (other(runs="cpython-399 linux arm"), 3, "cpython-399 linux arm, but the bots are built for "),
-        (other(speed=0.89), 4, "11% slower than the median; --speed scale or ignore"),
-        (other(speed=1.11), 4, "11% faster than the median"),
+        (other(speed=0.89), 7, "11% slower than the median; --speed scale or ignore"),
+        (other(speed=1.11), 7, "11% faster than the median"),
     ],
 )
 def test_a_machine_that_differs_is_told_what_it_lacks(facts: WorkerFacts, step: int, words: str) -> None:
@@ -67,6 +75,54 @@ def test_a_machine_that_differs_is_told_what_it_lacks(facts: WorkerFacts, step: 
     assert lack is not None
     assert lack.step == step
     assert words in lack.why
+
+
+@pytest.mark.parametrize(
+    ("facts", "device", "words"),
+    [
+        (FACTS, "cpu", None),
+        (FACTS, "cuda", None),
+        (other(tiers=(), speed=0.1), "cpu", None),
+        (other(trainers={}), "cpu", "no trainer alphazero; install the same package there"),
+        (other(trainers={"alphazero": "0"}), "any", "other code of trainer alphazero"),
+        (other(gpus=()), "cuda", "no slot with a GPU; arena worker --gpu 0"),
+        (other(gpus=()), "cpu", None),
+        (other(gpus=()), "any", None),
+        (
+            other(arithmetic=arithmetic().replace("numpy ", "numpy 9")),
+            "cpu",
+            f"it computes differently (numpy 9{np.__version__}, not numpy {np.__version__}), so",
+        ),
+        (other(arithmetic=""), "cpu", "it computes differently ("),
+        (other(arithmetic="another"), "cuda", None),
+        (other(arithmetic="another"), "any", None),
+    ],
+)
+def test_what_shards_need_of_a_machine(facts: WorkerFacts, device: str, words: str | None) -> None:
+    lack = find_lack(facts, SHARDS[device], 0.0)
+    if words is None:
+        assert lack is None
+    else:
+        assert lack is not None
+        assert words in lack.why
+
+
+def test_only_slots_with_a_gpu_play_on_one() -> None:
+    facts = other(slots=3, gpus=("NVIDIA X", "NVIDIA X"))
+    slots = [Slot("a" * 32, number, "s") for number in range(3)]
+    for device, eligible in (("cuda", slots[:2]), ("cpu", slots), ("any", slots)):
+        roster = Roster(SHARDS[device])
+        for slot in slots:
+            roster.add(slot, facts)
+        assert roster.eligible == eligible
+        assert f"1 machine, {len(eligible)} slots" in roster.news()
+
+
+def test_a_worker_of_an_older_version_still_says_what_it_is() -> None:
+    old = msgspec.to_builtins(FACTS)
+    for name in ("trainers", "arithmetic", "gpus"):
+        del old[name]
+    assert msgspec.convert(old, WorkerFacts) == other(trainers={}, arithmetic="", gpus=())
 
 
 def test_speed_and_tier_count_only_where_they_are_asked_for() -> None:

@@ -1,0 +1,65 @@
+"""The GPUs of a worker machine, as NVIDIA's driver lists them; PyTorch is not loaded for it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from arena.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PROGRAM: Final = "nvidia-smi"
+_QUERY: Final = ("--query-gpu=index,uuid,name", "--format=csv,noheader")
+_PATIENCE_S: Final = 20.0
+_ID: Final = re.compile(r"[0-9]+|GPU-[0-9a-fA-F-]+")
+
+
+def find_gpus(ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of GPUs.
+
+    Args:
+        ids: their indices or uuids.
+
+    Raises:
+        ConfigError: an id is malformed or given twice, or there is no such GPU here.
+    """
+    for gpu in ids:
+        if not _ID.fullmatch(gpu) or ids.count(gpu) > 1:
+            raise ConfigError(f"--gpu {','.join(ids)}: write different indices or uuids, such as --gpu 0,1")
+    names = _names()
+    missing = [gpu for gpu in ids if gpu not in names]
+    if missing:
+        known = ", ".join(gpu for gpu in names if gpu.isdigit()) or "none"
+        raise ConfigError(
+            f"--gpu {missing[0]}: {_PROGRAM} lists no such GPU here (GPUs: {known}); leave --gpu out to "
+            "offer processors only"
+        )
+    return tuple(names[gpu] for gpu in ids)
+
+
+def describe_gpus(names: Sequence[str]) -> str:
+    """Return the names of GPUs in a few words, as in `2 GPUs (NVIDIA H100)`; empty without a GPU."""
+    if not names:
+        return ""
+    kinds = [f"{num} {name}" if len(set(names)) > 1 else name for name, num in Counter(names).items()]
+    return f"{len(names)} GPU{'s' * (len(names) != 1)} ({', '.join(kinds)})"
+
+
+def _names() -> dict[str, str]:
+    """Return the name of each GPU, by index and by uuid; empty without a driver."""
+    program = shutil.which(_PROGRAM)
+    if program is None:
+        return {}
+    try:
+        said = subprocess.run(  # noqa: S603 - the driver's own program
+            [program, *_QUERY], capture_output=True, text=True, timeout=_PATIENCE_S, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    rows = [[word.strip() for word in line.split(",", 2)] for line in said.splitlines()]
+    return {gpu: row[2] for row in rows if len(row) == 3 for gpu in row[:2]}  # noqa: PLR2004 - as in the query

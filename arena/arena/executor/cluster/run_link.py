@@ -1,0 +1,246 @@
+"""The connection of a run to its cluster: which slots can work, orders to them, and what happens to them."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from arena.errors import ArenaError
+from arena.executor.channel import drain
+from arena.executor.cluster.link import CoordinatorLink
+from arena.executor.cluster.messages import (
+    ContentPiece,
+    FromSlot,
+    JoinRun,
+    MachineRemark,
+    RunOrder,
+    SlotJoined,
+    SlotLeft,
+    Taken,
+    Want,
+    of_slot,
+)
+from arena.executor.cluster.roster import Roster
+from arena.executor.slots import PoolLostError, WorkerLostError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.executor.cluster.facts import Wanted
+    from arena.executor.cluster.key_files import SchedulerPlace
+    from arena.executor.cluster.messages import HubTellsCoordinator, SlotSays
+    from arena.executor.cluster.private import PrivateCluster
+    from arena.executor.cluster.roster import RefusedMachine
+    from arena.executor.slots import Slot
+
+GONE_S: Final = 600.0
+"""Seconds without a scheduler after which the run stops."""
+
+
+class SentWork(Future[Any]):
+    """Work at a slot: a batch of matches, or a shard of self-play."""
+
+    def __init__(self, number: int, slot: Slot) -> None:
+        super().__init__()
+        self.number, self.slot = number, slot
+
+    def give_back(self) -> None:
+        """End it without a result, since its slot ended before it started."""
+        raise NotImplementedError
+
+
+class ClusterRun:
+    """A run's view of its cluster; a subclass sends the work and takes the results."""
+
+    resume_command = "arena resume"
+    """The command that continues an interrupted run."""
+    replays = "matches in progress are played again"
+    """What follows from the loss of the scheduler, in words."""
+
+    def __init__(
+        self,
+        place: SchedulerPlace,
+        wanted: Wanted,
+        *,
+        cluster: PrivateCluster | None = None,
+        expected: int = 1,
+    ) -> None:
+        """Prepare to connect; the constructor of a subclass ends with `_connect`.
+
+        Args:
+            place: where the scheduler is.
+            wanted: requirements of the run on machines.
+            cluster: processes that serve this run only and end with this pool.
+            expected: minimum number of slots that will join.
+        """
+        self._place = place
+        self._cluster = cluster
+        self._expected = expected
+        self._where = place.address
+        self._run = secrets.token_hex(8)
+        self._lock = threading.Lock()
+        self._roster = Roster(wanted)
+        self._work: dict[int, SentWork] = {}
+        self._num_sent = 0
+        self._order = ""
+        self._gone_since: float | None = time.monotonic()
+        self._ahead = 0.0
+        self._notes: SimpleQueue[str] = SimpleQueue()
+
+    def _connect(self) -> None:
+        """Connect in the background; from now on, the hooks of the subclass are called."""
+        self._link = CoordinatorLink(self._place, hear=self._hear, up=self._up, down=self._down)
+
+    @property
+    def num_workers(self) -> int:
+        """Number of slots that can work now, or are expected."""
+        return max(self._expected, len(self._roster.eligible))
+
+    def slots(self) -> list[Slot]:
+        """Return the slots that can work now.
+
+        Raises:
+            ArenaError: the scheduler has been gone for ten minutes, or the processes of this run have ended.
+        """
+        death = "" if self._cluster is None else self._cluster.find_death()
+        if death:
+            raise ArenaError(f"{death}; {self.resume_command} continues the run")
+        gone = self._gone_since
+        if gone is not None and time.monotonic() - gone > GONE_S:
+            raise ArenaError(
+                f"the scheduler at {self._where} has been gone for {GONE_S / 60:.0f} min; start it again "
+                f"with arena cluster start, then continue with {self.resume_command}"
+            )
+        with self._lock:
+            return list(self._roster.eligible)
+
+    def notes(self) -> list[str]:
+        """Return the notes on machines since the last call."""
+        found = drain(self._notes)
+        with self._lock:
+            news = self._roster.news() if self._gone_since is None else ""
+        return [*found, news] if news else found
+
+    def stop(self) -> None:
+        """Start no further match or shard."""
+        self._ask("stop")
+
+    def go(self) -> None:
+        """Start work again."""
+        self._ask("go")
+
+    def abort(self) -> None:
+        """End all running work; slots that cannot do so within a second kill themselves."""
+        self._ask("abort")
+
+    def rebuild(self) -> None:
+        """Do nothing: each machine restarts its own slots."""
+
+    def put_aside(self, machine: str, why: str) -> str:
+        """Report to `arena cluster status` that a machine is put aside; return its display name."""
+        self._link.send(MachineRemark(machine, why, is_aside=True))
+        with self._lock:
+            return self._roster.name_of(machine)
+
+    def close(self) -> None:
+        """Disconnect; the slots serve other runs, or end if the cluster is private."""
+        self._link.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _said(self, slot: Slot, message: SlotSays, size: int) -> None:
+        """Handle a message of a slot, which has `size` bytes."""
+        raise NotImplementedError
+
+    def _piece(self, want: Want) -> ContentPiece:
+        """Return what a slot wants."""
+        raise NotImplementedError
+
+    def _forget(self, slot: Slot | None) -> None:
+        """Forget what a slot was sent that it keeps; None for all slots."""
+        raise NotImplementedError
+
+    def _ask(self, order: str) -> None:
+        self._order = order
+        self._link.send(RunOrder(self._run, order))
+
+    def _taken(self, size: int) -> None:
+        """Report to the hub that there is room for more results."""
+        if size:
+            self._link.send(Taken(self._run, size))
+
+    def _up(self) -> None:
+        if self._gone_since is not None and self._num_sent:
+            self._notes.put(f"the scheduler at {self._where} is back")
+        self._gone_since = None
+        self._link.send(JoinRun(self._run))
+        if self._order:
+            self._link.send(RunOrder(self._run, self._order))
+
+    def _down(self) -> None:
+        """Fail all work, since its results can no longer arrive."""
+        self._gone_since = time.monotonic()
+        self._notes.put(
+            f"the scheduler at {self._where} is gone; the run waits {GONE_S / 60:.0f} min for it, and "
+            f"{self.replays}"
+        )
+        with self._lock:
+            self._roster.clear()
+            self._forget(None)
+            lost = list(self._work.values())
+            self._work.clear()
+        for work in lost:
+            work.set_exception(PoolLostError(f"the scheduler at {self._where} is gone"))
+
+    def _hear(self, message: HubTellsCoordinator) -> None:
+        match message:
+            case FromSlot():
+                self._hear_slot(message)
+            case SlotJoined():
+                self._ahead = message.now - time.time()
+                with self._lock:
+                    changed = self._roster.add(message.slot, message.facts)
+                self._remark(changed)
+            case SlotLeft():
+                self._left(message)
+            case Want():
+                self._link.in_background(lambda: self._piece(message))
+            case _:
+                pass
+
+    def _left(self, left: SlotLeft) -> None:
+        with self._lock:
+            changed = self._roster.remove(left.slot)
+            self._forget(left.slot)
+            gone = [work for work in self._work.values() if work.slot == left.slot]
+            for work in gone:
+                del self._work[work.number]
+        for work in gone:
+            if left.is_lost:
+                work.set_exception(WorkerLostError(left.slot))
+            else:
+                work.give_back()
+        self._remark(changed)
+
+    def _lacks(self, slot: Slot, why: str) -> None:
+        """Note that the machine of a slot cannot do this work."""
+        with self._lock:
+            changed = self._roster.lacks_bot(slot.machine, why)
+        self._remark(changed)
+
+    def _remark(self, changed: Sequence[RefusedMachine]) -> None:
+        for machine, why in changed:
+            self._link.send(MachineRemark(machine, why, is_aside=False))
+
+    def _hear_slot(self, message: FromSlot) -> None:
+        try:
+            said = of_slot(message.data)
+        except msgspec.MsgspecError:
+            return
+        self._said(message.slot, said, len(message.data))

@@ -1,0 +1,249 @@
+"""Sends the shards of a training to slots, and sends them again when slots die, fail or lie."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future, InvalidStateError
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arena.coordinator.recovery import ASIDE_S, MAX_LOSSES, Recovery
+from arena.errors import ArenaError
+from arena.executor.slots import (
+    HERE,
+    PoolLostError,
+    ShardFailedError,
+    UnplayedError,
+    WorkerLostError,
+    WrongResultError,
+)
+from arena.executor.worker import Began
+from arena.executor.workspace import workspace
+from arena.training.stopping import Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from arena.executor.shard_pools import ShardPool
+    from arena.executor.shards import ShardCall
+    from arena.executor.slots import Slot
+
+_TICK_S: Final = 0.1
+"""Seconds between two looks for new slots and notes."""
+_IDLE_S: Final = 3.0
+"""Seconds without a slot after which a training that is to stop does so before its step is over."""
+
+
+class _Shard(NamedTuple):
+    """A shard that was asked for."""
+
+    number: int
+    call: ShardCall
+    check: Callable[[bytes], str]
+    future: Future[bytes]
+
+
+class _Flight(NamedTuple):
+    """A shard at a slot."""
+
+    shard: _Shard
+    slot: Slot
+
+
+class Dispatcher:
+    """One thread that owns a pool: worker processes end with the thread that started them."""
+
+    def __init__(
+        self,
+        open_pool: Callable[[str, Path], ShardPool],
+        *,
+        say: Callable[[str], None],
+        is_stopping: Callable[[], bool],
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            open_pool: returns the pool, given the device of all shards and a folder for temporary
+                files.
+            say: receives sentences for the user.
+            is_stopping: whether the training is to stop.
+        """
+        self._open_pool = open_pool
+        self._say = say
+        self._is_stopping = is_stopping
+        self._changed = threading.Condition()
+        self._asked: deque[_Shard] = deque()
+        self._orders: deque[str] = deque()
+        self._is_closing = False
+        self._num_shards = 0
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._serve, name="shards", daemon=True)
+
+    def submit(self, call: ShardCall, check: Callable[[bytes], str]) -> Future[bytes]:
+        """Return the future of a shard.
+
+        Args:
+            call: the shard.
+            check: returns what is wrong with its result, or an empty string.
+        """
+        future: Future[bytes] = Future()
+        with self._changed:
+            if self._failure is not None:
+                future.set_exception(self._failure)
+                return future
+            self._num_shards += 1
+            self._asked.append(_Shard(self._num_shards, call, check, future))
+            if not self._thread.is_alive():
+                self._thread.start()
+            self._changed.notify_all()
+        return future
+
+    def order(self, order: str) -> None:
+        """Tell the slots to `stop` starting shards, to `go` on, or to `abort` running ones."""
+        with self._changed:
+            self._orders.append(order)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the slots or disconnect from them; shards that are not done fail with `Stopped`."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        if self._num_shards:
+            self._thread.join()
+
+    def _serve(self) -> None:
+        work = _Work(self._say)
+        device = self._asked[0].call.task.device
+        try:
+            with ExitStack() as stack:
+                pool = self._open_pool(device, stack.enter_context(workspace()))
+                stack.callback(pool.close)
+                while self._take(work, pool):
+                    work.look(pool, wake=self._wake)
+                    if self._is_stopping() and work.idle_s > _IDLE_S:
+                        raise Stopped  # noqa: TRY301 - as if a step had noticed it
+                raise Stopped  # noqa: TRY301 - closed
+        except BaseException as error:  # noqa: BLE001 - who waits for a shard must hear of any end
+            with self._changed:
+                self._failure = error
+                left = [*work.shards(), *self._asked]
+                self._asked.clear()
+            for shard in left:
+                _fail(shard, error)
+
+    def _take(self, work: _Work, pool: ShardPool) -> bool:
+        """Wait for something to do; hand over new shards and orders; return False at the end."""
+        with self._changed:
+            if not (self._asked or self._orders or self._is_closing):
+                self._changed.wait(_TICK_S if work.shards() else None)
+            work.waiting.extend(self._asked)
+            self._asked.clear()
+            orders = list(self._orders)
+            self._orders.clear()
+        for order in orders:
+            {"stop": pool.stop, "go": pool.go, "abort": pool.abort}[order]()
+        return not self._is_closing
+
+    def _wake(self, _: object) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+
+class _Work:
+    """The shards that are not done."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.waiting: deque[_Shard] = deque()
+        self._flying: dict[Future[bytes], _Flight] = {}
+        self._recovery = Recovery(what="shard")
+        self._say = say
+        self._had_slots_at = time.monotonic()
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds for which shards have waited without any slot."""
+        return time.monotonic() - self._had_slots_at
+
+    def shards(self) -> list[_Shard]:
+        """Return the shards that are not done."""
+        return [*self.waiting, *(flight.shard for flight in self._flying.values())]
+
+    def look(self, pool: ShardPool, wake: Callable[[object], None]) -> None:
+        """Take results, and give each free slot a shard; `wake` is called when a shard is done."""
+        for future in [future for future in self._flying if future.done()]:
+            self._land(pool, future)
+        for note in pool.notes():
+            self._say(note)
+        pool.grow(len(self.shards()))
+        slots = self._recovery.usable(pool.slots())
+        if slots or not self.waiting:
+            self._had_slots_at = time.monotonic()
+        busy = {flight.slot for flight in self._flying.values()}
+        for slot in slots:
+            shard = None if slot in busy else self._next(slot)
+            if shard is not None:
+                self._recovery.began(Began(slot, shard.number))
+                future = pool.submit(shard.call, slot)
+                self._flying[future] = _Flight(shard, slot)
+                future.add_done_callback(wake)
+
+    def _next(self, slot: Slot) -> _Shard | None:
+        """Return the next shard for a slot: the first one that should not be tried elsewhere."""
+        for shard in list(self.waiting):
+            if shard.future.cancelled():
+                self.waiting.remove(shard)
+            elif not self._recovery.avoids(shard.number, slot.machine):
+                self.waiting.remove(shard)
+                return shard
+        return None
+
+    def _land(self, pool: ShardPool, future: Future[bytes]) -> None:
+        """Take a result; if there is none or it is wrong, queue the shard again or give it up."""
+        shard, slot = self._flying.pop(future)
+        error = future.exception()
+        wrong = shard.check(future.result()) if error is None else ""
+        if error is None and not wrong:
+            with suppress(InvalidStateError):
+                shard.future.set_result(future.result())
+            return
+        if isinstance(error, UnplayedError | PoolLostError):
+            self.waiting.appendleft(shard)
+            return
+        if isinstance(error, WorkerLostError):
+            why = "its slot died"
+            pool.rebuild()
+        elif isinstance(error, ShardFailedError):
+            why = str(error)
+        elif isinstance(error, WrongResultError) or error is None:
+            why = f"its result is wrong: {wrong or error}"
+            if slot.machine != HERE:
+                self._recovery.was_wrong(slot.machine)
+                self._put_aside(pool, slot, f"it sent wrong results: {wrong or error}")
+        else:
+            raise error
+        self._again(pool, shard, slot, why)
+
+    def _again(self, pool: ShardPool, shard: _Shard, slot: Slot, why: str) -> None:
+        label = shard.call.task.label
+        self._recovery.lost(slot, [shard.number])
+        aside = self._recovery.find_aside(slot.machine)
+        if aside is not None:
+            self._put_aside(pool, slot, aside.why)
+        if self._recovery.is_guilty(shard.number):
+            _fail(shard, ArenaError(f"{label} failed {MAX_LOSSES} times, at last because {why}"))
+            return
+        self._say(f"{label} is computed again: {why}")
+        self.waiting.append(shard)
+
+    def _put_aside(self, pool: ShardPool, slot: Slot, why: str) -> None:
+        name = pool.put_aside(slot.machine, why)
+        self._say(f"nothing is computed on {name} for {ASIDE_S / 60:.0f} min: {why}")
+
+
+def _fail(shard: _Shard, error: BaseException) -> None:
+    with suppress(InvalidStateError):
+        shard.future.set_exception(error)

@@ -1,0 +1,68 @@
+"""A trainer `held`: the shards of `alphazero`, of which the first one waits until its process is killed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena_bots.alphazero import train
+from arena_bots.alphazero.train.shards import play_shard
+from arena_plugins import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pytest
+
+    from arena_bots.alphazero.train import AlphaZeroTrainer
+
+FOLDER = "HELD_PLAY_FOLDER"
+"""The variable that names the folder in which the first shard signs; without it no shard waits."""
+_DEADLINE_S = 300.0
+_NOT_HERE = play_shard
+"""A function that was imported under another name."""
+
+
+def hold(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
+    """Sign and wait to be killed, or play the shard if another one has signed."""
+    folder = os.environ.get(FOLDER)
+    if folder and _is_first(Path(folder)):
+        time.sleep(_DEADLINE_S)
+    return play_shard(data, blobs, device)
+
+
+def echo(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
+    """Return what it was given; fail if that is asked for."""
+    if data == b"fail":
+        raise ValueError("failed on purpose")
+    if data == b"lack":
+        raise ModuleNotFoundError("No module named 'nowhere'", name="nowhere")
+    return b"|".join([data, *blobs, device.encode()])
+
+
+def _is_first(folder: Path) -> bool:
+    try:
+        (folder / "taken").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    (folder / "pid.part").write_text(str(os.getpid()))
+    (folder / "pid.part").rename(folder / "pid")
+    return True
+
+
+@hookimpl
+def make_trainer(options: Mapping[str, str]) -> AlphaZeroTrainer:
+    """Make the trainer of `alphazero`; a test lets it call `hold`."""
+    return train.make_trainer(options)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Put a distribution with the trainer `held` first on `sys.path`, for the duration of a test."""
+    metadata = folder / "held-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: held\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[arena.trainers]\nheld = held_play\n")
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])

@@ -1,0 +1,223 @@
+"""Shards on worker machines: real slots of this machine, one of which is killed while it plays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+import held_play
+from arena.cli.training_view import TrainingView
+from arena.executor.cluster.facts import find_facts, wanted_of_shards
+from arena.executor.cluster.messages import PIECE
+from arena.executor.cluster.private import PrivateCluster
+from arena.executor.cluster.setups import SlotSetup
+from arena.executor.cluster.shard_run import ClusterShards
+from arena.executor.cluster.status import ask_status
+from arena.executor.shards import ShardCall, ShardTask, blob_hash
+from arena.executor.slots import ShardFailedError, Slot, UnplayedError, WrongResultError
+from arena.own_python import own_python
+from arena.training import training_session as session
+from arena.training.runs import RunSettings
+from arena_bots.alphazero.train import players
+from arena_bots.alphazero.train.shard_checks import find_wrong
+from source_tree import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from pathlib import Path
+
+    from arena.coordinator.machines import ShardPlan
+    from arena.games.kernels.layout import Layout
+    from arena_bots.alphazero.train.games import Lanes
+
+DEADLINE_S = 120.0
+OPTIONS = {
+    "net": "1x4",
+    "lanes": "8",
+    "moves": "6",
+    "simulations": "6",
+    "small": "3",
+    "batch": "16",
+    "steps": "5",
+    "test_every": "0",
+    "processes": "4",
+    "window_most": "500",
+    "window_least": "50",
+}
+
+
+def await_true(is_true: Callable[[], object], what: str) -> None:
+    ends_at = time.monotonic() + DEADLINE_S
+    while not is_true():
+        assert time.monotonic() < ends_at, what
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shards")
+
+
+@pytest.fixture(scope="module")
+def cluster(folder: Path) -> Iterator[PrivateCluster]:
+    """Run a cluster whose slots know the trainer `held`."""
+    with pytest.MonkeyPatch.context() as patch:
+        held_play.install(patch, folder / "site")
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(folder / "site"), str(ROOT / "tests" / "support")]))
+        patch.setenv("ARENA_HOME", str(folder / "home"))
+        patch.setenv(held_play.FOLDER, str(folder))
+        with closing(PrivateCluster(2, folder)) as found:
+            patch.delenv(held_play.FOLDER)
+            yield found
+
+
+@contextmanager
+def joined(cluster: PrivateCluster, device: str = "cpu") -> Generator[ClusterShards]:
+    """Be a training that knows both slots."""
+    wanted = wanted_of_shards("held", "tic-tac-toe", device)
+    with closing(ClusterShards(cluster.place, wanted, resume_command="arena train --resume x")) as pool:
+        await_true(lambda: len(pool.slots()) >= 2, "slots do not join")
+        yield pool
+
+
+@pytest.fixture
+def pool(cluster: PrivateCluster) -> Iterator[ClusterShards]:
+    with joined(cluster) as found:
+        yield found
+
+
+def call(data: bytes, *blobs: bytes, device: str = "cpu") -> ShardCall:
+    named = tuple((blob_hash(blob), len(blob)) for blob in blobs)
+    return ShardCall(ShardTask("held", "held_play:echo", data, named, device, "a shard"), blobs)
+
+
+def test_blobs_and_results_of_several_pieces_come_whole(pool: ClusterShards) -> None:
+    blobs = bytes(range(256)) * (PIECE // 256) + b"rest", b"", b"small"
+    for slot in pool.slots():
+        for _ in range(2):
+            result = pool.submit(call(b"data", *blobs), slot).result(DEADLINE_S)
+            assert result == b"|".join([b"data", *blobs, b"cpu"])
+
+
+def test_a_slot_without_a_gpu_computes_on_its_processor(cluster: PrivateCluster) -> None:
+    with joined(cluster, "any") as pool:
+        assert pool.submit(call(b"a", device="any"), pool.slots()[0]).result(DEADLINE_S) == b"a|cpu"
+
+
+def test_an_exception_is_told_and_the_slot_goes_on(pool: ClusterShards) -> None:
+    slot = pool.slots()[0]
+    error = pool.submit(call(b"fail"), slot).exception(DEADLINE_S)
+    assert isinstance(error, ShardFailedError)
+    assert str(error) == "ValueError: failed on purpose"
+    assert pool.submit(call(b"a"), slot).result(DEADLINE_S) == b"a|cpu"
+
+
+def test_after_a_stop_no_shard_begins(pool: ClusterShards) -> None:
+    pool.stop()
+    assert isinstance(pool.submit(call(b"a"), pool.slots()[0]).exception(DEADLINE_S), UnplayedError)
+    pool.go()
+    assert pool.submit(call(b"a"), pool.slots()[0]).result(DEADLINE_S) == b"a|cpu"
+
+
+def test_a_machine_that_lacks_a_library_is_refused(cluster: PrivateCluster, pool: ClusterShards) -> None:
+    future = pool.submit(call(b"lack"), pool.slots()[0])
+    assert isinstance(future.exception(DEADLINE_S), UnplayedError)
+    assert pool.slots() == []
+    (machine,) = ask_status(cluster.place)
+    assert (machine.state, machine.note) == ("refused", "ModuleNotFoundError: No module named 'nowhere'")
+
+
+@contextmanager
+def rogue(cluster: PrivateCluster, folder: Path) -> Generator[Slot]:
+    """Run a slot of another machine that lies."""
+    slot = Slot("e" * 32, 0, os.urandom(16).hex())
+    key = cluster.place.key
+    assert key is not None
+    setup = SlotSetup(
+        address=cluster.place.address,
+        keys=str(key.path),
+        slot=slot,
+        facts=find_facts(1, 0.0),
+        folder=str(folder),
+        parent=os.getpid(),
+        programs_roam=False,
+    )
+    program = ROOT / "tests" / "support" / "rogue_slot.py"
+    command = own_python(str(program), msgspec.json.encode(setup).decode())
+    with subprocess.Popen(command) as process:  # noqa: S603 - a program of the tests
+        yield slot
+        process.kill()
+
+
+def test_a_slot_that_lies_is_not_believed(
+    cluster: PrivateCluster, pool: ClusterShards, tmp_path: Path
+) -> None:
+    with rogue(cluster, tmp_path) as slot:
+        await_true(lambda: slot in pool.slots(), "the rogue does not join")
+        for vice, words in ((b"hash", "damaged in transit"), (b"order", "came as number 0")):
+            error = pool.submit(call(vice), slot).exception(DEADLINE_S)
+            assert isinstance(error, WrongResultError)
+            assert words in str(error)
+            assert error.slot == slot
+
+
+def trained(
+    folder: Path, patch: pytest.MonkeyPatch, cluster: PrivateCluster | None
+) -> tuple[bytes, list[str], list[str]]:
+    """Train five steps; return the weights, the hashes of the samples of all shards, and what was said."""
+    folder.mkdir()
+    hashes: list[str] = []
+    view = TrainingView(quiet=False, live=None)
+    said: list[str] = []
+
+    def look(result: bytes, lanes: Lanes, layout: Layout) -> str:
+        hashes.append(blob_hash(result))
+        return find_wrong(result, lanes, layout)
+
+    def open_here(plan: ShardPlan, device: str, _: Path) -> ClusterShards:
+        assert cluster is not None
+        wanted = wanted_of_shards(plan.trainer, plan.game, device)
+        return ClusterShards(cluster.place, wanted, resume_command="arena train --resume x")
+
+    patch.setattr(players, "find_wrong", look)
+    patch.setattr(players, "PLAY", "held_play:hold")
+    patch.setattr(session, "open_shards", open_here)
+    patch.setattr(view, "say", said.append)
+    settings = RunSettings(
+        trainer="held",
+        options=OPTIONS,
+        game="tic-tac-toe",
+        seed=3,
+        executor="inline" if cluster is None else None,
+        cluster=None if cluster is None else "local:2",
+    )
+    product = session.sit(folder, settings, view)
+    return product.weights.read_bytes(), sorted(hashes), said
+
+
+def test_a_killed_slot_changes_no_sample_and_no_weight(
+    cluster: PrivateCluster, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, samples, _ = trained(tmp_path / "here", monkeypatch, None)
+    assert len(samples) == 5 * 4
+    signed = folder / "pid"
+
+    def strike() -> None:
+        await_true(signed.exists, "no shard waits")
+        os.kill(int(signed.read_text()), signal.SIGKILL)
+
+    striking = threading.Thread(target=strike)
+    striking.start()
+    there, theirs, said = trained(tmp_path / "there", monkeypatch, cluster)
+    striking.join()
+    assert any(text.endswith("of step 1 is computed again: its slot died") for text in said)
+    assert theirs == samples
+    assert there == here

@@ -1,0 +1,254 @@
+"""Shards are sent again when slots die, fail or lie, and given up after three losses."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import CancelledError, Future
+from contextlib import closing
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from arena.errors import ArenaError
+from arena.executor.shards import ShardCall, ShardTask
+from arena.executor.slots import (
+    PoolLostError,
+    ShardFailedError,
+    Slot,
+    UnplayedError,
+    WorkerLostError,
+    WrongResultError,
+)
+from arena.training import dispatch
+from arena.training.dispatch import Dispatcher
+from arena.training.stopping import Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+DEADLINE_S = 60.0
+PC1, PC2 = Slot("1" * 32, 0, "a"), Slot("2" * 32, 0, "b")
+
+
+class Sent(NamedTuple):
+    """A shard that a slot got."""
+
+    call: ShardCall
+    slot: Slot
+    future: Future[bytes]
+
+    @property
+    def data(self) -> bytes:
+        return self.call.task.data
+
+
+class ScriptedPool:
+    """A pool whose slots do what a test tells them."""
+
+    def __init__(self) -> None:
+        self.here: Sequence[Slot] = (PC1, PC2)
+        self.sent: SimpleQueue[Sent] = SimpleQueue()
+        self.told: SimpleQueue[str] = SimpleQueue()
+        self.thread = threading.get_ident()
+
+    def slots(self) -> Sequence[Slot]:
+        return self.here
+
+    def submit(self, call: ShardCall, slot: Slot) -> Future[bytes]:
+        future: Future[bytes] = Future()
+        self.sent.put(Sent(call, slot, future))
+        return future
+
+    def notes(self) -> list[str]:
+        return []
+
+    def put_aside(self, machine: str, why: str) -> str:
+        self.told.put(f"aside: {why}")
+        return f"pc{machine[0]}"
+
+    def grow(self, num: int) -> None:
+        del num
+
+    def rebuild(self) -> None:
+        self.told.put("rebuild")
+
+    def stop(self) -> None:
+        self.told.put("stop")
+
+    def go(self) -> None:
+        self.told.put("go")
+
+    def abort(self) -> None:
+        self.told.put("abort")
+
+    def close(self) -> None:
+        self.told.put("close")
+
+    def next(self) -> Sent:
+        return self.sent.get(timeout=DEADLINE_S)
+
+
+class Stage:
+    """A dispatcher with a scripted pool."""
+
+    def __init__(self) -> None:
+        self.pool = ScriptedPool()
+        self.said: list[str] = []
+        self.is_stopping = False
+        self.devices: list[str] = []
+        self.dispatcher = Dispatcher(self._open, say=self.said.append, is_stopping=lambda: self.is_stopping)
+
+    def ask(self, data: bytes, check: Callable[[bytes], str] = lambda _: "") -> Future[bytes]:
+        task = ShardTask("held", "held_play:echo", data, (), "cpu", f"shard {data.decode()}")
+        return self.dispatcher.submit(ShardCall(task, ()), check)
+
+    def _open(self, device: str, folder: Path) -> ScriptedPool:
+        assert folder.is_dir()
+        self.devices.append(device)
+        return self.pool
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    found = Stage()
+    with closing(found.dispatcher):
+        yield found
+
+
+def test_each_slot_has_one_shard_and_results_go_to_their_futures(stage: Stage) -> None:
+    futures = [stage.ask(name) for name in (b"a", b"b", b"c")]
+    first, second = stage.pool.next(), stage.pool.next()
+    assert {first.slot, second.slot} == {PC1, PC2}
+    assert stage.pool.sent.empty()
+    second.future.set_result(b"B")
+    third = stage.pool.next()
+    assert third.slot == second.slot
+    third.future.set_result(b"C")
+    first.future.set_result(b"A")
+    assert [future.result(DEADLINE_S) for future in futures] == [b"A", b"B", b"C"]
+    assert stage.devices == ["cpu"]
+
+
+def test_a_lost_shard_is_computed_again(stage: Stage) -> None:
+    future = stage.ask(b"a")
+    sent = stage.pool.next()
+    sent.future.set_exception(WorkerLostError(sent.slot))
+    stage.pool.next().future.set_result(b"A")
+    assert future.result(DEADLINE_S) == b"A"
+    assert stage.pool.told.get(timeout=DEADLINE_S) == "rebuild"
+    assert stage.said == ["shard a is computed again: its slot died"]
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (WorkerLostError(PC1), "its slot died"),
+        (ShardFailedError("ValueError: bad"), "ValueError: bad"),
+    ],
+)
+def test_three_losses_end_the_training_with_the_shards_name(stage: Stage, error: Exception, why: str) -> None:
+    future, other = stage.ask(b"a"), None
+    machines: list[str] = []
+    for _ in range(3):
+        sent = stage.pool.next()
+        machines.append(sent.slot.machine)
+        sent.future.set_exception(error)
+    with pytest.raises(ArenaError, match=f"shard a failed 3 times, at last because {why}"):
+        future.result(DEADLINE_S)
+    assert len(set(machines)) == 2, "the last try is on another machine"
+    other = stage.ask(b"b")
+    stage.pool.next().future.set_result(b"B")
+    assert other.result(DEADLINE_S) == b"B"
+
+
+@pytest.mark.parametrize("error", [UnplayedError(), PoolLostError("gone")])
+def test_what_was_not_computed_is_not_counted(stage: Stage, error: Exception) -> None:
+    future = stage.ask(b"a")
+    for _ in range(7):
+        stage.pool.next().future.set_exception(error)
+    stage.pool.next().future.set_result(b"A")
+    assert future.result(DEADLINE_S) == b"A"
+    assert stage.said == []
+
+
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_a_machine_that_lies_is_put_aside(stage: Stage, *, is_checked: bool) -> None:
+    future = stage.ask(b"a", lambda result: "" if result == b"A" else "a match has no end")
+    liar = stage.pool.next()
+    if is_checked:
+        liar.future.set_result(b"X")
+    else:
+        liar.future.set_exception(WrongResultError(liar.slot, "a match has no end"))
+    again = stage.pool.next()
+    assert again.slot != liar.slot
+    again.future.set_result(b"A")
+    assert future.result(DEADLINE_S) == b"A"
+    assert stage.pool.told.get(timeout=DEADLINE_S) == "aside: it sent wrong results: a match has no end"
+    assert any(
+        text.startswith(f"nothing is computed on pc{liar.slot.machine[0]} for 10 min") for text in stage.said
+    )
+    # The liar gets nothing, although it is free.
+    for name in (b"b", b"c"):
+        stage.ask(name)
+    assert stage.pool.next().slot == again.slot
+    assert stage.pool.sent.empty()
+
+
+def test_a_shard_that_nobody_waits_for_is_not_sent(stage: Stage) -> None:
+    futures = [stage.ask(name) for name in (b"a", b"b", b"c")]
+    first, second = stage.pool.next(), stage.pool.next()
+    assert futures[2].cancel()
+    assert futures[0].cancel()
+    first.future.set_result(b"A")
+    second.future.set_result(b"B")
+    assert futures[1].result(DEADLINE_S) == b"B"
+    with pytest.raises(CancelledError):
+        futures[0].result(DEADLINE_S)
+    assert stage.ask(b"d")
+    assert stage.pool.next().data == b"d"
+
+
+def test_a_stop_ends_a_wait_for_machines(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "_IDLE_S", 0.0)
+    stage.pool.here = ()
+    future = stage.ask(b"a")
+    stage.is_stopping = True
+    with pytest.raises(Stopped):
+        future.result(DEADLINE_S)
+    with pytest.raises(Stopped):
+        stage.ask(b"b").result(DEADLINE_S)
+
+
+def test_a_stop_waits_for_the_step_while_there_are_slots(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "_IDLE_S", 1e9)
+    stage.is_stopping = True
+    future = stage.ask(b"a")
+    stage.pool.next().future.set_result(b"A")
+    assert future.result(DEADLINE_S) == b"A"
+
+
+def test_orders_reach_the_pool_and_closing_ends_all_waits(stage: Stage) -> None:
+    future = stage.ask(b"a")
+    stage.pool.next()
+    for order in ("stop", "go", "abort"):
+        stage.dispatcher.order(order)
+    stage.dispatcher.close()
+    assert [stage.pool.told.get(timeout=DEADLINE_S) for _ in range(4)] == ["stop", "go", "abort", "close"]
+    with pytest.raises(Stopped):
+        future.result(DEADLINE_S)
+
+
+def test_a_pool_that_cannot_go_on_ends_the_training() -> None:
+    def fail(_device: str, _folder: Path) -> ScriptedPool:
+        raise ArenaError("the scheduler does not start")
+
+    dispatcher = Dispatcher(fail, say=print, is_stopping=lambda: False)
+    with closing(dispatcher):
+        task = ShardTask("held", "held_play:echo", b"", (), "cpu", "a shard")
+        for _ in range(2):
+            with pytest.raises(ArenaError, match="does not start"):
+                dispatcher.submit(ShardCall(task, ()), lambda _: "").result(DEADLINE_S)
