@@ -17,16 +17,16 @@ from arena.referee.clock import GameClock
 from arena.referee.fast_path import fast_seats_of, play_fast
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.remarks import NewsGate
-from arena.referee.seats import Answer, Detail, Forfeit, Record, Resignation, SeatSetup, Thoughts
+from arena.referee.seats import Answer, Detail, Forfeit, Record, Resignation, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.referee.verdict import reason
 from arena_plugins.contract import Outcome, State, Termination
+from arena_plugins.thoughts import Thoughts
 
 if TYPE_CHECKING:
     from arena.referee.inprocess import FastSeat
     from arena.referee.seats import Seat
     from arena_plugins.contract import Bot, Game
-
 
 # Module constants, as in `verdict`, because looking up a member of an enum is slow.
 _WINS = (Outcome.FIRST, Outcome.SECOND)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from arena_db.errors import RefusedError
 from arena_db.records import Remark
@@ -17,7 +17,41 @@ _MOST: Final = 1 << 26
 """Maximum number of bytes of the remarks of one match before compression."""
 
 
-def pack_remarks(said: Sequence[Remark | None]) -> bytes:
+class RemarkFields(Protocol):
+    """What a bot reported, with the fields of `Remark`."""
+
+    @property
+    def policy(self) -> tuple[tuple[int, float], ...] | None:
+        """Pairs of action and probability."""
+        ...
+
+    @property
+    def visits(self) -> tuple[tuple[int, int], ...] | None:
+        """Pairs of action and number of visits."""
+        ...
+
+    @property
+    def pv(self) -> tuple[int, ...] | None:
+        """The expected actions, beginning with the bot's own."""
+        ...
+
+    @property
+    def nodes(self) -> int | None:
+        """Number of search nodes."""
+        ...
+
+    @property
+    def depth(self) -> int | None:
+        """Search depth in plies."""
+        ...
+
+    @property
+    def text(self) -> str | None:
+        """Free text for people."""
+        ...
+
+
+def pack_remarks(said: Sequence[RemarkFields | None]) -> bytes:
     """Return the remarks of a match, one per action, as compressed JSON; empty if there are none."""
     rows = [None if remark is None else _row(remark) for remark in said]
     if not any(rows):
@@ -54,7 +88,7 @@ def inflate(packed: bytes) -> bytes:
     return content
 
 
-def _row(remark: Remark) -> dict[str, Any]:
+def _row(remark: RemarkFields) -> dict[str, Any]:
     """Return a remark as a JSON object with one-letter keys."""
     policy = remark.policy
     said: dict[str, Any] = {

@@ -22,9 +22,10 @@ from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
-from arena.watching.feed import FeedUpdate, Health, RecordedFeed
+from arena.watching.feed import FeedUpdate, Health
 from arena.watching.page_requests import Page
 from arena.watching.query import Queries
+from feeds import RecordedFeed
 from live_samples import match_events
 
 if TYPE_CHECKING:

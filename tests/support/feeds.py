@@ -1,12 +1,14 @@
-"""Reads a feed of the dashboard to its end."""
+"""Feeds of the dashboard: one of given batches, and reading any to its end."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.watching.feed import Model, advance
+from arena.watching.feed import FeedUpdate, Model, advance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.watching.store_feed import StoreFeed
 
 
@@ -18,3 +20,27 @@ def drain(feed: StoreFeed, model: Model | None = None) -> Model:
         if batch is not None:
             model = advance(model, batch)
     return model
+
+
+class RecordedFeed:
+    """A feed of given batches."""
+
+    def __init__(self, batches: Sequence[FeedUpdate]) -> None:
+        self._batches = list(batches)
+        self.is_closed = False
+
+    @property
+    def interval(self) -> float:
+        """Return zero: no wait."""
+        return 0.0
+
+    def poll(self) -> FeedUpdate | None:
+        """Return the next batch; after the last one, a batch that ends the feed."""
+        return self._batches.pop(0) if self._batches else FeedUpdate(is_last=True)
+
+    def close(self) -> None:
+        """Record the call."""
+        self.is_closed = True
+
+    def cancel(self) -> None:
+        """Do nothing: batches take no time."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from arena.cli.exits import Exit
 from arena.cli.failures import print_failure
 from arena.cli.json_reporter import JsonReporter
-from arena.cli.output import say
-from arena.cli.plans import print_plan
+from arena.cli.output import emit_object, say
 from arena.cli.reporter import HeldTournament, Results
-from arena.cli.sprt_session import exit_of, print_expectation
 from arena.cli.text_reporter import TextReporter
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.hold import hold
+from arena.coordinator.kinds import planned_beforehand
 from arena.coordinator.plan import make_plan
 from arena.coordinator.prepare import concurrency, prepare_again, prepare_new, unbegun_config
 from arena.coordinator.seeding import seat_by_rating
 from arena.export.match_notation import check_replaceable, rewrite_matches
+from arena.games.notation import format_moves
 from arena.home import open_store
 from arena.results.addresses import find_event
 from arena.results.crosstable import crosstable
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from arena.cli.options import RunOptions
     from arena.cli.reporter import Reporter
     from arena.coordinator.config import TournamentConfig
+    from arena.coordinator.plan import Plan
     from arena.coordinator.prepare import Again, PreparedTournament
+    from arena.results.sequential import SprtReport
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -47,14 +49,14 @@ def hold_new(config: TournamentConfig, options: RunOptions, *, dry_run: bool) ->
     _check_place(options)
     plan = make_plan(config)
     if plan.config.sprt is not None:
-        print_expectation(plan.config, options)
+        _print_expectation(plan.config, options)
     if dry_run and plan.config.sprt is not None:
         return Exit.COMPLETE
     if dry_run:
         if plan.config.seeding == "leaderboard":
             with open_store(options.db, read_only=True) as store:
                 plan = seat_by_rating(plan, store)
-        print_plan(plan, options.form)
+        _print_plan(plan, options.form)
         for bot in plan.left_out:
             say(f"warning: {bot.bot} is refused: {bot.why}", err=True)
         return Exit.COMPLETE
@@ -149,7 +151,7 @@ def _play(
     is_clean = reporter.num_warnings == 0 and not _has_faults(store, tournament)
     if options.strict and not is_clean:
         return Exit.FAULTS
-    return Exit.COMPLETE if test is None else exit_of(test.report())
+    return Exit.COMPLETE if test is None else _exit_of(test.report())
 
 
 def _results(store: Store, held: HeldTournament) -> Results:
@@ -164,3 +166,38 @@ def _results(store: Store, held: HeldTournament) -> Results:
 def _has_faults(store: Store, tournament: TournamentRecord) -> bool:
     tallies = store.tallies(MatchFilter(tournament=tournament.name, rated_only=False))
     return any(Termination(tally.termination).is_fault for tally in tallies)
+
+
+def _print_expectation(config: TournamentConfig, options: RunOptions) -> None:
+    """Print the expected length of a test; `config` is that of its plan."""
+    from arena.results.sequential import expectation
+    from arena.schedules.sprt_words import parse_sprt
+
+    told = expectation(parse_sprt(config.sprt or ""), config.pairs or 0)
+    if options.form == "ndjson":
+        values = {"sprt": config.sprt, "max_pairs": config.pairs, "then_rate": config.then_rate}
+        emit_object("expectation", {**values, "text": told})
+    elif not options.quiet:
+        say(told)
+
+
+def _exit_of(report: SprtReport) -> Exit:
+    """Return the exit status of a decided test."""
+    return {"H0": Exit.NOT_SHOWN, "undecided": Exit.UNDECIDED}.get(str(report.state.decision), Exit.COMPLETE)
+
+
+def _print_plan(plan: Plan, form: str) -> None:
+    """Print the planned matches, one a line; `form` is text or ndjson."""
+    labels = [competitor.label for competitor in plan.competitors]
+    source, num_matches = plan.source, 0
+    for match in () if source is None else planned_beforehand(source, len(labels)):
+        num_matches += 1
+        first, second = labels[match.first], labels[match.second]
+        round_ = match.match_no // plan.config.games + 1
+        opening = format_moves(plan.game, match.opening)
+        if form == "text":
+            say(f"{match.number} {first} vs {second}  round {round_}  {opening or '-'}")
+        else:
+            values = {"number": match.number, "round": round_, "first": first, "second": second}
+            emit_object("planned_match", {**values, "opening": opening, "actions": match.opening})
+    say(f"{num_matches} matches, {plan.limit}, {plan.tier}, seed {plan.config.srand}", err=True)

@@ -12,6 +12,7 @@ from arena.executor.pools import make_pool
 from arena.executor.shard_pools import LocalShards
 
 if TYPE_CHECKING:
+    from arena.coordinator.config import TournamentConfig
     from arena.coordinator.plan import Plan
     from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.pools import Pool
@@ -114,9 +115,8 @@ def check_machines(config: MachineOptions) -> None:
     """Check that the scheduler of the worker machines answers, if there is one; waits at most 4 s.
 
     Raises:
-        ConfigError: as `find_machines` and `check_speed`, or the scheduler does not answer.
+        ConfigError: as `find_machines`, or the scheduler does not answer.
     """
-    check_speed(config)
     if not has_machines(config):
         return
     place = find_machines(config).place

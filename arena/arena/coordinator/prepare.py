@@ -19,7 +19,7 @@ from arena.coordinator.config import parse_toml
 from arena.coordinator.enlarge import enlarge
 from arena.coordinator.holder import check_free
 from arena.coordinator.lease import Lease
-from arena.coordinator.machines import check_machines, find_machines
+from arena.coordinator.machines import check_machines, check_speed, find_machines
 from arena.coordinator.plan import leave_out, new_tournament, store_plan
 from arena.coordinator.restore import newcomers, restore_plan
 from arena.coordinator.seeding import seat_by_rating
@@ -255,8 +255,10 @@ def concurrency(config: TournamentConfig) -> int:
     The scheduler of worker machines, if any, is checked first.
 
     Raises:
-        ConfigError: more than there are cores, without `--force-concurrency`; or as `check_machines`.
+        ConfigError: more than there are cores, without `--force-concurrency`; or as `check_speed` and
+            `check_machines`.
     """
+    check_speed(config)
     check_machines(config)
     cores = num_cores()
     slots = find_machines(config).num_slots if config.cluster is not None else 0

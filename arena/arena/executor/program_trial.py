@@ -74,7 +74,11 @@ class SeatedBot:
             return PlayResult(state.legal_actions[0], resign=True)
         said = answer.thoughts
         return PlayResult(
-            answer.action, value=said.value, policy=said.policy, visits=said.visits, nodes=said.nodes
+            answer.action,
+            value=said.value,
+            policy=None if said.policy is None else dict(said.policy),
+            visits=None if said.visits is None else dict(said.visits),
+            nodes=said.nodes,
         )
 
     def _start(self) -> None:

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Final
 
 from arena.executor.job import cached_game
 from arena.games.symmetry import match_hash
-from arena.referee.seats import UNSAID
 from arena.referee.verdict import reason
 from arena.sandbox.tier_grades import record as isolation_record
-from arena_db.records import MatchRecord, Remark
+from arena_db.records import MatchRecord
 from arena_db.remark_codec import pack_remarks
 from arena_plugins import Outcome, Termination
+from arena_plugins.thoughts import UNSAID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arena.executor.job import Job
     from arena.match import MatchResult
-    from arena.referee.seats import Thoughts
+    from arena_plugins.thoughts import Thoughts
 
 
 def record_of(job: Job, result: MatchResult) -> MatchRecord:
@@ -63,23 +63,7 @@ def record_of(job: Job, result: MatchResult) -> MatchRecord:
 
 def packed_remarks(infos: Sequence[Thoughts | None]) -> bytes:
     """Return what the movers reported, packed for storage; values are in every record separately."""
-    said = [None if info is None or info is UNSAID else _remark(info) for info in infos]
-    return pack_remarks(said) if any(said) else b""
-
-
-def _remark(info: Thoughts) -> Remark | None:
-    remark = Remark(
-        policy=None if info.policy is None else tuple(info.policy.items()),
-        visits=None if info.visits is None else tuple(info.visits.items()),
-        pv=info.pv,
-        nodes=info.nodes,
-        depth=info.depth,
-        text=info.text,
-    )
-    return None if remark == _NOTHING else remark
-
-
-_NOTHING = Remark()
+    return pack_remarks([None if info is UNSAID else info for info in infos])
 
 
 def void_record(job: Job, termination: Termination, cause: str = "") -> MatchRecord:

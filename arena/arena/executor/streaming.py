@@ -12,17 +12,18 @@ import msgspec
 from arena.errors import ProtocolError
 from arena.executor.channel import MAX_MESSAGE
 from arena.executor.job import cached_game
-from arena.live.events import Move, Started, ThinkingInfo, kind_of, pack, thoughts_of
+from arena.live.events import Move, Started, ThinkingInfo, kind_of, pack
 from arena.referee.clock import GameClock, TimeControl
 from arena_db.records import LiveEvent
+from arena_plugins.thoughts import UNSAID, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.executor.job import Job
-    from arena.live.events import MoveThoughts as Said
     from arena.live.events import Payload
-    from arena.referee.seats import Record, Thoughts
+    from arena.referee.seats import Record
+    from arena_plugins.thoughts import Thoughts
 
 QUIET_S = 0.2
 """Seconds at the start of a match that are not streamed: nobody could follow a shorter match."""
@@ -165,7 +166,7 @@ class _EventSource:
             events.append(self._move(index, actions[index]))
             self._num_sent = index + 1
         if remark is not None and remark[0] == self._num_sent:
-            said = ThinkingInfo(**msgspec.structs.asdict(_said(remark[1])))
+            said = ThinkingInfo(**fields_of(remark[1]))
             events.append(live_event(self._job, said, remark[0], remark[2]))
         return events
 
@@ -173,16 +174,17 @@ class _EventSource:
         found = self._record.answer(index)
         player = self._state.current_player
         self._state = self._state.child(action)
-        said, elapsed_s, t = {}, 0.0, time.time()
+        thoughts, elapsed_s, t = UNSAID, 0.0, time.time()
         if found is None:
             self._clock.charge(player, 0.0)
         else:
             answer, t = found
             elapsed_s = answer.elapsed_s
-            said = msgspec.structs.asdict(_said(answer.thoughts))
+            thoughts = answer.thoughts
             answer.charge(self._clock, player)
         clock_ms = _shown(self._job, self._clock)
-        move = Move(action=action, elapsed_ms=round(elapsed_s * 1000), clock_ms=clock_ms, **said)
+        elapsed_ms = round(elapsed_s * 1000)
+        move = Move(action=action, elapsed_ms=elapsed_ms, clock_ms=clock_ms, **fields_of(thoughts))
         return live_event(self._job, move, index + 1, t)
 
 
@@ -224,18 +226,6 @@ def live_event(job: Job, body: Payload, ply: int, t: float) -> LiveEvent:
         kind=kind_of(body),
         payload=payload,
         t=t,
-    )
-
-
-def _said(thoughts: Thoughts) -> Said:
-    return thoughts_of(
-        value=thoughts.value,
-        policy=thoughts.policy,
-        visits=thoughts.visits,
-        pv=thoughts.pv,
-        nodes=thoughts.nodes,
-        depth=thoughts.depth,
-        text=thoughts.text,
     )
 
 

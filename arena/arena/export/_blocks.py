@@ -11,8 +11,6 @@ import numpy as np
 from arena.export.schema import COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 
@@ -46,16 +44,6 @@ class RowBlock(NamedTuple):
     """Columns of numbers, `[n]`, and of 64-bit words, `[n, words]`; NaN for null."""
     texts: dict[str, Coded]
     policies: Policies
-
-
-def concat_policies(parts: Sequence[tuple[int, Policies]], num_actions: int) -> Policies:
-    """Concatenate the policies of parts; each part is given with the row at which it begins."""
-    rows = [first + policies.rows for first, policies in parts]
-    values = [policies.values for _, policies in parts]
-    return Policies(
-        np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32),
-        np.concatenate([np.zeros((0, num_actions), np.float16), *values]),
-    )
 
 
 def select_policies(policies: Policies, rows: NDArray[np.int64], num_rows: int) -> Policies:

@@ -6,15 +6,13 @@ Unknown keys of a payload are ignored, so that older viewers can read newer even
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from arena.errors import ProtocolError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from arena_plugins.thoughts import Thoughts
 
 Kind = Literal["started", "move", "info", "finished", "fault", "state", "voided", "entrant"]
 
@@ -25,25 +23,6 @@ _MAX_PAIRS = 100
 kept."""
 _MAX_PV = 30
 _POLICY_DIGITS = 4
-
-
-class MoveThoughts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a bot reports about the position in which it moves; fields that it omits are None."""
-
-    value: float | None = None
-    """Expected result for the side to move, in [-1, 1]."""
-    policy: tuple[tuple[int, float], ...] | None = None
-    """Pairs of action and probability."""
-    visits: tuple[tuple[int, int], ...] | None = None
-    """Pairs of action and number of visits."""
-    pv: tuple[int, ...] | None = None
-    """The principal variation: the expected actions, the bot's own first."""
-    nodes: int | None = None
-    """Number of search nodes."""
-    depth: int | None = None
-    """Search depth in plies."""
-    text: str | None = None
-    """A comment for people."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,7 +44,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Id of the match in the store, such as 20417, if it has one."""
 
 
-class Move(MoveThoughts, frozen=True, kw_only=True, omit_defaults=True):
+class Move(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
     """A bot has moved."""
 
     action: int
@@ -75,7 +54,7 @@ class Move(MoveThoughts, frozen=True, kw_only=True, omit_defaults=True):
     """Values of both clocks in milliseconds at the time when the next player is asked."""
 
 
-class ThinkingInfo(MoveThoughts, frozen=True, kw_only=True, omit_defaults=True):
+class ThinkingInfo(Thoughts, frozen=True, kw_only=True, omit_defaults=True):
     """A report of a bot that is thinking."""
 
 
@@ -235,28 +214,6 @@ def make_event(  # noqa: PLR0913 # the envelope has these fields
 def kind_of(body: Payload) -> Kind:
     """Return the kind of a payload."""
     return _KINDS[type(body)]
-
-
-def thoughts_of(  # noqa: PLR0913 # a bot may say all this
-    *,
-    value: float | None = None,
-    policy: Mapping[int, float] | None = None,
-    visits: Mapping[int, int] | None = None,
-    pv: Sequence[int] | None = None,
-    nodes: int | None = None,
-    depth: int | None = None,
-    text: str | None = None,
-) -> MoveThoughts:
-    """Return thoughts from a referee's values, in which policy and visits are mappings by action."""
-    return MoveThoughts(
-        value=value,
-        policy=None if policy is None else tuple(sorted(policy.items())),
-        visits=None if visits is None else tuple(sorted(visits.items())),
-        pv=None if pv is None else tuple(pv),
-        nodes=nodes,
-        depth=depth,
-        text=text,
-    )
 
 
 def pack(body: Payload) -> str:

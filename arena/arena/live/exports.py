@@ -8,8 +8,6 @@ from arena.errors import ConfigError
 from arena.live.table_views import MatchRow
 
 OFF_ON = ("off", "on")
-POSITIONS = ("parquet", "npz", "jsonl", "csv")
-"""Formats that produce a folder of positions; all others produce a file of matches."""
 
 
 class ExportForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,11 +26,6 @@ class ExportForm(msgspec.Struct, frozen=True, kw_only=True):
     disjoint: str = "off"
     forfeits: str = "off"
     unrated: str = "off"
-
-    @property
-    def is_of_positions(self) -> bool:
-        """Whether the export produces a folder of positions instead of a file of matches."""
-        return self.format in POSITIONS
 
     def words(self, conditions: list[str]) -> list[str]:
         """Return the equivalent command line without `arena`, as a list of words.

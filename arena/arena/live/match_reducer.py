@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from arena.errors import ArenaError
-from arena.live.events import MoveThoughts
 from arena.live.geometry import changed_cells, find_game, position
 from arena.live.labels import show_name
 from arena.live.views import MatchView, MoveView, SeatView, percent_for_first
 from arena_plugins.text import clean_text
+from arena_plugins.thoughts import Thoughts, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -161,13 +161,6 @@ def _with_seat(match: MatchView, player: int, seat: SeatView) -> MatchView:
     return replace(match, seats=(seat, match.seats[1]) if player == 0 else (match.seats[0], seat))
 
 
-def _only_thoughts(body: MoveThoughts) -> MoveThoughts:
-    return MoveThoughts(
-        value=body.value,
-        policy=body.policy,
-        visits=body.visits,
-        pv=body.pv,
-        nodes=body.nodes,
-        depth=body.depth,
-        text=None if body.text is None else clean_text(body.text, _MAX_TEXT),
-    )
+def _only_thoughts(body: Thoughts) -> Thoughts:
+    text = None if body.text is None else clean_text(body.text, _MAX_TEXT)
+    return replace(Thoughts(**fields_of(body)), text=text)

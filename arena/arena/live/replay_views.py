@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from arena.live.events import Finished, Move, MoveThoughts, Started, make_event
+from arena.live.events import Finished, Move, Started, make_event
 from arena.live.reducer import reduce
 from arena.live.views import LiveView, Mark, MatchView, ProgressView
+from arena_plugins.thoughts import UNSAID, Thoughts, fields_of
 
 if TYPE_CHECKING:
     from arena.live.events import Event, Payload
@@ -60,7 +61,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """Actions from the initial position, opening included."""
     num_opening: int = 0
     times_ms: tuple[int | None, ...] = ()
-    thoughts: tuple[MoveThoughts | None, ...] = ()
+    thoughts: tuple[Thoughts | None, ...] = ()
     """Reports of the movers."""
     grades: tuple[PlyGrade | None, ...] = ()
     """Grades by ply; None for a ply that is not judged yet. Empty if there is no grading."""
@@ -207,22 +208,8 @@ def _get(values: tuple[_T, ...], index: int) -> _T | None:
     return values[index] if index < len(values) else None
 
 
-def _move(
-    action: int, elapsed: int | None, clocks: tuple[int, int] | None, said: MoveThoughts | None
-) -> Move:
-    said = said or MoveThoughts()
-    return Move(
-        action=action,
-        elapsed_ms=elapsed,
-        clock_ms=clocks,
-        value=said.value,
-        policy=said.policy,
-        visits=said.visits,
-        pv=said.pv,
-        nodes=said.nodes,
-        depth=said.depth,
-        text=said.text,
-    )
+def _move(action: int, elapsed: int | None, clocks: tuple[int, int] | None, said: Thoughts | None) -> Move:
+    return Move(action=action, elapsed_ms=elapsed, clock_ms=clocks, **fields_of(said or UNSAID))
 
 
 def _marks(match: MatchView, recorded: Recorded) -> list[Mark]:

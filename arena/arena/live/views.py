@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from arena.live.events import MoveThoughts
 from arena.live.pace import Progress
 from arena.naming import match_address
+from arena_plugins.thoughts import Thoughts
 
 MAX_FINISHED = 200
 MAX_NOTICES = 100
@@ -30,11 +30,11 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True):
     """Short label, unique among all bots that are shown."""
     clock_ms: int | None = None
     """Value of its clock at `MatchView.clock_t`."""
-    thoughts: MoveThoughts | None = None
+    thoughts: Thoughts | None = None
     """Its report with its last move."""
     thoughts_ply: int = 0
     """The ply of that move, from 1; 0 before the first."""
-    thinking: MoveThoughts | None = None
+    thinking: Thoughts | None = None
     """Its report while it thinks; None once it has moved."""
     eval: float | None = None
     """Its last evaluation, 50 * (1 + value for the first player), in percent; None if it reported none."""
@@ -161,7 +161,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
             return clock
         return max(0, clock - max(0, round((now - self.clock_t) * 1000) - self.free_ms))
 
-    def last_thoughts(self) -> tuple[int, MoveThoughts] | None:
+    def last_thoughts(self) -> tuple[int, Thoughts] | None:
         """Return player and report of the last move; None if there is none."""
         if not self.moves or self.moves[-1].is_opening:
             return None

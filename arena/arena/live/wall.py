@@ -13,9 +13,9 @@ from arena.live.views import MatchView
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena.live.events import MoveThoughts
     from arena.live.geometry import Geometry
     from arena.live.views import LiveView
+    from arena_plugins.thoughts import Thoughts
 
 _Number = TypeVar("_Number", int, float)
 Sort = Literal["place", "activity", "number", "ply"]
@@ -179,7 +179,7 @@ def _shape(match: MatchView) -> Geometry | None:
         return None
 
 
-def _weights(thoughts: MoveThoughts) -> Mapping[int, float] | None:
+def _weights(thoughts: Thoughts) -> Mapping[int, float] | None:
     return _mapping(thoughts.visits) or _mapping(thoughts.policy)
 
 

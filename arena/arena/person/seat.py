@@ -6,10 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 from arena.person.session_config import PERSON
-from arena.referee.seats import Answer, Forfeit, Resignation, Thoughts
+from arena.referee.seats import Answer, Forfeit, Resignation
 from arena.referee.verdict import FaultError, evidence
 from arena.sandbox.tier import Tier
 from arena_plugins import Termination
+from arena_plugins.thoughts import UNSAID
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +69,7 @@ class PersonSeat:
                 return Resignation(order.t - began)
             else:
                 self._commands.moved(order.action)
-                return Answer(order.action, max(0.0, order.t - began), Thoughts())
+                return Answer(order.action, max(0.0, order.t - began), UNSAID)
         late = FaultError(lateness, "no move came in time")
         return Forfeit(lateness, evidence(late, self, elapsed_s, limit_ms))
 

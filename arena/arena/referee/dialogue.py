@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.referee.remarks import NewsGate
-from arena.referee.seats import Thoughts
 from arena.referee.thoughts import read_remark
 from arena.referee.verdict import FaultError
 from arena_plugins.contract import Game, State, Termination
+from arena_plugins.thoughts import Thoughts
 from arena_plugins.wire import (
     PROTOCOL,
     Action,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from arena.referee.remarks import NewsGate
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Game, Termination
+from arena_plugins.thoughts import UNSAID, Thoughts
 
 if TYPE_CHECKING:
     from arena.referee.clock import GameClock
@@ -19,31 +19,6 @@ if TYPE_CHECKING:
 
 Detail = dict[str, str | int | float | None]
 """The evidence of a fault, as plain data for JSON."""
-
-
-class Thoughts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bot reported about the position it moved in: checked, displayed and stored, never trusted."""
-
-    value: float | None = None
-    """Expected result for the side to move, in [-1, 1]."""
-    policy: Mapping[int, float] | None = None
-    """Probability per legal action; sums to 1 within 1e-3."""
-    visits: Mapping[int, int] | None = None
-    """Search visits per legal action."""
-    pv: tuple[int, ...] | None = None
-    """Principal variation, starting from this position."""
-    nodes: int | None = None
-    """Search nodes used."""
-    depth: int | None = None
-    """Search depth in plies."""
-    text: str | None = None
-    """A remark, cleaned, at most 200 characters."""
-    num_dropped: int = 0
-    """Number of reported fields that were invalid and therefore left out."""
-
-
-UNSAID = Thoughts()
-"""The thoughts of a bot that reported only an action."""
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -139,11 +139,6 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
         """The outcome that `result` means: first, second, draw or void; empty if there is none."""
         return values.OUTCOMES[self.result] if self.result else ""
 
-    @property
-    def needs_each_match(self) -> bool:
-        """Whether the store must examine matches one by one, which takes about a second per million."""
-        return any(word not in {"bot", "vs", "result", *_OF_POOLS} for word, _ in self.pairs())
-
     def pairs(self) -> list[tuple[str, str]]:
         """Return the words that are set, with their values; comparisons start with their sign."""
         found: list[tuple[str, str]] = []

@@ -16,8 +16,7 @@ from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.header import usual_parts
 from arena.tui.shell.help import HelpScreen, help_text
-from arena.tui.shell.keys import APP_BINDINGS, TAB_KEYS, keymap_clashes
-from arena.tui.shell.palette_commands import key_commands
+from arena.tui.shell.keys import APP_BINDINGS, TAB_KEYS, key_commands, keymap_clashes
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import clip
 from arena.watching.feed import Model, change_between

@@ -220,27 +220,3 @@ def change_between(before: Model, after: Model) -> Change:
         matches=changed_matches(before.view, after.view),
         facts=frozenset(name for name, fact in after.facts.items() if before.facts.get(name) is not fact),
     )
-
-
-class RecordedFeed:
-    """A feed of given batches, for tests, screenshots and demonstrations."""
-
-    def __init__(self, batches: Sequence[FeedUpdate]) -> None:
-        self._batches = list(batches)
-        self.is_closed = False
-
-    @property
-    def interval(self) -> float:
-        """Return zero: no wait."""
-        return 0.0
-
-    def poll(self) -> FeedUpdate | None:
-        """Return the next batch; after the last one, a batch that ends the feed."""
-        return self._batches.pop(0) if self._batches else FeedUpdate(is_last=True)
-
-    def close(self) -> None:
-        """Record the call."""
-        self.is_closed = True
-
-    def cancel(self) -> None:
-        """Do nothing: batches take no time."""

@@ -6,10 +6,11 @@ from functools import lru_cache
 from itertools import starmap, zip_longest
 from typing import TYPE_CHECKING, Literal, cast
 
+import msgspec
 from msgspec.structs import replace
 
 from arena.errors import ArenaError
-from arena.live.events import Finished, Move, MoveThoughts, make_event
+from arena.live.events import Finished, Move, make_event
 from arena.live.geometry import find_game, position
 from arena.live.labels import MAX_NAME
 from arena.live.replay_views import Recorded, Replay
@@ -30,6 +31,7 @@ from arena.results.tested import is_test
 from arena.results.tournament_states import refusal_of
 from arena.watching.decision_notices import decision_notices, merged
 from arena_plugins.text import clean_text
+from arena_plugins.thoughts import Thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,18 +99,10 @@ def recorded_of(
     )
 
 
-def _thoughts(value: float | None, remark: Remark | None) -> MoveThoughts | None:
+def _thoughts(value: float | None, remark: Remark | None) -> Thoughts | None:
     if remark is None:
-        return None if value is None else MoveThoughts(value=value)
-    return MoveThoughts(
-        value=value,
-        policy=remark.policy,
-        visits=remark.visits,
-        pv=remark.pv,
-        nodes=remark.nodes,
-        depth=remark.depth,
-        text=remark.text,
-    )
+        return None if value is None else Thoughts(value=value)
+    return replace(msgspec.convert(remark, Thoughts, from_attributes=True), value=value)
 
 
 @lru_cache(maxsize=4096)

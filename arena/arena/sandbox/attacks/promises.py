@@ -47,10 +47,6 @@ class Attack(NamedTuple):
         """Return the promise of a tier; `works` for a tier without a sandbox."""
         return {"T1": self.portable, "T2": self.fence, "T3": self.container}.get(tier, WORKS)
 
-    def is_broken(self, tier: str, *, worked: bool) -> bool:
-        """Return whether the outcome of the attack breaks the promise of a tier."""
-        return worked and self.promise(tier) in KEPT
-
     def verdict(self, tier: str, *, worked: bool) -> str:
         """Return one or two words for the outcome of the attack in a tier."""
         if self.number == CONTROL:

@@ -39,8 +39,6 @@ _LOOKS: Final = {
 
 As component classes of each widget these would be ten more nodes to style, a fifth of the first paint.
 """
-STYLES = tuple(_LOOKS)
-"""Names of the styles of spans."""
 _NOWHERE = Size(-1, -1)
 
 

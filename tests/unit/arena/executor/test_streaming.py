@@ -14,8 +14,9 @@ from arena.executor.streaming import MatchStreamer, decode_events, live_event, s
 from arena.executor.worker import Control, SlotCallbacks, play_batch
 from arena.executor.worker_seats import WarmSeats
 from arena.live.events import MAX_PAYLOAD, Finished, Move, ThinkingInfo, unpack
-from arena.referee.seats import Answer, Record, Thoughts
+from arena.referee.seats import Answer, Record
 from arena.referee.timecontrol import TimeControl
+from arena_plugins.thoughts import Thoughts
 from tournaments import TRIO, config
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def test_a_match_that_lasts_is_told_of_from_its_beginning(job: Job, monkeypatch:
     listener, record = Listener(), Record((0, 1))
     streamer = MatchStreamer(listener)
     streamer.begin(job, record)
-    record.add(said(4, value=0.5, visits={4: 9, 8: 1}))
+    record.add(said(4, value=0.5, visits=((4, 9), (8, 1))))
     record.actions.append(8)  # as the fast path does
     streamer.think(4, Thoughts(value=-0.25))
     streamer.think(4, Thoughts(value=0.75))

@@ -16,11 +16,12 @@ from arena.errors import ArenaError, ConfigError
 from arena.games.solver.find import solver_for
 from arena.grading.grade import grade_match
 from arena.grading.judges import BotJudge, SolverJudge, make_judge
-from arena.referee.seats import Answer, Thoughts
+from arena.referee.seats import Answer
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
 from arena_plugins import load_game
 from arena_plugins.errors import PluginError
+from arena_plugins.thoughts import Thoughts
 from brute_force import Known, truth, truths
 from game_samples import seeded
 from stores import add_cup

@@ -22,7 +22,6 @@ from arena.live.events import (
     kind_of,
     make_event,
     pack,
-    thoughts_of,
     unpack,
 )
 
@@ -79,10 +78,3 @@ def test_what_cannot_be_shortened_is_refused() -> None:
     with pytest.raises(ProtocolError, match="is too long"):
         pack(Fault(text="x" * MAX_PAYLOAD))
     assert len(pack(Move(action=1, text="x" * MAX_PAYLOAD, value=0.5))) < MAX_PAYLOAD
-
-
-def test_thoughts_are_made_of_mappings() -> None:
-    thoughts = thoughts_of(value=0.5, visits={3: 9, 1: 2}, policy={0: 1.0}, pv=[3, 1])
-    assert thoughts.visits == ((1, 2), (3, 9))
-    assert (thoughts.policy, thoughts.pv, thoughts.nodes) == (((0, 1.0),), (3, 1), None)
-    assert thoughts_of().visits is None

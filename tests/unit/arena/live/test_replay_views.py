@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from arena.games.notation import spec_of
-from arena.live.events import Finished, Move, MoveThoughts, Started, make_event
+from arena.live.events import Finished, Move, Started, make_event
 from arena.live.reducer import reduce
 from arena.live.replay_views import PlyGrade, Recorded, Replay
 from arena.live.views import LiveView
+from arena_plugins.thoughts import Thoughts
 from game_samples import games_with_play
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ EXAMPLE = Recorded(
     bots=("az", "mcts"),
     actions=(3, 3, 3, 3, 2, 3, 4, 1, 3),
     times_ms=(900, 1100, 800, 1000, 900, 1000, 700, 1200, 400),
-    thoughts=tuple(MoveThoughts(value=value) for value in VALUES),
+    thoughts=tuple(Thoughts(value=value) for value in VALUES),
     outcome="first",
     termination="rules",
     reason="X wins by four in a row",
@@ -71,7 +72,7 @@ def test_without_a_judge_a_position_stands_as_its_last_mover_said() -> None:
 
 def test_a_swing_is_against_the_mover_and_in_the_eyes_of_both() -> None:
     def marks(*values: float | None) -> tuple[str, ...]:
-        thoughts = tuple(MoveThoughts(value=value) for value in values)
+        thoughts = tuple(Thoughts(value=value) for value in values)
         actions = (0, 1, 2, 3, 4, 5)[: len(values)]
         return Replay(replace(EXAMPLE, actions=actions, thoughts=thoughts)).marks
 
@@ -111,7 +112,7 @@ def test_replay_shows_what_was_shown_live(
     values = data.draw(
         st.lists(st.none() | st.floats(-1, 1), min_size=len(actions), max_size=len(actions)), label="values"
     )
-    thoughts = tuple(MoveThoughts(value=value) for value in values)
+    thoughts = tuple(Thoughts(value=value) for value in values)
     spec = str(spec_of(game))
     recorded = Recorded(
         game=spec,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from arena.live.events import MoveThoughts, ThinkingInfo, make_event
+from arena.live.events import ThinkingInfo, make_event
 from arena.live.reducer import reduce, reduce_all
 from arena.live.views import LiveView
 from arena.live.wall import SORTS, search_table, sorted_boards, tenths, wall, without_stale
+from arena_plugins.thoughts import Thoughts
 from live_samples import chance_events, match_events, played
 
 
@@ -74,21 +75,21 @@ def test_tenths_of_a_board_of_cells_are_sums_over_columns() -> None:
 
 def test_nine_is_nine_tenths_or_more() -> None:
     match = played("connect-four", "4")
-    sure = replace(match.seats[0], thoughts=MoveThoughts(visits=((3, 1000),)))
+    sure = replace(match.seats[0], thoughts=Thoughts(visits=((3, 1000),)))
     assert tenths(replace(match, seats=(sure, match.seats[1])))[3] == "9"
 
 
 @pytest.mark.parametrize(
     ("thoughts", "shown"),
     [
-        (MoveThoughts(policy=((2, 0.3), (3, 0.7))), ("0", "0", "3", "7", "0", "0", "0")),
-        (MoveThoughts(visits=()), ("-",) * 7),
-        (MoveThoughts(visits=((3, 0),)), ("-",) * 7),
-        (MoveThoughts(visits=((99, 5),)), ("-",) * 7),
-        (MoveThoughts(value=0.5), ("-",) * 7),
+        (Thoughts(policy=((2, 0.3), (3, 0.7))), ("0", "0", "3", "7", "0", "0", "0")),
+        (Thoughts(visits=()), ("-",) * 7),
+        (Thoughts(visits=((3, 0),)), ("-",) * 7),
+        (Thoughts(visits=((99, 5),)), ("-",) * 7),
+        (Thoughts(value=0.5), ("-",) * 7),
     ],
 )
-def test_without_visits_the_policy_counts(thoughts: MoveThoughts, shown: tuple[str, ...]) -> None:
+def test_without_visits_the_policy_counts(thoughts: Thoughts, shown: tuple[str, ...]) -> None:
     match = played("connect-four", "4")
     seat = replace(match.seats[0], thoughts=thoughts)
     assert tenths(replace(match, seats=(seat, match.seats[1]))) == shown

@@ -15,11 +15,12 @@ from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.clock import GameClock
 from arena.referee.fast_path import fast_seats_of, play_fast
 from arena.referee.inprocess import InProcessSeat
-from arena.referee.seats import Answer, Record, SeatSetup, Thoughts
+from arena.referee.seats import Answer, Record, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Limit, PlayResult, State, Termination
 from arena_plugins.errors import ProtocolError
 from arena_plugins.manager import load_game
+from arena_plugins.thoughts import Thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

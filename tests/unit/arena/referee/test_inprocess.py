@@ -75,7 +75,7 @@ def test_an_answer_brings_its_thoughts() -> None:
 
     assert isinstance(answer, Answer)
     assert (answer.action, type(answer.action)) == (4, int)
-    assert (answer.thoughts.value, answer.thoughts.visits) == (0.5, {4: 10})
+    assert (answer.thoughts.value, answer.thoughts.visits) == (0.5, ((4, 10),))
     assert (answer.thoughts.nodes, answer.thoughts.text) == (10, "middle")
     assert limits == [Limit(seconds=30.0, nodes=100)]
 

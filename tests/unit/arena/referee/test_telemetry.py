@@ -21,7 +21,8 @@ from wire_bots import wire_bot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from arena.referee.seats import Answer, Thoughts
+    from arena.referee.seats import Answer
+    from arena_plugins.thoughts import Thoughts
 
 HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 GAME = load_game("tic-tac-toe")

@@ -194,22 +194,6 @@ def test_a_table_and_the_wall_take_some_words() -> None:
             read_condition(text).only(TABLE_WORDS, "a table")
 
 
-def test_which_conditions_need_a_look_at_each_match() -> None:
-    kept = "bot:a vs:b result:1-0 tournament:x game:gomoku pool:'5/move hosted' tc:5/move"
-    assert not read_condition(kept).needs_each_match
-    for text in (
-        "ply<9",
-        "end:rules",
-        "date>2026-01-31",
-        "tier:T1",
-        "machine:pc1",
-        "graded:no",
-        "opening:none",
-        "duration>1",
-    ):
-        assert read_condition(f"{kept} {text}").needs_each_match
-
-
 def _board(first: str, second: str, **changes: str) -> MatchView:
     seats = (SeatView(name=first, label=f"{first[0]}1"), SeatView(name=second, label=f"{second[0]}2"))
     plain = MatchView(number=1, game="gomoku", seats=seats, actions=(0,) * 7)

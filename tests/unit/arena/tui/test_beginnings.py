@@ -18,10 +18,11 @@ from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.start import ALL_SCREENS, empty_app
 from arena.tui.widgets.form import FormField, Push
-from arena.watching.feed import FeedUpdate, RecordedFeed
+from arena.watching.feed import FeedUpdate
 from arena.watching.first_feed import FIRST, First, FirstFeed
 from arena_db.store import Store
 from dashboard import screen_lines
+from feeds import RecordedFeed
 from plays import LocalLink, config
 from stores import add_cup
 from watching import Brief, press, seen, shown, watch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.live.events import MoveThoughts
 from arena.live.replay_views import Recorded, Replay
 from arena.tui.widgets.charts import EvalChart
+from arena_plugins.thoughts import Thoughts
 from dashboard import Host, lines_of, piloted
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def test_a_long_eval_chart_shows_the_ply_that_is_looked_at() -> None:
         # Nobody gets five in a row.
         cells = [[cell for cell in range(225) if _side(cell) == side] for side in (0, 1)]
         actions = tuple(cell for pair in zip(*cells, strict=False) for cell in pair)[:100]
-        said = (MoveThoughts(value=0.0),) * 100
+        said = (Thoughts(value=0.0),) * 100
         recorded = Recorded(
             game="gomoku",
             bots=("a", "b"),

@@ -13,7 +13,8 @@ from arena.live.events import RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena.tui.shell import follow as following
-from arena.watching.feed import FeedUpdate, Health, Model, RecordedFeed, advance, change_between
+from arena.watching.feed import FeedUpdate, Health, Model, advance, change_between
+from feeds import RecordedFeed
 from live_samples import chance_events
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 from msgspec.structs import replace
 
-from arena.live.events import MoveThoughts
 from arena.live.replay_views import PlyGrade, Recorded, Replay
 from arena.live.views import FinishedMatch, Notice, ProgressView
 from arena.tui.widgets.bars import EvalStrip, ProgressPanel
@@ -21,6 +20,7 @@ from arena.tui.widgets.news_panel import fault_lines, finished_line, finished_te
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard, board_size
 from arena.tui.widgets.standings_table import StandingsTable
+from arena_plugins.thoughts import Thoughts
 from dashboard import Host, lines_of, lines_over_time, matrix, piloted, settle, standings, stored_matches
 from live_samples import played
 
@@ -38,7 +38,7 @@ REPLAY = Replay(
         bots=("az", "mcts"),
         actions=(3, 3, 3, 3, 2, 3, 4, 1, 3),
         times_ms=(900, 1100, 800, 1000, 900, 1000, 700, 1200, 400),
-        thoughts=tuple(MoveThoughts(value=v) for v in (0.04, 0.02, 0.06, 0.04, 0.42, 0.32, 0.94, -0.92, 1.0)),
+        thoughts=tuple(Thoughts(value=v) for v in (0.04, 0.02, 0.06, 0.04, 0.42, 0.32, 0.94, -0.92, 1.0)),
         outcome="first",
         termination="rules",
     )

@@ -13,10 +13,11 @@ import pytest
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.shell.confirm import ConfirmScreen
-from arena.watching.feed import FeedUpdate, RecordedFeed
+from arena.watching.feed import FeedUpdate
 from arena_db.owner import current_owner
 from arena_db.store import Store
 from dashboard import piloted, settle
+from feeds import RecordedFeed
 
 if TYPE_CHECKING:
     from collections.abc import Generator

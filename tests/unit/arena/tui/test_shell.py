@@ -15,8 +15,9 @@ from arena.tui.shell.chrome import HeaderLine, HeaderPart, TabRow, TooSmall
 from arena.tui.shell.follow import NewData
 from arena.tui.text import safe
 from arena.tui.widgets.canvas import Canvas
-from arena.watching.feed import FeedUpdate, Health, RecordedFeed, advance
+from arena.watching.feed import FeedUpdate, Health, advance
 from dashboard import RUN_EVENTS, Bare, live_screen, piloted, sample_app, screen_lines, settle
+from feeds import RecordedFeed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,7 @@ from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.matrix import Matrix
 from arena.tui.widgets.small_board import SmallBoard
-from arena.watching.feed import FeedUpdate, Health, RecordedFeed
+from arena.watching.feed import FeedUpdate, Health
 from dashboard import (
     RUN,
     RUN_EVENTS,
@@ -39,6 +39,7 @@ from dashboard import (
     standings,
     stored_matches,
 )
+from feeds import RecordedFeed
 from live_samples import match_events
 from watching import press, seen, shown, watch
 

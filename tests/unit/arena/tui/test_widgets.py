@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from textual import events
 from textual.geometry import Region
 
-from arena.live.events import MoveThoughts
 from arena.live.views import LiveView, MoveView
 from arena.tui.text import clip, clip_pair, fit, join, left, line_width, merge, right, safe
 from arena.tui.widgets.canvas import Canvas
@@ -22,6 +21,7 @@ from arena.tui.widgets.search_rows import short_count
 from arena.tui.widgets.small_board import SHORT_TERMINATIONS, SmallBoard, short_termination
 from arena.tui.widgets.standings_table import StandingsTable
 from arena_plugins.contract import Termination
+from arena_plugins.thoughts import Thoughts
 from dashboard import Host, lines_of, lines_over_time, matrix, piloted, standings
 from live_samples import played
 
@@ -378,7 +378,7 @@ def test_thoughts_without_a_board_show_dashes() -> None:
 
     async def act(pilot: Pilot[None]) -> list[str]:
         match = played("connect-four", "4")
-        silent = replace(match.seats[0], thoughts=MoveThoughts(value=0.5))
+        silent = replace(match.seats[0], thoughts=Thoughts(value=0.5))
         board.show(replace(match, seats=(silent, match.seats[1])))
         await pilot.pause()
         return lines_of(board)
