@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book book-answers simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials test-on-postgres postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
+.PHONY: demo test check bench book book-answers move-order simulate hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials test-on-postgres postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -57,6 +57,10 @@ book: $(VENV)/.installed-test
 ANSWER_SECONDS = inf
 book-answers: $(VENV)/.installed-test
 	$(BIN)/python tests/support/connect_four_answers.py --seconds $(ANSWER_SECONDS)
+
+# Takes a few minutes: fits the order in which the solver of Connect Four tries moves to measured searches.
+move-order: $(VENV)/.installed-test
+	$(BIN)/python tests/support/connect_four_order.py
 
 # The full trials, of which the tests run a small part; docs/explanation has their results.
 hostile: $(VENV)/.installed-test

@@ -26,6 +26,8 @@ _LINE_PLIES = 10
 _LINE_NODES = 20_000
 """Node limit for each of them, about a millisecond; most positions are in the table already."""
 _LINE_SECONDS = 0.002
+_FORCED_NODES = 6_000_000
+"""Node limit for the value of a forced action: 0.3 s."""
 
 
 class SolverBot:
@@ -46,8 +48,12 @@ class SolverBot:
         """Return one of the best actions; if `limit` ends the search, one that looks best by then."""
         budget = Budget.of(limit)
         seconds = None if limit.seconds is None else budget.deadline - perf_counter()
-        solved = self._solver.solve(state, nodes=limit.nodes, seconds=seconds, distances="best")
-        actions = _candidates(state, solved)
+        forced, nodes = self._solver.only_answer(state), limit.nodes
+        if forced is not None:
+            # The action needs no search, only its value does.
+            nodes = _FORCED_NODES if nodes is None else min(nodes, _FORCED_NODES)
+        solved = self._solver.solve(state, nodes=nodes, seconds=seconds, distances="best")
+        actions = _candidates(state, solved) if forced is None else [forced]
         action = self._random.choice(actions)
         pv = [action]
         if solved.is_complete:

@@ -23,6 +23,7 @@ from arena.games.solver._counters import BUDGET, NODES
 from arena.games.solver._four import narrow
 from arena.games.solver._layers import make_layers
 from arena.games.solver._memory import new_memory
+from arena.games.solver._ordering import shipped_order
 from arena.games.solver.book import SHIPPED, Book
 from arena.games.solver.connect_four_solver import SMALL_BITS, ConnectFourSolver
 from arena.pairing.drawn import SHIPPED_PLIES, drawn_path
@@ -68,7 +69,7 @@ class Checkpoint(NamedTuple):
 def solve(layer: PlyPositions, checkpoint: Checkpoint) -> tuple[NDArray[np.int8], float]:
     """Score a layer; return the scores and their seconds of CPU, including earlier runs."""
     scores, before = checkpoint.load(len(layer.keys))
-    memory = new_memory(TOP_BITS)
+    memory = new_memory(TOP_BITS, shipped_order())
     memory[BUDGET] = np.iinfo(np.int64).max
     begin, saved = time.process_time(), time.monotonic()
     for position in np.flatnonzero(scores == UNKNOWN).tolist():

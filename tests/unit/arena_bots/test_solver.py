@@ -109,6 +109,21 @@ def test_a_limit_of_nodes_leaves_a_sensible_action(nodes: int) -> None:
         assert bot.play(state, Limit(nodes=nodes)).action in state.legal_actions
 
 
+def test_a_forced_action_is_played_and_its_value_searched_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second player has three above one another: all else loses, whatever the answer is worth."""
+    state = after(CONNECT_FOUR, (0, 3, 0, 3, 6, 3, 2, 5, 1, 6))
+    assert after(CONNECT_FOUR, (*state.history, 2, 3)).returns == (-1.0, 1.0)
+    for most, nodes, is_known in ((30, None, False), (10_000_000, None, True), (10_000_000, 20, False)):
+        monkeypatch.setattr(solver, "_FORCED_NODES", most)
+        result = solver.make_bot(CONNECT_FOUR, 1, {}).play(state, Limit(nodes=nodes))
+        assert result.action == 3
+        assert (result.value is not None) == is_known
+        assert result.nodes is not None
+        assert is_known or result.nodes <= 31
+
+
 def test_where_it_knows_nothing_it_plays_in_the_middle_and_says_so() -> None:
     game = make("gomoku:k=4,size=6")
     result = solver.make_bot(game, 1, {}).play(game.initial_state(), Limit(nodes=10))

@@ -15,6 +15,7 @@ from arena.games.kernels.bits import bit_number
 from arena.games.kernels.compiling import inline_kernel, kernel
 from arena.games.solver._counters import ABORTED, BUDGET, NODES
 from arena.games.solver._memory import MOVES, find, keep, key_of, lower, upper
+from arena.games.solver._ordering import merit
 from arena.games.solver._stones import (
     NUM_ACTIONS,
     NUM_CELLS,
@@ -34,8 +35,11 @@ _COLUMNS = tuple(63 << 7 * column for column in (3, 2, 4, 1, 5, 0, 6))
 _LAST_LOOK = 34
 """From this ply on, the table is not probed for the positions after each move: searching them is as fast."""
 _STONE = (1 << 49) - 1
-_LIFT = 512
-"""Added to a promise to make it positive; larger than the magnitude of any negative promise."""
+_LEARNED = 18
+"""Before this ply, moves are ordered by `merit`, later by `promise`: only one node in five hundred is so
+early."""
+_LIFT = 1024
+"""Added to the value of a move to make it positive; larger than the magnitude of any negative value."""
 _NONE = -99
 _DECIDED = 0
 """Returned in place of a list length: one of the moves leaves the opponent no safe reply."""
@@ -179,7 +183,10 @@ def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
             after = mask | stone
             if safe_moves(after, threats(own | stone, after)) == 0:
                 return _DECIDED
-            worth = _LIFT + promise(own, mask, stone, dangers)
+            if ply < _LEARNED:
+                worth = _LIFT + merit(memory, own, mask, ply, stone, dangers)
+            else:
+                worth = _LIFT + promise(own, mask, stone, dangers)
             item = worth << 52 | (NUM_ACTIONS - 1 - number) << 49 | stone
             at = place + length
             # Insertion sort: lists have at most seven items.
@@ -232,6 +239,35 @@ def narrow(
         else:
             bounds[1], guess = found, found - 1
     return True
+
+
+@kernel
+def instant_win(own: int, mask: int) -> int:
+    """Return the score of a position in which the side to move wins with its next stone, else 0."""
+    return best(count(mask)) if threats(own, mask) & landings(mask) else 0
+
+
+@kernel
+def forced_action(own: int, mask: int) -> int:
+    """Return the only action after which the opponent cannot win at once; -1 if there are more or none.
+
+    Also -1 if an action wins at once.
+    """
+    moves = safe_moves(mask, threats(own ^ mask, mask))
+    if moves == 0 or moves & (moves - 1) or threats(own, mask) & landings(mask):
+        return -1
+    return int(bit_number(np.uint64(moves))) // 7
+
+
+@kernel
+def rate_actions(memory: NDArray[np.int64], own: int, mask: int, merits: NDArray[np.int64]) -> None:
+    """Write the merits of the legal actions to `merits`; see `merit`; `[7]`."""
+    dangers = threats(own ^ mask, mask)
+    moves = landings(mask)
+    while moves:
+        stone = moves & -moves
+        moves ^= stone
+        merits[bit_number(np.uint64(stone)) // 7] = merit(memory, own, mask, count(mask), stone, dangers)
 
 
 @kernel

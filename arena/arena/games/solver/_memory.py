@@ -1,4 +1,4 @@
-"""Memory of a Connect Four search: counters, move lists and a transposition table."""
+"""Memory of a Connect Four search: counters, move lists, weights of the move order, transposition tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _TOP_BITS = 2
 """Index of the logarithm (base 2) of the upper table's size."""
 MOVES = 8
 """Index of the move lists: seven items per ply."""
-_DEEP = 512
+ORDER = 512
+"""Index of the weights of the learned move order; see `arena.games.solver._ordering`."""
+_DEEP = 12_288
 """Index of the lower table."""
 _DEEP_BITS = 16
 """Logarithm (base 2) of the lower table's size: half a megabyte, which stays in the processor's cache.
@@ -41,14 +43,17 @@ COLUMN_BITS = 127
 """The bits of the first column: six cells and a guard bit."""
 
 
-def new_memory(top_bits: int) -> NDArray[np.int64]:
+def new_memory(top_bits: int, order: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the memory of a search whose upper table has `2 ** top_bits` entries of 8 bytes.
+
+    `order` are the weights of the learned move order.
 
     It is a single array, since every array passed between kernels costs seven machine words: with three
     arrays a node took twice the time.
     """
     memory = np.zeros(_TOP + (1 << top_bits), np.int64)
     memory[_TOP_BITS] = top_bits
+    memory[ORDER : ORDER + len(order)] = order
     return memory
 
 

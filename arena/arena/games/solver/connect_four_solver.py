@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from typing_extensions import override
 
-from arena.games.solver._four import decide, narrow, narrow_actions
+from arena.games.solver._four import decide, forced_action, instant_win, narrow, narrow_actions, rate_actions
 from arena.games.solver._memory import forget, new_memory
+from arena.games.solver._ordering import shipped_order
 from arena.games.solver._stones import NUM_ACTIONS, NUM_CELLS
 from arena.games.solver.solved import ILLEGAL, UNSOLVED, Labels
 from arena.games.solver.solver import Solver, ply_of
@@ -49,8 +50,10 @@ class ConnectFourSolver(Solver):
         *,
         answers: Answers | None = None,
         top_bits: int = TOP_BITS,
+        order: NDArray[np.int64] | None = None,
     ) -> None:
-        super().__init__(game, new_memory(top_bits))
+        """Load a solver; `order` replaces the shipped weights of the move order."""
+        super().__init__(game, new_memory(top_bits, shipped_order() if order is None else order))
         self._book = book
         self._answers = answers
 
@@ -96,12 +99,20 @@ class ConnectFourSolver(Solver):
         return _outcomes(bounds).astype(np.int8)
 
     @override
+    def only_answer(self, state: State) -> int | None:
+        own = self.checked(state)
+        action = -1 if own.is_terminal else forced_action(own.own, own.own | own.opp)
+        return None if action < 0 else action
+
+    @override
     def _narrow(self, state: KInARowState, bounds: Bounds, *, exact: bool) -> bool:
         return narrow(self._memory, bounds, state.own, state.own | state.opp, exact)
 
     @override
-    def _order(self, actions: Iterable[int]) -> list[int]:
-        return sorted(actions, key=lambda action: abs(action - 3))
+    def _order(self, state: KInARowState, actions: Iterable[int]) -> list[int]:
+        merits = np.zeros(NUM_ACTIONS, np.int64)
+        rate_actions(self._memory, state.own, state.own | state.opp, merits)
+        return sorted(actions, key=lambda action: (-merits[action], abs(action - 3)))
 
     @override
     def _distance(self, score: int, ply: int) -> int:
@@ -109,6 +120,9 @@ class ConnectFourSolver(Solver):
 
     @override
     def _expect(self, state: KInARowState) -> tuple[int, int]:
+        win = instant_win(state.own, state.own | state.opp)
+        if win:
+            return win, win
         low, high = super()._expect(state)
         if self._book is not None and ply_of(state) == self._book.plies + 1:
             low = max(low, self._book.least(state.own, state.own | state.opp))

@@ -52,7 +52,8 @@ class LinesSolver(Solver):
         return narrow(self._memory, self._layout, self._maps, self._lines, bounds, own, opp, exact)
 
     @override
-    def _order(self, actions: Iterable[int]) -> list[int]:
+    def _order(self, state: KInARowState, actions: Iterable[int]) -> list[int]:
+        del state
         bits = self.game.board.columns
         return sorted(actions, key=lambda action: -self._lines[bits[action].bit_length() - 1])
 

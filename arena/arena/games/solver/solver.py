@@ -71,8 +71,8 @@ class Solver(ABC):
         """Narrow `bounds` to the score of a state that is not over, for the side to move."""
 
     @abstractmethod
-    def _order(self, actions: Iterable[int]) -> list[int]:
-        """Return the actions sorted, likely good ones first."""
+    def _order(self, state: KInARowState, actions: Iterable[int]) -> list[int]:
+        """Return the actions of a state sorted, likely good ones first."""
 
     @abstractmethod
     def _distance(self, score: int, ply: int) -> int:
@@ -88,10 +88,21 @@ class Solver(ABC):
         del state
         return None
 
+    def only_answer(self, state: State) -> int | None:
+        """Return the action that is best because all others lose at once; None if there is none or unknown.
+
+        Raises:
+            ArenaError: the state belongs to another game.
+        """
+        self.checked(state)
+        return None
+
     def warm_up(self) -> None:
         """Load or compile the code of `solve` without searching."""
         state = self.checked(self.game.initial_state())
-        self._recall(state)
+        self._order(state, state.legal_actions)
+        self._expect(state)
+        self.only_answer(state)
         self._memory[BUDGET] = self._memory[NODES]
         self._narrow(state, np.array([-_FAR, _FAR], np.int64), exact=False)
 
@@ -132,7 +143,7 @@ class Solver(ABC):
             self._choose(root, meter, tell)
             return self._answer(root, meter, distances=distances)
         for exact in (False, True) if distances else (False,):
-            for action in self._order(root.children):
+            for action in self._order(root.state, root.children):
                 narrow = partial(self._narrow, root.children[action], root.bounds[action], exact=exact)
                 if not _is_settled(root.bounds[action], exact=exact) and not meter.run(narrow, tell):
                     return self._answer(root, meter, distances=distances)
@@ -219,7 +230,7 @@ class Solver(ABC):
         question = BestQuestion(
             root.here,
             root.bounds,
-            self._order(root.children),
+            self._order(root.state, root.children),
             # In two of five positions, a bound implied by the book is the exact score.
             guess=low if low > -_FAR else 0,
         )

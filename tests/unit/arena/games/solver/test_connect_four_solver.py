@@ -210,6 +210,38 @@ def test_where_the_budget_ends_nothing_untrue_is_said_of_the_best_actions(solver
                 assert set(solved.best) <= set(whole.best)
 
 
+def test_actions_that_lose_at_once_are_known_without_a_search(solver: ConnectFourSolver) -> None:
+    known = 0
+    for state in random_states(GAME, seeded(8), 60, 14):
+        solver.clear()
+        solved = solver.solve(state, nodes=0, distances="best")
+        for action in state.legal_actions:
+            child = state.child(action)
+            if wins_at_once(child):
+                assert solved.actions[action] == Worth(-1, 2)
+                known += 1
+    assert known > 50
+
+
+def wins_at_once(state: State) -> bool:
+    """Return whether the side to move can complete four with its next stone."""
+    return any(state.child(action).returns[state.current_player] > 0 for action in state.legal_actions)
+
+
+def test_the_only_answer_is_the_action_after_which_the_opponent_does_not_win_at_once(
+    solver: ConnectFourSolver,
+) -> None:
+    forced = 0
+    for ply in (9, 16, 30, 41):
+        for state in random_states(GAME, seeded(ply), 60, ply):
+            safe = [action for action in state.legal_actions if not wins_at_once(state.child(action))]
+            expected = safe[0] if len(safe) == 1 and not wins_at_once(state) else None
+            assert solver.only_answer(state) == expected
+            forced += expected is not None
+    assert forced > 20
+    assert solver.only_answer(after([0, 1, 0, 1, 0, 1, 0])) is None
+
+
 def test_a_state_of_another_game_is_refused(solver: ConnectFourSolver) -> None:
     for spec in ("tic-tac-toe", "connect-four:cols=8"):
         with pytest.raises(ArenaError, match="another game was given to the solver of connect-four"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arena.games.kernels import bits, layout, rules
-from arena.games.solver import _four, _layers, _lines_search, _memory, _stones, book
+from arena.games.solver import _four, _layers, _lines_search, _memory, _ordering, _stones, book
 from arena.games.solver.connect_four_solver import ConnectFourSolver
 from arena.games.solver.line_games import LinesSolver
 from brute_force import late_states, random_states
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arena.games.solver.solver import Solver
     from arena_plugins.contract import State
 
-MODULES = (_stones, _memory, _four, _layers, _lines_search, book, rules)
+MODULES = (_stones, _memory, _ordering, _four, _layers, _lines_search, book, rules)
 CALLERS = (
     "arena.games.solver.connect_four_solver",
     "arena.games.solver.line_games",

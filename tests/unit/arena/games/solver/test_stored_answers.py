@@ -18,6 +18,7 @@ from arena.games.solver._counters import BUDGET
 from arena.games.solver._four import narrow
 from arena.games.solver._layers import make_layers
 from arena.games.solver._memory import new_memory
+from arena.games.solver._ordering import shipped_order
 from arena.games.solver._stones import landings
 from arena.games.solver.book import shipped_book
 from arena.games.solver.connect_four_solver import ConnectFourSolver
@@ -106,7 +107,7 @@ def test_every_answer_agrees_with_the_book() -> None:
 
 def test_an_action_of_the_table_has_the_score_by_a_search_without_book() -> None:
     table, layer = shipped_answers(), make_layers(8)[-1]
-    memory = new_memory(20)
+    memory = new_memory(20, shipped_order())
     memory[BUDGET] = np.iinfo(np.int64).max
     known = np.flatnonzero(np.isin(layer.keys, table.keys))
     for place in known[:: max(1, len(known) // 2)][:2].tolist():
