@@ -75,7 +75,7 @@ def _unpacked(number: int, content: bytes) -> tuple[Remark | None, ...]:
 def find_faults(connection: Connection) -> Iterator[str]:
     """Yield a sentence for remarks that contradict their hash, or belong to no match."""
     query = select(matches.c.id, remarks).outerjoin_from(remarks, matches, _OWN)
-    for row in connection.execution_options(yield_per=100).execute(query):
+    for row in connection.execute(query, execution_options={"yield_per": 100}):
         if row.id is None:
             yield f"remarks of match {row.number} of tournament {row.tournament_id} belong to no stored match"
         elif row.content_hash not in {
