@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.sqlite
 
+IN_FILES = {"cold_tournaments", "cold_ends", "pruned_tournaments"}
+"""Tables about matches in files: `test_freezing_faults` edits them, because each check reads the files."""
+TABLES = [table for table in metadata.sorted_tables if table.name not in IN_FILES]
 OTHERS = {
     "bots.content": "c" * 64,
     "bots.identity": "d" * 64,
@@ -146,7 +149,7 @@ def other_value(column: Column[Any], value: Any) -> object:  # noqa: ANN401 - a 
     return value + 100 if isinstance(value, int | float) else value + "x"
 
 
-@pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
+@pytest.mark.parametrize("table", TABLES, ids=str)
 def test_every_column(connection: Connection, table: Table) -> None:
     order = ", ".join(column.name for column in table.primary_key)
     row = connection.exec_driver_sql(f"SELECT * FROM {table.name} ORDER BY {order} LIMIT 1").mappings().one()  # noqa: S608
@@ -169,7 +172,7 @@ def test_every_column(connection: Connection, table: Table) -> None:
     ]
 
 
-@pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
+@pytest.mark.parametrize("table", TABLES, ids=str)
 def test_every_row(connection: Connection, table: Table) -> None:
     """A row that is gone is named, too, where anything follows from it."""
     may_go = {"commands", "live_events", "analyses", "remarks", "removals", "tokens"}
