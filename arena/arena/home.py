@@ -104,6 +104,12 @@ def removed_file(option: str | None, name: str) -> Path:
     return (folder / f"{name}.removed.db").absolute()
 
 
+def cold_folder(option: str | None) -> Path:
+    """Return the folder for matches in files: beside the store, or in `home()` if that is on a server."""
+    file = store_file(option)
+    return home().absolute() / "cold" if file is None else file.with_name(f"{file.name}-cold").absolute()
+
+
 @contextmanager
 def open_store(
     option: str | None = None,

@@ -10,21 +10,30 @@ from threading import local
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
+from sqlalchemy import select
+
 from arena_db.backend.choice import backend_of
 from arena_db.batch import StoreFacts
+from arena_db.cold.thawing import find_cold, holds, list_cold
+from arena_db.cold_connections import OpenedTournaments
+from arena_db.counted import parts
 from arena_db.errors import LockedError, RefusedError, StoppedError, UnsupportedError
 from arena_db.failures import explain, reading, translated
 from arena_db.fence import pass_fence
+from arena_db.models import matches
+from arena_db.wild import is_wild
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
     from contextlib import AbstractContextManager
 
     from sqlalchemy import Connection, PoolProxiedConnection
 
     from arena_db.backend.places import Place
     from arena_db.backend.settings import StoreSettings
+    from arena_db.cold.thawing import ColdTournament
     from arena_db.fence import Fence
+    from arena_db.match_filter import MatchFilter
 
 _Result = TypeVar("_Result")
 _Self = TypeVar("_Self", bound="Access")
@@ -87,6 +96,7 @@ class Access:
         self._backend = backend_of(settings)
         self._engine = self._backend.engine
         self._spool = self._backend.spool
+        self._opened = OpenedTournaments(self._backend)
         self._fence: Fence | None = None
         self._is_stopped = False
         self._asking = _Asking()
@@ -111,6 +121,7 @@ class Access:
                 self._watcher.close()
                 self._watcher = None
             if self._fence is None:
+                self._opened.close()
                 self._backend.close()
 
     def interrupt(self) -> None:
@@ -220,6 +231,57 @@ class Access:
             return
         with self._reading(), self._backend.reading(self._is_wanted()) as connection:
             yield connection
+
+    @contextmanager
+    def _read_of(self, tournament: int | str | None) -> Generator[Connection]:
+        """Yield a connection that reads the matches of a tournament, whether they are stored or in files.
+
+        Args:
+            tournament: its id or name; None for all tournaments whose matches are stored.
+        """
+        with self._read() as connection:
+            cold = None if tournament is None else find_cold(connection, tournament)
+            if cold is None:
+                yield connection
+                return
+        with self._read_cold(cold) as connection:
+            yield connection
+
+    @contextmanager
+    def _read_for(self, where: MatchFilter) -> Generator[Connection]:
+        """Yield a connection that reads the matches of a filter: cold ones if it names their tournament."""
+        name = where.tournament
+        with self._read_of(None if name is None or is_wild(name) else name) as connection:
+            yield connection
+
+    @contextmanager
+    def _read_cold(self, cold: ColdTournament) -> Generator[Connection]:
+        with self._reading(), self._opened.reading(cold, self._is_wanted()) as connection:
+            yield connection
+
+    def _gather(
+        self, numbers: Sequence[int], read: Callable[[Connection, Sequence[int]], dict[int, _Result]]
+    ) -> dict[int, _Result]:
+        """Return what `read` returns for the matches with these ids, whether they are stored or in files."""
+        with self._read() as connection:
+            found = read(connection, numbers)
+            cold = list_cold(connection)
+            if not cold:
+                return found
+            left = set(numbers)
+            for some in parts(numbers):
+                left.difference_update(
+                    connection.scalars(select(matches.c.id).where(matches.c.id.in_(list(some))))
+                )
+        # Those that are loaded come first: most readers list the matches of one tournament.
+        for each in sorted(cold, key=lambda each: not self._opened.is_loaded(each)):
+            if left and (self._opened.is_loaded(each) or holds(each, sorted(left))):
+                with self._read_cold(each) as connection:
+                    own = select(matches.c.id).where(matches.c.id.in_(sorted(left)))
+                    here = sorted(connection.scalars(own))
+                    found |= read(connection, here) if here else {}
+                    left.difference_update(here)
+        return found
 
     def _is_wanted(self) -> Callable[[], bool] | None:
         """Return a callable that says whether this thread's query is still wanted.

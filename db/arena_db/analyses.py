@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from arena_db.codec import unpack_actions
+from arena_db.cold.thawing import missing_match
 from arena_db.dialects import upsert
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.judgements import JudgedAction, JudgedMatch, JudgedPly
@@ -40,7 +41,7 @@ def add(connection: Connection, analysis: JudgedMatch) -> None:
     )
     row = connection.execute(query).first()
     if row is None:
-        raise RefusedError(f"there is no match {analysis.match}")
+        raise missing_match(connection, analysis.match)
     num = len(unpack_actions(row.actions, row.num_actions))
     if num != len(analysis.plies):
         raise RefusedError(f"match {analysis.match} has {num} actions, but {len(analysis.plies)} are judged")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import select
 
+from arena_db.cold.thawing import require_warm
 from arena_db.dialects import driver_text
 from arena_db.errors import RefusedError
 from arena_db.models import bots, entrants, matches, planned, tournaments
@@ -85,7 +86,7 @@ def load(
     """Read the rows that the records of one tournament depend on.
 
     Raises:
-        RefusedError: there is no such tournament.
+        RefusedError: there is no such tournament, or its matches are in files.
     """
     known = facts.tournaments.get(tournament)
     if known is None:
@@ -109,6 +110,8 @@ def load(
             elif state == "dropped":
                 batch.dropped.add(number)
         batch.stored.update(tuple(row) for row in connection.exec_driver_sql(_stored_text(dialect), place))
+    if not batch.plan:
+        require_warm(connection, tournament)
     return batch
 
 

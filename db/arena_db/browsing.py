@@ -15,7 +15,7 @@ from arena_db.queries import find_matches
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from arena_db.records import MatchFilter, StoredMatch
 
@@ -41,8 +41,7 @@ class Browsing(Access):
 
     def matches_of(self, ids: Sequence[int]) -> list[StoredMatch]:
         """Return the matches with these ids, in that order; unknown ids are skipped."""
-        with self._read() as connection:
-            found = {match.id: match for match in find_matches(connection, ids)}
+        found = self._gather(ids, _by_id)
         return [found[number] for number in ids if number in found]
 
     def tournament_page(
@@ -53,7 +52,7 @@ class Browsing(Access):
         Skipping costs a step in an index per skipped match; no skipped match is read.
         """
         own = select(matches.c.id).where(matches.c.tournament_id == tournament)
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             fits = own.where(*match_conditions(connection, where))
             page = fits.order_by(matches.c.id.desc()).offset(offset).limit(limit)
             found = find_matches(connection, list(connection.scalars(page)))
@@ -74,7 +73,7 @@ class Browsing(Access):
             num: number of matches to search; for the order by number, number of ids.
         """
         column = matches.c[_COLUMNS[order]]
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             bounds = [] if after is None else [_behind(column, after, descending=descending)]
             places = _sorted(select(column, matches.c.id), column, descending=descending).where(*bounds)
             if order == "number":
@@ -88,6 +87,10 @@ class Browsing(Access):
             ids = _sorted(select(matches.c.id), column, descending=descending)
             fits = ids.where(*bounds, *match_conditions(connection, where))
             return Piece(tuple(connection.scalars(fits)), searched, end)
+
+
+def _by_id(connection: Connection, ids: Sequence[int]) -> dict[int, StoredMatch]:
+    return {match.id: match for match in find_matches(connection, ids)}
 
 
 def _sorted(query: Select[*_Row], column: ColumnElement[Any], *, descending: bool) -> Select[*_Row]:

@@ -51,7 +51,7 @@ class BulkReading(Access):
         query = query.order_by(matches.c.id).limit(page)
         last = 0
         while True:
-            with self._read() as connection:
+            with self._read_of(tournament) as connection:
                 rows = connection.execute(query.where(matches.c.id > last)).all()
                 found = [SeededMatch._make(row) for row in rows]
             if not found:
@@ -68,8 +68,7 @@ class BulkReading(Access):
         Raises:
             DamagedError: the stored remarks cannot be decoded.
         """
-        with self._read() as connection:
-            return remarks.find_many(connection, numbers)
+        return self._gather(numbers, remarks.find_many)
 
     def bulk_analyses(self, numbers: Sequence[int], name: str) -> dict[int, tuple[JudgedPly, ...]]:
         """Return one judge's analyses of many matches with neighbouring ids.
@@ -81,12 +80,11 @@ class BulkReading(Access):
         Raises:
             DamagedError: a stored analysis cannot be decoded.
         """
-        with self._read() as connection:
-            return analyses.find_many(connection, numbers, name)
+        return self._gather(numbers, lambda connection, some: analyses.find_many(connection, some, name))
 
     def volumes(self, chosen: MatchSelection) -> list[Volume]:
         """Return the numbers of selected matches and of their actions, by tournament."""
-        with self._read() as connection:
+        with self._read_for(chosen.where) as connection:
             conditions = _conditions(connection, chosen)
             sums = select(
                 matches.c.tournament_id,
@@ -115,11 +113,11 @@ class BulkReading(Access):
         page: int,
         read: Callable[[Connection, Sequence[ColumnElement[bool]], int], list[_Match]],
     ) -> Iterator[list[_Match]]:
-        with self._read() as connection:
+        with self._read_for(chosen.where) as connection:
             conditions = _conditions(connection, chosen)
             first, last = _range(connection, chosen, conditions)
         while first <= last:
-            with self._read() as connection:
+            with self._read_for(chosen.where) as connection:
                 found = read(connection, [*conditions, matches.c.id.between(first, last)], page)
             if not found:
                 return

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from arena_db import (
     analyses,
+    cold_faults,
     match_faults,
     mending,
     plan_faults,
@@ -24,6 +25,7 @@ from arena_db import (
     tokens,
 )
 from arena_db.backend import integrity
+from arena_db.cold_tables import cold_tournaments
 from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
 from arena_db.models import tallies
@@ -58,6 +60,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             seals.find_faults(connection),
             plan_faults.wrong_plans(connection),
             reading.find_faults(connection),
+            cold_faults.find_faults(connection, reading),
             remarks.find_faults(connection),
             analyses.find_faults(connection),
             _tallies(connection, reading),
@@ -144,11 +147,15 @@ def _rules(connection: Connection) -> Iterator[str]:
 
 
 def _tallies(connection: Connection, reading: match_faults.MatchReading) -> Iterator[str]:
+    if reading.is_lacking:
+        return
     names = (*KEYS, "num_matches")
     kept = {tuple(row) for row in connection.execute(select(*(tallies.c[name] for name in names)))}
     counted = reading.tallies()
     if counted is None:
+        cold = set(connection.scalars(select(cold_tournaments.c.tournament_id)))
         counted = {tuple(row) for row in connection.execute(recount([]))}
+        counted |= {row for row in kept if row[0] in cold}
     for row in sorted(kept ^ counted):
         what = "kept, but not counted" if row in kept else "counted, but not kept"
         yield f"tally {dict(zip(names, row, strict=True))} is {what}; `arena db repair` counts again"

@@ -42,7 +42,8 @@ changes = Table(
 voids = Table(
     "voids",
     metadata,
-    Column("match_id", columns.big(), ForeignKey("matches.id"), primary_key=True, autoincrement=False),
+    # No reference: the matches of a cold tournament are in files.
+    Column("match_id", columns.big(), primary_key=True, autoincrement=False),
     Column("change_id", columns.big(), ForeignKey("changes.id"), primary_key=True, autoincrement=False),
     Column("undone_change", columns.big(), ForeignKey("changes.id")),
     Index(None, "change_id"),

@@ -8,6 +8,7 @@ from sqlalchemy import case, exists, or_, select, update
 
 from arena_db import coordination, planning, replays, seals
 from arena_db.access import Access, patient
+from arena_db.cold.thawing import require_warm
 from arena_db.corrections import changes, voids
 from arena_db.counted import parts
 from arena_db.errors import RefusedError, TakenError
@@ -132,6 +133,7 @@ def _join(
 ) -> Entrant:
     if connection.scalar(select(tournaments.c.id).where(tournaments.c.id == tournament)) is None:
         raise RefusedError(f"there is no tournament with id {tournament}")
+    require_warm(connection, tournament)
     listed = planning.list_entrants(connection, tournament)
     reason, who = why
     change = add_change(connection, tournament, "join", subject=entrant.label, reason=reason, who=who)
@@ -179,6 +181,7 @@ _PLAYS: Final = entrants.c.state == "playing"
 
 def _go(connection: Connection, tournament: int, seat: int, state: str, why: tuple[str, str]) -> None:
     """Store that a bot no longer takes part; drop its planned matches unless the tournament is being run."""
+    require_warm(connection, tournament)
     reason, who = why
     kind, may = ("leave", _PLAYS) if state == "left" else ("disqualify", entrants.c.state != "out")
     with seals.amending(connection, tournament):

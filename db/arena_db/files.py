@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -87,7 +88,10 @@ def sweep_parts(folder: Path) -> None:
     with suppress(PermissionError):
         for part in _parts(folder):
             with suppress(OSError):
-                part.unlink()
+                if part.is_dir():
+                    shutil.rmtree(part)
+                else:
+                    part.unlink()
 
 
 def take_name(part: Path, path: Path) -> None:

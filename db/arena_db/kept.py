@@ -129,8 +129,9 @@ rating_points = Table(
     columns.tournament_key(),
     Column("num_matches", Integer, primary_key=True, autoincrement=False),
     Column("seat", Integer, primary_key=True, autoincrement=False),
-    # The last of these matches: it dates the point, and a check counts the matches up to it.
-    Column("match_id", columns.big(), ForeignKey("matches.id"), nullable=False),
+    # The last of these matches: it dates the point, and a check counts the matches up to it. No reference:
+    # the matches of a cold tournament are in files.
+    Column("match_id", columns.big(), nullable=False),
     Column("elo", columns.seconds(), nullable=False),
     Column("error", columns.seconds(), nullable=False),
     columns.integer("rests_on_prior"),
@@ -151,7 +152,7 @@ replays = Table(
     columns.tournament_key(),
     # Number of rated matches they are computed from, and the last of them.
     Column("num_matches", Integer, nullable=False),
-    Column("match_id", columns.big(), ForeignKey("matches.id"), nullable=False),
+    Column("match_id", columns.big(), nullable=False),
     Column("slope", columns.seconds(), nullable=False),
     Column("weight", columns.seconds(), nullable=False),
     # Little-endian eight-byte floats: a rating per seat, and its error in each replay.

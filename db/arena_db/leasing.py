@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from arena_db import coordination, planning, rescue
 from arena_db.access import Access
 from arena_db.checking import find_faults
+from arena_db.cold.thawing import require_warm
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.failures import translated
 from arena_db.fence import LEASE_S, Fence, beat, loss_of, present_epoch
@@ -44,6 +45,7 @@ class Leasing(Access):
 
         Raises:
             DamagedError: the last holder ended suddenly, and a quick check finds damage.
+            RefusedError: its matches are in files.
             MovedError: the file was removed, moved or replaced since it was opened.
         """
         with self._read() as connection:
@@ -56,6 +58,7 @@ class Leasing(Access):
                 "`arena db check` shows more, `arena db restore` replaces it with a backup"
             )
         with self._write() as connection:
+            require_warm(connection, tournament)
             epoch = coordination.claim(connection, tournament, owner, expires_s, take_over=take_over)
         if not epoch:
             return None

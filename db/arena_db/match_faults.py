@@ -86,12 +86,22 @@ class MatchReading:
         self._kinds: dict[tuple[Any, ...], _Kind] = {}
         self._proof: SumProof | None = None
         self._is_complete = False
+        self.is_lacking = False
+        """Whether matches could not be read, so that counts and sums prove nothing."""
 
     def find_faults(self, connection: Connection) -> Iterator[str]:
-        """Yield a sentence for each match that differs from its hash or from its plan."""
+        """Yield a sentence for each stored match that differs from its hash or from its plan."""
+        self._proof = _begin(connection)
+        yield from self.read(connection)
+        self._is_complete = True
+
+    def read(self, connection: Connection) -> Iterator[str]:
+        """Read the matches of a connection, and yield what `find_faults` does, which must be exhausted first.
+
+        The proof of the sums needs the matches that are in files, too.
+        """
         known, deriving = _load(connection), Deriving(connection)
-        proof = self._proof = _begin(connection)
-        kinds = self._kinds
+        proof, kinds = self._proof, self._kinds
         for rows in stream(connection, _QUERY, _AT_ONCE):
             for row in rows:
                 shared = _KIND(row)
@@ -109,7 +119,6 @@ class MatchReading:
                 if proof is not None and proof.is_open:
                     counts = kind.half is not None and not is_void and number < proof.mark
                     _prove(proof, deriving, kind, own, counts=counts)
-        self._is_complete = True
 
     def tallies(self) -> set[tuple[Any, ...]] | None:
         """Return the rows of `tallies` as counted from the matches; None if not all were read."""

@@ -6,12 +6,14 @@ that are stored here already stay unchanged; a row stored here with other conten
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
 from arena_db import seals
 from arena_db.clock import now
+from arena_db.cold.thawing import find_cold, thawed, told_cold
 from arena_db.columns import values_of
 from arena_db.corrections import changes, origins
 from arena_db.errors import RefusedError
@@ -77,9 +79,29 @@ def merge(
         found = found.where(tournaments.c.state.not_in(UNBEGUN))
     if only is not None:
         found = found.where(tournaments.c.id == only)
-    return [
-        _TournamentMerge(source, target, where, row).run(moves=moves) for row in source.execute(found).all()
-    ]
+    return [_merge_one(source, target, where, row, moves=moves) for row in source.execute(found).all()]
+
+
+def _merge_one(
+    source: Connection, target: Connection, where: str, row: _Row, *, moves: bool
+) -> MergedTournament:
+    """Merge one tournament, whether its matches are stored or in files on either side.
+
+    Raises:
+        RefusedError: as `merge`; or its matches are in files here, and the other store has something new.
+    """
+    known = target.scalar(select(tournaments.c.id).where(tournaments.c.uid == row.uid))
+    there = find_cold(source, row.id)
+    here = None if known is None else find_cold(target, known)
+    with ExitStack() as stack:
+        if there is not None:
+            stack.enter_context(thawed(source, there))
+        if here is not None:
+            stack.enter_context(thawed(target, here))
+        merged = _TournamentMerge(source, target, where, row).run(moves=moves)
+        if here is not None and merged.num_rows:
+            raise RefusedError(f"{where} has more of {here.name} than this store; {told_cold(here.name)}")
+    return merged
 
 
 class _TournamentMerge:

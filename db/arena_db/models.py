@@ -25,6 +25,7 @@ from arena_db import columns
 # Tables of this module, too; the aliases mark these names as re-exported.
 from arena_db.account_tables import accounts as accounts  # noqa: PLC0414
 from arena_db.account_tables import tokens as tokens  # noqa: PLC0414
+from arena_db.cold_tables import cold_tournaments as cold_tournaments  # noqa: PLC0414
 from arena_db.corrections import changes
 from arena_db.kept import pools, summing
 from arena_db.naming import metadata
@@ -34,7 +35,7 @@ from arena_db.plan_tables import planned as planned  # noqa: PLC0414
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISION: Final = "0016"
+REVISION: Final = "0017"
 """The Alembic revision that creates these tables."""
 
 APPLICATION_ID: Final = 0x61726E61

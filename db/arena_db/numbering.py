@@ -12,7 +12,10 @@ from arena_db.models import matches, tournaments
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_FLOOR = "SELECT max(last_match) FROM removals"
+_FLOOR = (
+    "SELECT max(last_match) FROM (SELECT last_match FROM removals UNION ALL "
+    "SELECT last_match FROM cold_tournaments) AS gone"
+)
 
 
 def next_tournament(connection: Connection) -> int:
@@ -22,10 +25,13 @@ def next_tournament(connection: Connection) -> int:
 
 
 def last_match(connection: Connection) -> int:
-    """Return the highest id ever given to a match, removed ones included; 0 if there never was one."""
+    """Return the highest id ever given to a match, stored or not; 0 if there never was one."""
     return max(connection.scalar(select(func.max(matches.c.id))) or 0, floor(connection))
 
 
 def floor(connection: Connection) -> int:
-    """Return the highest id of a match when a tournament was last removed; 0 if none ever was."""
+    """Return the highest id known of matches that are not stored any more; 0 if all are stored.
+
+    Their tournaments were removed, or their rows are in files.
+    """
     return connection.exec_driver_sql(_FLOOR).scalar() or 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import case, func, select, update
 
 from arena_db import planning
+from arena_db.cold_tables import cold_tournaments
 from arena_db.models import entrants, leases, matches, planned, tournaments
 
 if TYPE_CHECKING:
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
 _REPAIR: Final = "`arena db repair` counts again"
 
 
-def wrong_counts(connection: Connection) -> Iterator[str]:
-    """Compare the counts of each tournament with its plan, and the plan with its matches."""
-    for row in connection.execute(_counts()):
+def wrong_counts(connection: Connection, tournament: int | None = None) -> Iterator[str]:
+    """Compare the counts of tournaments with their plans, and the plans with their matches.
+
+    Args:
+        connection: only read from.
+        tournament: id of the only tournament; None for all whose matches are stored.
+    """
+    for row in connection.execute(_counts(tournament)):
         name, num_planned, num_done, num_dropped, size, marked, dropped, final, is_finished = row
         if num_dropped != dropped:
             yield (
@@ -43,6 +49,15 @@ def wrong_plans(connection: Connection) -> Iterator[str]:
     for tournament, num, last in connection.execute(_numbers(entrants.c.seat)):
         if last != num - 1:
             yield f"tournament {names[tournament]} has {num} entrants, the last of them in seat {last}"
+    yield from wrong_matches(connection)
+    without = select(tournaments.c.name).where(tournaments.c.id.not_in(select(leases.c.tournament_id)))
+    for name in connection.scalars(without):
+        yield f"tournament {name} has no lease, so nobody can run it; `arena db repair` makes one"
+
+
+def wrong_matches(connection: Connection) -> Iterator[str]:
+    """Check every planned match: gaps in numbers, seats of encounters, marks."""
+    names = _names(connection)
     for tournament, num, last in connection.execute(_numbers(planned.c.number)):
         if last != num:
             yield f"tournament {names[tournament]} has {num} planned matches, the last of them number {last}"
@@ -53,9 +68,6 @@ def wrong_plans(connection: Connection) -> Iterator[str]:
             yield f"encounter {encounter} of tournament {names[tournament]} has a gap in its plan"
     for mark in wrong_marks(connection):
         yield f"match {mark.number} of tournament {names[mark.tournament]} is {_told(mark)}; {_REPAIR}"
-    without = select(tournaments.c.name).where(tournaments.c.id.not_in(select(leases.c.tournament_id)))
-    for name in connection.scalars(without):
-        yield f"tournament {name} has no lease, so nobody can run it; `arena db repair` makes one"
 
 
 class Mark(NamedTuple):
@@ -128,7 +140,9 @@ def repair(connection: Connection) -> list[str]:
     return done
 
 
-def _counts() -> Select[*tuple[Any, ...]]:
+def _counts(tournament: int | None = None) -> Select[*tuple[Any, ...]]:
+    is_warm = tournaments.c.id.not_in(select(cold_tournaments.c.tournament_id))
+    chosen = is_warm if tournament is None else tournaments.c.id == tournament
     own, of_own = planned.c.tournament_id == tournaments.c.id, matches.c.tournament_id == tournaments.c.id
     size = select(func.count()).where(own).scalar_subquery()
     done = select(func.count()).where(own, planned.c.state == "done").scalar_subquery()
@@ -137,7 +151,8 @@ def _counts() -> Select[*tuple[Any, ...]]:
     told = (tournaments.c.name, tournaments.c.num_planned, tournaments.c.num_done, tournaments.c.num_dropped)
     # A play ends when its person says so, whatever is left of its plan.
     is_finished = (tournaments.c.state == "finished") & (tournaments.c.type != "play")
-    return select(*told, size, done, dropped, final, is_finished).order_by(tournaments.c.id)
+    counted = select(*told, size, done, dropped, final, is_finished).where(chosen)
+    return counted.order_by(tournaments.c.id)
 
 
 _IS_LOWER_FIRST: Final = planned.c.first_seat < planned.c.second_seat

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena_db import coordination, plan_rows, planning
 from arena_db.access import Access, patient
+from arena_db.cold.thawing import require_warm
 from arena_db.fence import LEASE_S
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class PlanKeeping(Access):
             RefusedError: no such tournament, or a match breaks a rule of the tables.
         """
         with self._write_run(tournament) as connection:
+            require_warm(connection, tournament)
             plan_rows.append(connection, tournament, planned)
             planning.set_config(connection, tournament, config)
 
@@ -120,6 +122,7 @@ class PlanKeeping(Access):
             RefusedError: no such tournament.
         """
         with self._write_run(tournament) as connection:
+            require_warm(connection, tournament)
             plan_rows.reopen(connection, tournament, num_total)
             planning.set_config(connection, tournament, config)
 
@@ -195,7 +198,7 @@ class PlanKeeping(Access):
             after: only matches with higher numbers.
             limit: maximum number of matches; None for all.
         """
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit)
 
     @patient
@@ -207,7 +210,7 @@ class PlanKeeping(Access):
             after: only matches with higher numbers.
             limit: maximum number of matches; None for all.
         """
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit, unplayed=True)
 
     def sequential_tests(self) -> dict[int, str]:
@@ -233,12 +236,12 @@ class PlanKeeping(Access):
     @patient
     def last_match(self, tournament: int) -> int:
         """Return the highest id of a match of a tournament; 0 if it has none."""
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             return plan_rows.last_match(connection, tournament)
 
     def play_time(self, tournament: int, encounter: int) -> float:
         """Return the total duration of the final matches of an encounter, in seconds."""
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             return plan_rows.play_time(connection, tournament, encounter)
 
     def results(
@@ -249,5 +252,5 @@ class PlanKeeping(Access):
         A stored match never changes, so a reader needs each id only once. With `limit`, only the first so
         many are returned.
         """
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             return plan_rows.list_results(connection, tournament, (after, last), limit)

@@ -11,7 +11,7 @@ from sqlalchemy import and_, func, or_, select, text, true
 from arena_db.access import Access
 from arena_db.analyses import losses_of
 from arena_db.codec import unpack_actions
-from arena_db.counted import CHUNK, COUNTS, IS_VOID, parts
+from arena_db.counted import COUNTS, IS_VOID, parts
 from arena_db.dialects import driver_text_with_values
 from arena_db.filters import BYTE, match_conditions
 from arena_db.models import analyses, bots, matches, tournaments
@@ -105,11 +105,11 @@ class PlaysReading(Access):
             *(matches.c.id, func.substr(matches.c.actions, 1, size), matches.c.num_opening),
             *(matches.c.outcome, matches.c.match_hash),
         )
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             query = select(*columns).where(*_played(connection, where)).order_by(matches.c.id).limit(page)
         last = 0
         while True:
-            with self._read() as connection:
+            with self._read_for(where) as connection:
                 found: list[BegunLine] = _rows(connection, query.where(matches.c.id > last))
             if not found:
                 return
@@ -126,7 +126,7 @@ class PlaysReading(Access):
             own: identities; matches of these bots.
             others: identities of their opponents; None for any.
         """
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             known = _identities(connection)
             mine = _ids(known, own)
             # Grouped by side, not by bot: with many bots that leaves a tenth of the groups.
@@ -148,7 +148,7 @@ class PlaysReading(Access):
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
     ) -> list[LostMatch]:
         """Return the matches that bots lost, newest first; see `opening_tallies`."""
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             known = _identities(connection)
             query = select(*_LOST).where(*_played(connection, where), _lost(known, own, others))
             return _lost_of(_rows(connection, query.order_by(matches.c.id.desc())), known)
@@ -171,7 +171,7 @@ class PlaysReading(Access):
             limit: how many of the newest, per pair of bots and side of the loser.
             among: ids of further matches to include, if they were lost.
         """
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             known = _identities(connection)
             ids = set(among)
             for loser, winner in product(_ids(known, own), _ids(known, others)):
@@ -190,14 +190,16 @@ class PlaysReading(Access):
 
     def matches_with(self, numbers: Sequence[int]) -> dict[int, StoredMatch]:
         """Return the matches with these ids that exist, with one query instead of one per match."""
-        with self._read() as connection:
-            return {match.id: match for match in find_matches(connection, numbers)}
+        return self._gather(
+            numbers,
+            lambda connection, some: {match.id: match for match in find_matches(connection, some)},
+        )
 
     def newest_met(
         self, where: MatchFilter, own: Collection[str], others: Collection[str], *, limit: int
     ) -> list[StoredMatch]:
         """Return the counted matches of bots against others, newest first; see `opening_tallies`."""
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             known = _identities(connection)
             mine, theirs = _ids(known, own), _ids(known, others)
             # One query per side: for both sides at once SQLite would sort all matches.
@@ -207,22 +209,12 @@ class PlaysReading(Access):
 
     def given_actions(self, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Return the actions of the openings of the matches with these ids that exist."""
-        found: dict[int, tuple[int, ...]] = {}
-        with self._read() as connection:
-            for start in range(0, len(numbers), CHUNK):
-                query = (
-                    select(matches.c.id, matches.c.actions, matches.c.num_opening, tournaments.c.num_actions)
-                    .join_from(matches, tournaments, tournaments.c.id == matches.c.tournament_id)
-                    .where(matches.c.id.in_(numbers[start : start + CHUNK]))
-                )
-                for number, actions, num_opening, num_actions in _rows(connection, query):
-                    found[number] = unpack_actions(actions, num_actions)[:num_opening]
-        return found
+        return self._gather(numbers, _given_actions)
 
     def last_gradings(self, where: MatchFilter) -> dict[str, tuple[int, float]]:
         """Return each judge's number of analysed matches and time of its last analysis, UTC seconds."""
         columns = analyses.c.name, func.count(), func.max(analyses.c.made_at)
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
             found = _rows(connection, query.where(*_played(connection, where)).group_by(analyses.c.name))
             return {name: (num, made_at) for name, num, made_at in found}
@@ -231,7 +223,7 @@ class PlaysReading(Access):
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
     ) -> dict[str, int]:
         """Return how many matches of bots each judge has analysed; see `opening_tallies`."""
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             met = _meet(_identities(connection), own, others)
             query = select(analyses.c.name, func.count()).join_from(
                 analyses, matches, matches.c.id == analyses.c.match_id
@@ -265,7 +257,7 @@ class PlaysReading(Access):
             *(matches.c.id, matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
             *(matches.c.opening_hash, matches.c.num_opening, analyses.c.content),
         )
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             known = _identities(connection)
             query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
             query = query.where(
@@ -278,6 +270,19 @@ class PlaysReading(Access):
             )
             for number, tournament, first, second, opening, given, said in found
         ]
+
+
+def _given_actions(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    found: dict[int, tuple[int, ...]] = {}
+    for some in parts(numbers):
+        query = (
+            select(matches.c.id, matches.c.actions, matches.c.num_opening, tournaments.c.num_actions)
+            .join_from(matches, tournaments, tournaments.c.id == matches.c.tournament_id)
+            .where(matches.c.id.in_(some))
+        )
+        for number, actions, num_opening, num_actions in _rows(connection, query):
+            found[number] = unpack_actions(actions, num_actions)[:num_opening]
+    return found
 
 
 def _played(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:

@@ -6,10 +6,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import delete, func, insert, select, text
+from sqlalchemy import delete, func, insert, literal, select, text
 
 from arena_db import seals
 from arena_db.access import Access
+from arena_db.cold_tables import cold_ends, cold_tournaments
 from arena_db.counted import COUNTS, read_range
 from arena_db.errors import RefusedError
 from arena_db.kept import rating_points
@@ -18,7 +19,7 @@ from arena_db.models import matches, tournaments
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import ColumnElement, Connection, Select, Table
 
     from arena_db.counted import CountedMatch
 
@@ -88,7 +89,7 @@ class PointsKeeping(Access):
         last = 0
         own = matches.c.tournament_id == tournament
         while True:
-            with self._read() as connection:
+            with self._read_of(tournament) as connection:
                 page = select(matches.c.id).where(own, matches.c.id > last).order_by(matches.c.id)
                 first, last = (
                     last + 1,
@@ -128,19 +129,33 @@ def surplus(numbers: Sequence[int]) -> list[int]:
 
 def find_faults(connection: Connection) -> Iterator[str]:
     """Compare the points with their matches and seals; yield one sentence per contradiction."""
-    names = select(tournaments.c.id, tournaments.c.name)
-    called = {row[0]: row[1] for row in connection.execute(names)}
-    for tournament, num_matches, place in _wrong(connection):
-        is_here = f"is rated match {place}" if place else "is no rated match of it"
-        yield (
-            f"the ratings of tournament {called.get(tournament, tournament)} after {num_matches} matches "
-            f"name a last match that {is_here}; `arena db repair` removes them"
-        )
+    yield from find_unmatched(connection)
+    called = _names(connection)
     for tournament, num_matches in seals.wrong_points(connection):
         yield (
             f"the ratings of tournament {called.get(tournament, tournament)} after {num_matches} matches are "
             "not as they were stored; `arena db repair` removes them"
         )
+
+
+def end_of(table: Table) -> ColumnElement[float]:
+    """Return the time at which a match ended, UTC seconds."""
+    return table.c.started_at + table.c.duration_ms / 1000.0
+
+
+def find_unmatched(connection: Connection, tournament: int | None = None) -> Iterator[str]:
+    """Compare the points of all stored tournaments, or of one, with their matches only."""
+    called = _names(connection)
+    for number, num_matches, place in _wrong(connection, tournament):
+        is_here = f"is rated match {place}" if place else "is no rated match of it"
+        yield (
+            f"the ratings of tournament {called.get(number, number)} after {num_matches} matches "
+            f"name a last match that {is_here}; `arena db repair` removes them"
+        )
+
+
+def _names(connection: Connection) -> dict[int, str]:
+    return {row[0]: row[1] for row in connection.execute(select(tournaments.c.id, tournaments.c.name))}
 
 
 def remove_wrong(connection: Connection) -> list[str]:
@@ -169,29 +184,33 @@ def remove_since(connection: Connection, tournament: int, match: int) -> None:
         _remove(connection, tournament, num_matches)
 
 
-def _wrong(connection: Connection) -> Iterator[tuple[int, int, int]]:
+def _wrong(connection: Connection, tournament: int | None = None) -> Iterator[tuple[int, int, int]]:
     """Yield tournament, stored and right number of matches of points whose match has another number.
 
     The right number is 0 if the match is not a counted match of the tournament.
     """
     table = rating_points.c
     known = select(table.tournament_id, table.num_matches, table.match_id).distinct()
+    if tournament is None:
+        known = known.where(table.tournament_id.not_in(select(cold_tournaments.c.tournament_id)))
+    else:
+        known = known.where(table.tournament_id == tournament)
     order = (table.tournament_id, table.num_matches, table.match_id)
     points: dict[int, list[tuple[int, int]]] = {}
-    for tournament, num_matches, match in connection.execute(known.order_by(*order)):
-        points.setdefault(tournament, []).append((num_matches, match))
-    for tournament, own in points.items():
+    for number, num_matches, match in connection.execute(known.order_by(*order)):
+        points.setdefault(number, []).append((num_matches, match))
+    for number, own in points.items():
         # In the order of matches, so that each of them is counted once.
         ends = sorted({match for _, match in own})
         counted = 0
         places: dict[int, int] = {}
         for before, match in pairwise([0, *ends]):
-            counted += connection.scalar(_number(tournament, before, match)) or 0
-            is_last = connection.scalar(_number(tournament, match - 1, match))
+            counted += connection.scalar(_number(number, before, match)) or 0
+            is_last = connection.scalar(_number(number, match - 1, match))
             places[match] = counted if is_last else 0
         for num_matches, match in own:
             if places[match] != num_matches:
-                yield tournament, num_matches, places[match]
+                yield number, num_matches, places[match]
 
 
 def _number(tournament: int, after: int, last: int) -> Select[int]:
@@ -238,7 +257,7 @@ def _find(
     connection: Connection, tournament: int, after: int, seats: Collection[int] | None
 ) -> list[RatingPoint]:
     table = rating_points.c
-    ended = matches.c.started_at + matches.c.duration_ms / 1000.0
+    ended = func.coalesce(end_of(matches), cold_ends.c.ended_at, literal(0.0))
     names = (
         table.num_matches,
         table.match_id,
@@ -250,7 +269,8 @@ def _find(
     )
     query = (
         select(*names)
-        .join_from(rating_points, matches, matches.c.id == table.match_id)
+        .outerjoin_from(rating_points, matches, matches.c.id == table.match_id)
+        .outerjoin(cold_ends, cold_ends.c.match_id == table.match_id)
         .where(table.tournament_id == tournament, table.num_matches > after)
         .order_by(table.num_matches, table.seat)
     )

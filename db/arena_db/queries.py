@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, func, select, text, tuple_
 
 from arena_db.codec import unpack_actions, unpack_claims, unpack_times
+from arena_db.cold_tables import cold_tournaments
 from arena_db.corrections import changes, voids
 from arena_db.counted import COUNTS
 from arena_db.filters import (
@@ -79,7 +80,9 @@ def count_matches(connection: Connection, where: MatchFilter) -> int:
 
 def _most(connection: Connection, where: MatchFilter) -> int:
     """Return how many matches fit the conditions that the stored counts can evaluate."""
-    kept = select(func.sum(tallies.c.num_matches)).where(*common_conditions(tallies, where))
+    # Tallies of cold tournaments stay, but their matches are in no list of stored ones.
+    is_warm = tallies.c.tournament_id.not_in(select(cold_tournaments.c.tournament_id))
+    kept = select(func.sum(tallies.c.num_matches)).where(is_warm, *common_conditions(tallies, where))
     # Tallies exclude void matches, of which there are few.
     are_void = select(func.count()).select_from(matches)
     are_void = are_void.where(

@@ -10,6 +10,7 @@ from sqlalchemy import delete, func, insert, select, text
 
 from arena_db import points, seals
 from arena_db.access import Access
+from arena_db.cold_tables import cold_tournaments
 from arena_db.counted import COUNTS
 from arena_db.errors import DamagedError, RefusedError
 from arena_db.kept import replays
@@ -18,7 +19,7 @@ from arena_db.models import entrants, matches, tournaments
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row
 
 
 _BYTES: Final = 8
@@ -82,8 +83,17 @@ def forget(connection: Connection, tournament: int) -> None:
 
 def find_faults(connection: Connection) -> Iterator[str]:
     """Compare replayed ratings with their matches and seals; yield one sentence for each contradiction."""
+    yield from _told(connection, _wrong(connection))
+
+
+def find_unmatched(connection: Connection, tournament: int) -> Iterator[str]:
+    """Compare the replayed ratings of one tournament with its matches only."""
+    yield from _told(connection, _unmatched(connection, replays.c.tournament_id == tournament))
+
+
+def _told(connection: Connection, wrong: dict[int, str]) -> Iterator[str]:
     names = {row[0]: row[1] for row in connection.execute(select(tournaments.c.id, tournaments.c.name))}
-    for tournament, why in sorted(_wrong(connection).items()):
+    for tournament, why in sorted(wrong.items()):
         yield (
             f"the replayed ratings of {names.get(tournament, tournament)} {why}; `arena db repair` computes "
             "them again"
@@ -103,13 +113,19 @@ def remove_wrong(connection: Connection) -> list[str]:
 
 
 def _wrong(connection: Connection) -> dict[int, str]:
+    is_warm = replays.c.tournament_id.not_in(select(cold_tournaments.c.tournament_id))
+    found = _unmatched(connection, is_warm)
+    for tournament in seals.wrong_replays(connection):
+        found.setdefault(tournament, "are not as they were stored")
+    return found
+
+
+def _unmatched(connection: Connection, chosen: ColumnElement[bool]) -> dict[int, str]:
     found: dict[int, str] = {}
-    for row in connection.execute(select(replays)).all():
+    for row in connection.execute(select(replays).where(chosen)).all():
         last = _matches_up_to(connection, row.tournament_id, row.match_id)
         if last != (row.num_matches, row.match_id):
             found[row.tournament_id] = "do not fit the matches that they name"
-    for tournament in seals.wrong_replays(connection):
-        found.setdefault(tournament, "are not as they were stored")
     return found
 
 

@@ -6,18 +6,22 @@ adds them. Ids only grow, so each match is added exactly once; `partial_sums` re
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import case, delete, func, insert, select, text, update
 
+from arena_db import numbering
+from arena_db.cold.thawing import find_cold, list_cold, thawed
+from arena_db.cold_tables import pruned_tournaments
 from arena_db.counted import COUNTS, read_counted
 from arena_db.dialects import driver_text
 from arena_db.errors import DamagedError
 from arena_db.filters import BYTE
 from arena_db.kept import clusters, encounters, strays, summing
 from arena_db.models import matches, tallies, tournaments
-from arena_db.summing import Key, Summing, hash_opening
+from arena_db.summing import Key, Summing, encounter_ids, hash_opening
 from arena_db.sums import FIRST_PAIR, SUMS
 from arena_db.tallying import KEYS, recount
 
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select
 
+    from arena_db.cold.thawing import ColdTournament
 
 BATCH: Final = 10_000
 """Number of matches per transaction."""
@@ -91,12 +96,13 @@ def rebuild(connection: Connection) -> list[str]:
     num_columns = sum(1 for _ in wrong_columns(connection))
     start = connection.scalar(select(summing.c.next_match)) or 1
     sums, counts = all_sums(connection), _all_tallies(connection)
-    for table in (*KEPT, summing, tallies):
+    for table in (*KEPT, summing, tallies, pruned_tournaments):
         connection.execute(delete(table))
     connection.execute(insert(tallies).from_select([*KEYS, "num_matches"], recount([])))
     connection.execute(insert(summing).values(id=1, next_match=1, upgrading=1))
     while not step(connection):
         pass
+    _rebuild_cold(connection)
     done = (
         [f"plies and openings of {num_columns} matches are recomputed from the moves"] if num_columns else []
     )
@@ -108,6 +114,20 @@ def rebuild(connection: Connection) -> list[str]:
         num = sum(sums.get(key) != after.get(key) for key in sums.keys() | after.keys())
         done += [f"the kept sums of {num} encounters were wrong or missing"] if num else []
     return done
+
+
+def _rebuild_cold(connection: Connection) -> None:
+    """Add the matches that are in files to rebuilt sums and tallies."""
+    for cold in list_cold(connection):
+        count_cold(connection, cold, cold.last_match, {})
+        with thawed(connection, cold):
+            counted = [tuple(row) for row in connection.execute(recount([]))]
+        if counted:
+            names = [*KEYS, "num_matches"]
+            connection.exec_driver_sql(driver_text(insert(tallies), connection.dialect.name, names), counted)
+        # All matches are in the sums now, and no later one gets a lower id.
+        mark = numbering.last_match(connection) + 1
+        connection.execute(update(summing).values(next_match=mark))
 
 
 def _last_of_batch(connection: Connection, start: int, size: int | None = None) -> int | None:
@@ -191,9 +211,60 @@ def _derive_text(dialect: str) -> str:
 
 def count(connection: Connection, first: int, last: int, known_ids: dict[Key, int]) -> None:
     """Add the matches with ids in `[first, last]` to the stored sums."""
+    pruned = list_pruned(connection)
+    if pruned:
+        own = matches.c.id.between(first, last) & matches.c.tournament_id.in_(pruned)
+        for tournament in connection.scalars(select(matches.c.tournament_id).where(own).distinct()).all():
+            restore(connection, tournament, first - 1)
     sums = Summing()
     fill(connection, sums, first, last)
     sums.apply(connection, known_ids)
+
+
+def count_cold(connection: Connection, cold: ColdTournament, last: int, known_ids: dict[Key, int]) -> None:
+    """Add the matches of a cold tournament with ids up to `last` to the stored sums."""
+    sums = Summing()
+    with thawed(connection, cold):
+        fill(connection, sums, cold.first_match, min(cold.last_match, last), cold.id)
+    sums.apply(connection, known_ids)
+
+
+def list_pruned(connection: Connection) -> list[int]:
+    """Return the tournaments whose clusters were removed after their end, by id."""
+    return list(connection.scalars(select(pruned_tournaments.c.tournament_id).order_by("tournament_id")))
+
+
+def restore(connection: Connection, tournament: int, last: int) -> None:
+    """Store the clusters of a pruned tournament again, from its matches with ids up to `last`.
+
+    Its sums stay: they never depended on whether the clusters they were computed from are stored.
+    """
+    sums = _of_tournament(connection, tournament, last)
+    keys = [key for key in sums.encounters() if key[1] == tournament]
+    totals = sums.totals(connection, encounter_ids(connection, keys, {}), keys)
+    for table, rows in ((clusters, totals.clusters), (strays, totals.strays)):
+        if rows:
+            names = [column.name for column in table.c]
+            connection.exec_driver_sql(driver_text(insert(table), connection.dialect.name, names), rows)
+    own = pruned_tournaments.c.tournament_id == tournament
+    connection.execute(delete(pruned_tournaments).where(own))
+
+
+def counted_sums(connection: Connection, tournament: int, last: int) -> dict[Key, tuple[int, ...]]:
+    """Return the sums of a tournament as its matches with ids up to `last` make them; nothing is stored."""
+    sums = _of_tournament(connection, tournament, last)
+    keys = [key for key in sums.encounters() if key[1] == tournament]
+    # Without ids of encounters no stored cluster is read.
+    return sums.totals(connection, {}, keys).sums
+
+
+def _of_tournament(connection: Connection, tournament: int, last: int) -> Summing:
+    """Collect the matches of a tournament with ids up to `last`, whether they are stored or in files."""
+    sums = Summing()
+    cold = find_cold(connection, tournament)
+    with nullcontext() if cold is None else thawed(connection, cold):
+        fill(connection, sums, 1, last, tournament)
+    return sums
 
 
 def fill(connection: Connection, sums: Summing, first: int, last: int, tournament: int | None = None) -> None:

@@ -18,12 +18,15 @@ from arena_db.bulk import BulkReading
 from arena_db.entering import Entering
 from arena_db.errors import LockedError, UnsupportedError
 from arena_db.failures import translated
+from arena_db.filters import needs_matches
 from arena_db.finding import NameSearch
+from arena_db.freezing import Freezing
 from arena_db.leasing import Leasing
 from arena_db.named import NamesReading
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.plays import PlaysReading
 from arena_db.points import PointsKeeping
+from arena_db.pruning import Pruning
 from arena_db.replays import ReplaysKeeping
 from arena_db.soundness import Soundness
 from arena_db.tokens import TokensKeeping
@@ -32,6 +35,8 @@ from arena_db.voiding import Correcting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection
 
     from arena_db.backend.places import Place
     from arena_db.backend.settings import StoreSettings
@@ -53,6 +58,10 @@ if TYPE_CHECKING:
     )
 
 
+def _find_match(connection: Connection, numbers: Sequence[int]) -> dict[int, StoredMatch]:
+    return {match.id: match for match in queries.find_matches(connection, numbers)}
+
+
 _ASK_MS: Final = 5000
 """Milliseconds to wait for the write lock when a command is left: a person is waiting at a screen."""
 
@@ -62,12 +71,14 @@ class Store(
     BulkReading,
     Correcting,
     Entering,
+    Freezing,
     NameSearch,
     Leasing,
     NamesReading,
     PlanKeeping,
     PlaysReading,
     PointsKeeping,
+    Pruning,
     ReplaysKeeping,
     Soundness,
     TokensKeeping,
@@ -284,18 +295,17 @@ class Store(
 
     def matches(self, where: MatchFilter, *, before: int | None = None, limit: int = 50) -> list[StoredMatch]:
         """Return matches with an id below `before`, newest first."""
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             return queries.list_matches(connection, where, before, limit)
 
     def match(self, number: int) -> StoredMatch | None:
         """Return the match with this id; None if there is none."""
-        with self._read() as connection:
-            return queries.find_match(connection, number)
+        return self._gather([number], _find_match).get(number)
 
     @patient
     def match_of(self, tournament: int, number: int, attempt: int = 0) -> StoredMatch | None:
         """Return the record of an attempt at a planned match; None if it has no result yet."""
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             return queries.find_attempt(connection, tournament, number, attempt)
 
     def tournament_matches(self, tournament: int) -> Iterator[StoredMatch]:
@@ -305,7 +315,7 @@ class Store(
         """
         after = (0, -1)
         while True:
-            with self._read() as connection:
+            with self._read_of(tournament) as connection:
                 page = queries.list_tournament_matches(connection, tournament, after)
             if not page:
                 return
@@ -318,7 +328,8 @@ class Store(
 
         Conditions on time, tier and termination are counted match by match; all others use stored counts.
         """
-        with self._read() as connection:
+        # Stored counts stay; only match by match are the matches themselves needed.
+        with self._read_for(where) if needs_matches(where) else self._read() as connection:
             return tallying.list_tallies(connection, where)
 
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
@@ -328,7 +339,7 @@ class Store(
             where: which matches.
             after: only those with a higher id, so that a viewer reads each match once.
         """
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             return queries.list_played(connection, where, after)
 
     def remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
@@ -340,8 +351,7 @@ class Store(
         Raises:
             DamagedError: the stored remarks cannot be decoded.
         """
-        with self._read() as connection:
-            return remarks.find(connection, numbers)
+        return self._gather(numbers, remarks.find)
 
     def add_analysis(self, analysis: JudgedMatch) -> None:
         """Store an analysis of a match; it replaces an earlier one by the same judge.
@@ -364,16 +374,14 @@ class Store(
         Raises:
             DamagedError: a stored analysis cannot be decoded.
         """
-        with self._read() as connection:
-            return analyses.find(connection, numbers, name)
+        return self._gather(numbers, lambda connection, some: analyses.find(connection, some, name))
 
     def mistakes(self, numbers: Sequence[int]) -> dict[int, int]:
         """Return the number of mistakes that the latest analysis of each match found, by id of the match.
 
         Matches without an analysis are absent.
         """
-        with self._read() as connection:
-            return analyses.count_mistakes(connection, numbers)
+        return self._gather(numbers, analyses.count_mistakes)
 
     def bots(self) -> dict[str, BotRecord]:
         """Return all bots by identity."""

@@ -9,10 +9,12 @@ from sqlalchemy import and_, select
 from sqlalchemy.schema import CreateTable
 
 from arena_db import numbering
+from arena_db.cold.thawing import list_cold
+from arena_db.cold_tables import pruned_tournaments
 from arena_db.kept import clusters, encounters, pools, strays, summing
 from arena_db.models import bots, entrants, tournaments
 from arena_db.planning import pool_record
-from arena_db.resumming import KEPT, REPAIR, all_sums, batches, count, wrong_columns
+from arena_db.resumming import KEPT, REPAIR, all_sums, batches, count, count_cold, wrong_columns
 from arena_db.server_rows import go_on_after
 from arena_db.sums import SUMS
 
@@ -36,6 +38,8 @@ def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
         reading: a pass over all matches; if it proves the sums, they are not computed again.
     """
     yield from _wrong_pools(connection)
+    if reading.is_lacking:
+        return
     if reading.proves_sums(connection):
         return
     yield from wrong_columns(connection)
@@ -50,6 +54,10 @@ def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
     with _scratch(connection):
         for first, last in batches(connection, 1, mark - 1, _CHECKED):
             count(connection, first, last, ids)
+        for cold in list_cold(connection):
+            count_cold(connection, cold, mark - 1, ids)
+        for table in (strays, clusters):
+            _run(connection, f"DELETE FROM temp.{table.name} WHERE encounter_id IN ({_PRUNED})")  # noqa: S608
         counted = all_sums(connection)
         torn = _torn(connection)
     for key in sorted(torn):
@@ -73,6 +81,11 @@ _NOTHING: Final = (0,) * len(SUMS)
 
 
 _ENCOUNTER: Final = ", ".join(f"encounters.{name}" for name in ("pool_id", "tournament_id", "low", "high"))
+_PRUNED: Final = (
+    "SELECT id FROM main.encounters WHERE tournament_id IN "
+    "(SELECT tournament_id FROM main.pruned_tournaments)"
+)
+"""Encounters without clusters."""
 _SUSPECT: Final = "WHERE encounter_id IN (SELECT encounter_id FROM temp.suspects)"
 
 
@@ -167,7 +180,8 @@ def _scratch(connection: Connection) -> Generator[None]:
 
     The stored encounters are copied with their ids and sums of 0, so that rows can be compared by their keys.
     """
-    for table in reversed(KEPT):
+    # Without a pruned tournament: nothing is restored while all clusters are counted.
+    for table in (pruned_tournaments, *reversed(KEPT)):
         made = CreateTable(table, include_foreign_key_constraints=[])
         text_of = str(made.compile(connection)).replace("CREATE TABLE", "CREATE TEMP TABLE", 1)
         connection.exec_driver_sql(text_of)
@@ -182,7 +196,7 @@ def _scratch(connection: Connection) -> Generator[None]:
             go_on_after(connection, encounters)
         yield
     finally:
-        for table in KEPT:
+        for table in (*KEPT, pruned_tournaments):
             _run(connection, f"DROP TABLE temp.{table.name}")
 
 

@@ -23,7 +23,7 @@ from arena_db.errors import DatabaseError
 from arena_db.failures import ODD
 from arena_db.kept import clusters, strays, summing
 from arena_db.models import tournaments
-from arena_db.resumming import all_sums
+from arena_db.resumming import all_sums, counted_sums, list_pruned
 from arena_db.summing import is_low_first
 from arena_db.sums import FIRST_PAIR, FIRST_SHARE, FIRST_SINGLE, SUMS, share_of
 
@@ -204,11 +204,23 @@ class SumProof:
             for place, value in enumerate(share_of(*_SHARED_BY(kind))):
                 share[place] += times * value
         kept = all_sums(connection)
+        pruned = set(list_pruned(connection))
         return all(
             products[number] == (there.product if (there := played.get(key)) else 1)
             and kept[key] == (*(there.sums if there else _NO_SUMS[:FIRST_SHARE]), *shares[number])
             for key, number in ids.items()
+            if key[1] not in pruned
+        ) and all(self._are_counted(connection, tournament, kept) for tournament in pruned)
+
+    def _are_counted(
+        self, connection: Connection, tournament: int, kept: dict[tuple[int, ...], tuple[int, ...]]
+    ) -> bool:
+        """Return whether the sums of a tournament without clusters are those of its matches."""
+        counted: dict[tuple[int, ...], tuple[int, ...]] = dict(
+            counted_sums(connection, tournament, self.mark - 1).items()
         )
+        own = {key for key in kept if key[1] == tournament}
+        return all(kept.get(key, _NO_SUMS) == counted.get(key, _NO_SUMS) for key in own | counted.keys())
 
     def _by_encounter(self) -> dict[Key, ProvedEncounter]:
         """Return the added matches by encounter, in the tournament and in the pool."""

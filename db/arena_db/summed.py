@@ -60,7 +60,7 @@ class SumsReading(Access):
     def moment(self, tournament: int) -> Moment | None:
         """Return the sums of a tournament's rated matches now; None before the first match."""
         newest = select(matches.c.id).where(matches.c.tournament_id == tournament, text(COUNTS))
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             last = connection.scalar(newest.order_by(matches.c.id.desc()).limit(1))
             sums = _of_tournament(connection, tournament)
         if last is None:
@@ -153,6 +153,9 @@ def _sums(connection: Connection, pool_ids: Collection[int], tournament: int) ->
     start, newest = resumming.first_unsummed(connection), resumming.last_match(connection)
     if start > newest:
         return _played(sums)
+    if tournament in resumming.list_pruned(connection):
+        # Without its clusters, the share of a new match is unknown.
+        sums, ids, start = {}, {}, 1
     since = Summing()
     resumming.fill(connection, since, start, newest, tournament or None)
     wanted = [key for key in since.encounters() if key[0] in pool_ids and key[1] == tournament]

@@ -13,6 +13,7 @@ from arena_db.backend.choice import prepare, settings_of
 from arena_db.backend.places import find_place
 from arena_db.checking import find_faults
 from arena_db.clock import now
+from arena_db.cold.thawing import require_warm
 from arena_db.corrections import origins, removals
 from arena_db.counted import COUNTS, CountedMatch
 from arena_db.errors import AccessError, DamagedError, TakenError
@@ -160,6 +161,7 @@ class Transferring(SumsReading):
                 self._backend.removing(self._settings) as connection,
             ):
                 refuse_running(connection, tournament)
+                require_warm(connection, tournament)
                 self._move_out(connection, tournament, part)
                 _put_in_place(part, target)
                 _note_removal(connection, tournament, target, who)

@@ -15,6 +15,7 @@ from sqlalchemy import delete, func, insert, or_, select, update
 from arena_db import coordination, points, replays, seals
 from arena_db.access import Access, patient
 from arena_db.clock import now
+from arena_db.cold.thawing import missing_match
 from arena_db.corrections import MOST_REASON, changes, voids
 from arena_db.counted import HALF_POINTS, CountedMatch, parts
 from arena_db.errors import RefusedError
@@ -123,7 +124,7 @@ class Correcting(Access):
 
     def num_matches(self, where: MatchFilter) -> int:
         """Return how many matches fit a filter, void ones included; `tallies` has those that count."""
-        with self._read() as connection:
+        with self._read_for(where) as connection:
             return count_matches(connection, where)
 
     def match_numbers(self, tournament: int, seats: Collection[int]) -> list[int]:
@@ -132,7 +133,7 @@ class Correcting(Access):
         found = select(matches.c.id).where(
             matches.c.tournament_id == tournament, or_(*(side.in_(list(seats)) for side in sides))
         )
-        with self._read() as connection:
+        with self._read_of(tournament) as connection:
             return list(connection.scalars(found.order_by(matches.c.id)))
 
 
@@ -249,7 +250,7 @@ def find_judged(connection: Connection, numbers: Sequence[int]) -> list[Row[*tup
         found += connection.execute(query.where(matches.c.id.in_(some)))
     missing = set(numbers) - {row.id for row in found}
     if missing:
-        raise RefusedError(f"there is no match #{min(missing)}")
+        raise missing_match(connection, min(missing))
     return found
 
 

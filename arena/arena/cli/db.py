@@ -91,11 +91,42 @@ def _checked(store: Store, *, quick: bool) -> Exit:
     if not faults:
         say(f"{store.place} is in order")
         return Exit.COMPLETE
+    from arena_db.cold.thawing import PUT_BACK
+
     told = [fault for fault in faults if fault != "more of the same kind"]
     is_derived = all("`arena db repair`" in fault for fault in told)
     way = "arena db repair fixes this" if is_derived else "arena db restore BACKUP restores a backup"
+    if all(PUT_BACK in fault for fault in told):
+        way = f"{PUT_BACK} named above"
     say(f"{store.place} is damaged; {way}", err=True)
     return Exit.STORE
+
+
+@db.command(cls=RichCommand)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--dry-run", is_flag=True, help="Only print how much room this would make.")
+@db_option
+def prune(names: tuple[str, ...], *, dry_run: bool, db: str | None) -> None:
+    """Remove the results by opening of the finished tournaments NAME..., or of all; tables stay the same.
+
+    They are computed again from the matches as soon as one is added or becomes void.
+    """
+    from arena.cli.output import say
+    from arena.home import open_store
+    from arena.results.addresses import find_tournament
+
+    with open_store(db, create=False, read_only=dry_run) as store:
+        chosen = [find_tournament(store, name, unfinished=False).id for name in names]
+        found = store.prune(chosen or None, dry_run=dry_run)
+        num = sum(each.num_rows for each in found)
+        size = f"{sum(each.num_bytes for each in found) / 1e6:.1f} MB"
+        what = f"{num} rows of {len(found)} tournament{'' if len(found) == 1 else 's'}"
+        if not found:
+            say("nothing to prune: only finished tournaments are pruned, each once")
+        elif dry_run:
+            say(f"{what} would be removed, which makes room for about {size} of later matches")
+        else:
+            say(f"{what} are removed, which makes room for about {size} of later matches")
 
 
 @db.command(cls=RichCommand)
@@ -109,6 +140,8 @@ def backup(target: Path, *, db: str | None) -> None:
     with open_store(db, read_only=True) as store:
         store.backup(target)
         say(f"{store.place} is copied to {target}")
+        for folder in sorted({str(cold.folder.parent) for cold in store.cold()}):
+            say(f"archived matches are not in it: copy {folder}, too")
 
 
 @db.command(cls=RichCommand)

@@ -55,19 +55,46 @@ def tournaments(*, is_all: bool, form: str, db: str | None) -> None:
 
 
 @click.command(cls=RichCommand)
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--cold", is_flag=True, help="Also move their matches to Parquet files.")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="With --cold: the folder of the files.  [default: beside the store]",
+)
 @db_option
-def archive(name: str, *, db: str | None) -> None:
-    """Hide the tournament NAME from lists; its matches still count, and its name still finds it."""
-    _archive(name, db, undo=False)
+def archive(names: tuple[str, ...], *, cold: bool, folder: Path | None, db: str | None) -> None:
+    """Hide the tournaments NAME... from lists; their matches still count, and their names still find them.
+
+    With --cold the matches of finished tournaments are moved to Parquet files, which makes room in the store.
+    Tables stay the same, and commands for single matches read the files. `arena unarchive` undoes both.
+    """
+    from arena.home import cold_folder, open_store
+    from arena.results.addresses import find_tournament
+
+    if folder is not None and not cold:
+        raise ConfigError("--to is the folder for --cold; give both, or neither")
+    with open_store(db, create=False) as store:
+        for record in [find_tournament(store, name, unfinished=False) for name in names]:
+            if cold:
+                _freeze(store, record, folder or cold_folder(db))
+            else:
+                _archive(store, record)
 
 
 @click.command(cls=RichCommand)
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @db_option
-def unarchive(name: str, *, db: str | None) -> None:
-    """Show an archived tournament in lists again."""
-    _archive(name, db, undo=True)
+def unarchive(names: tuple[str, ...], *, db: str | None) -> None:
+    """Show archived tournaments in lists again, and store their matches again if they are in files."""
+    from arena.home import open_store
+    from arena.results.addresses import find_tournament
+
+    with open_store(db, create=False) as store:
+        for record in [find_tournament(store, name, unfinished=False) for name in names]:
+            _unarchive(store, record)
 
 
 @click.command(cls=RichCommand)
@@ -104,20 +131,48 @@ def remove(name: str, *, target: Path | None, yes: bool, db: str | None) -> None
         say(f"{record.name} is in {file}; arena db merge {shlex.quote(str(file))} takes it back")
 
 
-def _archive(name: str, db: str | None, *, undo: bool) -> None:
+def _archive(store: Store, record: TournamentRecord) -> None:
     from arena.cli.output import say
-    from arena.home import open_store
-    from arena.results.addresses import find_tournament
     from arena.results.corrections import author
 
-    with open_store(db, create=False) as store:
-        record = find_tournament(store, name, unfinished=False)
-        if not store.archive(record.id, who=author(), undo=undo):
-            say(f"{record.name} is {'not archived' if undo else 'archived already'}", err=True)
-        elif undo:
-            say(f"{record.name} is listed again")
-        else:
-            say(f"{record.name} is archived; arena tournaments --all lists it, arena unarchive takes it back")
+    if store.archive(record.id, who=author()):
+        say(f"{record.name} is archived; arena tournaments --all lists it, arena unarchive takes it back")
+    else:
+        say(f"{record.name} is archived already", err=True)
+
+
+def _freeze(store: Store, record: TournamentRecord, folder: Path) -> None:
+    from arena.cli.output import say
+    from arena.results.corrections import author
+
+    found = store.freeze(record.id, folder, who=author())
+    if found is None:
+        say(f"the matches of {record.name} are in files already", err=True)
+        return
+    say(
+        f"{_num(found.num_matches)} of {record.name} moved to {found.folder} "
+        f"({found.num_bytes / 1e6:.1f} MB); arena unarchive {record.name} takes them back"
+    )
+
+
+def _unarchive(store: Store, record: TournamentRecord) -> None:
+    from arena.cli.output import say
+    from arena.results.corrections import author
+
+    cold = store.thaw(record.id, who=author())
+    if cold is not None:
+        say(
+            f"{record.name} is listed again, and its {_num(cold.num_matches)} are stored again; only backups "
+            f"made before need the files in {cold.folder}"
+        )
+    elif store.archive(record.id, who=author(), undo=True):
+        say(f"{record.name} is listed again")
+    else:
+        say(f"{record.name} is not archived", err=True)
+
+
+def _num(matches: int) -> str:
+    return f"{matches} match{'' if matches == 1 else 'es'}"
 
 
 def _read(store: Store, *, is_all: bool) -> Iterator[TournamentRecord]:

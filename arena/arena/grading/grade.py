@@ -47,6 +47,9 @@ def grade_match(
         IllegalMoveError: the match violates the rules of its game.
         ArenaError: the judge cannot grade it, or the store cannot be written.
     """
+    if keep:
+        # Before the work that could not be stored.
+        store.require_warm(match.tournament)
     analysis = _begun(store, match, judge)
     known = {ply: said for ply, said in enumerate(analysis.plies) if said.is_judged}
     written, unwritten = 0.0, False

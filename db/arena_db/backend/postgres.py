@@ -16,6 +16,7 @@ from psycopg.types.numeric import FloatBinaryDumper, FloatDumper
 from sqlalchemy import QueuePool, create_engine, inspect
 
 from arena_db.backend import revisions
+from arena_db.backend.held import one_snapshot
 from arena_db.backend.places import NO_COPY, Server
 from arena_db.errors import AwayError, DatabaseError, ForeignError, MissingError, UnsupportedError
 from arena_db.failures import explain, translated
@@ -254,9 +255,12 @@ class PostgresBackend:
         return self.writing(settings, alone=True)
 
     @contextmanager
-    def reading(self, is_wanted: Callable[[], bool] | None) -> Generator[Connection]:
+    def reading(
+        self, is_wanted: Callable[[], bool] | None, held: Connection | None = None
+    ) -> Generator[Connection]:
         """Read one snapshot; a thread asks now and then whether the query is still wanted."""
-        with self.engine.connect() as connection, _dropped_if_lost(connection):
+        opened = self.engine.connect() if held is None else one_snapshot(held)
+        with opened as connection, _dropped_if_lost(connection):
             # In PostgreSQL this level is snapshot isolation.
             connection.execution_options(isolation_level="REPEATABLE READ")
             if is_wanted is None:

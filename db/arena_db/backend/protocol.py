@@ -54,12 +54,15 @@ class Backend(Protocol):
         """Write exclusively, as `writing`, to remove whole tournaments and all rows that refer to them."""
         ...
 
-    def reading(self, is_wanted: Callable[[], bool] | None) -> AbstractContextManager[Connection]:
+    def reading(
+        self, is_wanted: Callable[[], bool] | None, held: Connection | None = None
+    ) -> AbstractContextManager[Connection]:
         """Yield a connection that reads one snapshot of the store.
 
         Args:
             is_wanted: called now and then, from any thread; the running query is interrupted once it returns
                 False.
+            held: the connection, if it must be a certain one; it stays open.
         """
         ...
 

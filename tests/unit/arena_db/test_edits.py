@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Column, Connection, Delete, Update
 
+IN_FILES = {"cold_tournaments", "cold_ends", "pruned_tournaments"}
+"""Tables about matches in files: `test_freezing_faults` edits them, because each check reads the files."""
+TABLES = [table for table in metadata.sorted_tables if table.name not in IN_FILES]
 OTHERS = {
     "bots.content": "c" * 64,
     "bots.identity": "d" * 64,
@@ -166,7 +169,7 @@ def faults_after(connection: Connection, edit: Update | Delete) -> list[str]:
         connection.rollback()
 
 
-@pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
+@pytest.mark.parametrize("table", TABLES, ids=str)
 def test_every_column(connection: Connection, table: Table) -> None:
     row = connection.execute(select(table).order_by(*table.primary_key).limit(1)).mappings().one()
     connection.rollback()
@@ -182,7 +185,7 @@ def test_every_column(connection: Connection, table: Table) -> None:
     ]
 
 
-@pytest.mark.parametrize("table", metadata.sorted_tables, ids=str)
+@pytest.mark.parametrize("table", TABLES, ids=str)
 def test_every_row(connection: Connection, table: Table) -> None:
     """A row that is gone is named, too, where anything follows from it."""
     may_go = {"commands", "live_events", "analyses", "remarks", "removals", "tokens"}

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from arena_db.backend.held import one_snapshot
 from arena_db.backend.sqlite.backup import copy_to
 from arena_db.backend.sqlite.engine import (
     make_engine,
@@ -70,13 +71,15 @@ class SqliteBackend:
             engine.dispose()
 
     @contextmanager
-    def reading(self, is_wanted: Callable[[], bool] | None) -> Generator[Connection]:
+    def reading(
+        self, is_wanted: Callable[[], bool] | None, held: Connection | None = None
+    ) -> Generator[Connection]:
         """Read in a transaction; SQLite asks now and then whether the query is still wanted.
 
         `interrupt` alone would not do: it ends the statement that runs, but one that begins just afterwards
         in another thread would run to its end.
         """
-        with self.engine.connect() as connection:
+        with self.engine.connect() if held is None else one_snapshot(held) as connection:
             if self._settings.read_only:
                 raw: Any = connection.connection.driver_connection
                 handler = None if is_wanted is None else lambda: not is_wanted()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -88,6 +89,60 @@ def test_an_archived_tournament_is_hidden_but_counts(arena: CommandLine) -> None
     assert arena("unarchive", "autumn").stdout == "autumn is listed again\n"
     assert arena("unarchive", "autumn").stderr == "autumn is not archived\n"
     assert names(arena) == ["autumn", "spring"]
+    assert arena.lines("db", "check")[0].endswith("is in order")
+
+
+def test_matches_in_files_are_read_as_before(arena: CommandLine) -> None:
+    told: tuple[tuple[str, ...], ...] = (
+        ("leaderboard",),
+        ("leaderboard", "--tournament", "autumn"),
+        ("matches", "--tournament", "autumn", "--min-tier", "T0"),
+        ("show", "autumn/2"),
+        ("replay", "autumn/2", "--plain"),
+        ("verify", "autumn/2"),
+    )
+
+    def exported(name: str) -> bytes:
+        arena("export", arena.folder / name, "--format", "pgn", "--tournament", "autumn", "--quiet")
+        return (arena.folder / name).read_bytes()
+
+    before, pgn = [arena(*arguments).stdout for arguments in told], exported("warm.pgn")
+    assert "give both" in arena("archive", "autumn", "--to", "cold", status=2).stderr
+    folder = arena.folder / "cold"
+    said = arena("archive", "--cold", "autumn", "--to", folder).stdout
+    assert said.startswith(f"4 matches of autumn moved to {folder / 'autumn-'}")
+    assert said.endswith("arena unarchive autumn takes them back\n")
+    assert ([arena(*arguments).stdout for arguments in told], exported("cold.pgn")) == (before, pgn)
+    assert "in files already" in arena("archive", "--cold", "autumn").stderr
+    assert names(arena) == ["spring"]
+    assert arena.lines("db", "check")[0].endswith("is in order")
+    copied = arena("db", "backup", arena.folder / "copy.db").stdout
+    assert copied.endswith(f"archived matches are not in it: copy {folder}, too\n")
+    for refused in (
+        ("void", "autumn/2", "--reason", "r"),
+        ("resume", "autumn", "--rounds", 3),
+        ("grade", "autumn/2"),
+    ):
+        assert "arena unarchive autumn brings them back" in arena(*refused, status=1).stderr
+    shutil.move(folder, arena.folder / "away")
+    assert "put back a copy of the folder" in arena("show", "autumn/2", status=6).stderr
+    checked = arena("db", "check", status=6)
+    assert f"{arena.db} is damaged; put back a copy of the folder named above" in checked.stderr
+    assert [arena(*arguments).stdout for arguments in told[:2]] == before[:2]
+    shutil.move(arena.folder / "away", folder)
+    assert "autumn is listed again, and its 4 matches are stored again" in arena("unarchive", "autumn").stdout
+    assert [arena(*arguments).stdout for arguments in told] == before
+
+
+def test_results_by_opening_are_pruned(arena: CommandLine) -> None:
+    before = arena("leaderboard").stdout
+    assert "of 2 tournaments would be removed" in arena("db", "prune", "--dry-run").stdout
+    assert "of 1 tournament are removed" in arena("db", "prune", "spring").stdout
+    assert "of 1 tournament are removed" in arena("db", "prune").stdout
+    assert "nothing to prune" in arena("db", "prune").stdout
+    assert arena("leaderboard").stdout == before
+    assert arena.lines("db", "check")[0].endswith("is in order")
+    assert "Finished game 6" in arena("resume", "spring", "--rounds", 3, "--executor", "inline").stdout
     assert arena.lines("db", "check")[0].endswith("is in order")
 
 

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision: str = "0016"
-down_revision: str | None = "0015"
+revision: str = "0017"
+down_revision: str | None = "0016"
 branch_labels: str | None = None
 depends_on: str | None = None
 
@@ -20,7 +20,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     # The seal of a tournament covers its pool: with another name of the pool it would not be valid.
     if op.get_bind().execute(COUNT).scalar():
-        raise RuntimeError("revision 0015 cannot store tournaments with --speed scale; delete them first")
+        raise RuntimeError("revision 0016 cannot store tournaments with --speed scale; delete them first")
     know_processes(PROCESSES)
 
 

@@ -1,0 +1,99 @@
+"""Removes the clusters of ended tournaments: the results by opening, from which their sums were computed.
+
+They are needed to add matches to the sums, or to take some away. Then they are restored from the matches. The
+clusters of pools stay, because every tournament of a pool adds to them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import delete, func, insert, select
+
+from arena_db import coordination
+from arena_db.access import Access
+from arena_db.clock import now
+from arena_db.cold_tables import pruned_tournaments
+from arena_db.kept import clusters, encounters, strays
+from arena_db.models import matches, tournaments
+from arena_db.resumming import first_unsummed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+BYTES: Final = 56
+"""Bytes of a row of clusters in a file, measured with SQLite's dbstat in a store of 30,000 matches."""
+
+
+class PrunedResults(NamedTuple):
+    """What was removed of a tournament, or would be."""
+
+    tournament: str
+    """Its name."""
+    num_rows: int
+
+    @property
+    def num_bytes(self) -> int:
+        """About how much room this makes in the store, for later matches."""
+        return BYTES * self.num_rows
+
+
+class Pruning(Access):
+    """The part of a store that removes what can be computed again."""
+
+    def prune(self, chosen: Sequence[int] | None = None, *, dry_run: bool = False) -> list[PrunedResults]:
+        """Remove the clusters of ended tournaments; all tables stay the same.
+
+        Args:
+            chosen: ids of tournaments; None for all. Those that have not ended, are being run or have no
+                clusters are left out.
+            dry_run: remove nothing, and return what would be removed.
+        """
+        with self._read() if dry_run else self._write() as connection:
+            found: list[PrunedResults] = []
+            for number, name in _prunable(connection, chosen):
+                num = _num_rows(connection, number) if dry_run else prune(connection, number)
+                found.append(PrunedResults(name, num))
+        return [each for each in found if each.num_rows]
+
+
+def prune(connection: Connection, tournament: int) -> int:
+    """Remove the clusters of a tournament that has ended; return the number of rows.
+
+    The caller holds the write lock, and all matches of the tournament are in the sums.
+    """
+    own = select(encounters.c.id).where(encounters.c.tournament_id == tournament)
+    num = sum(
+        connection.execute(delete(table).where(table.c.encounter_id.in_(own))).rowcount
+        for table in (strays, clusters)
+    )
+    if num:
+        connection.execute(insert(pruned_tournaments).values(tournament_id=tournament, pruned_at=now()))
+    return num
+
+
+def _prunable(connection: Connection, chosen: Sequence[int] | None) -> list[tuple[int, str]]:
+    """Return ids and names of the tournaments that can be pruned."""
+    last = select(func.coalesce(func.max(matches.c.id), 0)).where(matches.c.tournament_id == tournaments.c.id)
+    query = select(tournaments.c.id, tournaments.c.name).where(
+        tournaments.c.state == "finished",
+        tournaments.c.id.not_in(select(pruned_tournaments.c.tournament_id)),
+        last.scalar_subquery() < first_unsummed(connection),
+    )
+    rows = connection.execute(query.order_by(tournaments.c.id)).all()
+    held = {row.id: coordination.find(connection, row.id) for row in rows}
+    return [
+        (row.id, row.name)
+        for row in rows
+        if (chosen is None or row.id in chosen) and not ((lease := held[row.id]) and lease.is_alive)
+    ]
+
+
+def _num_rows(connection: Connection, tournament: int) -> int:
+    own = select(encounters.c.id).where(encounters.c.tournament_id == tournament)
+    return sum(
+        connection.scalar(select(func.count()).select_from(table).where(table.c.encounter_id.in_(own))) or 0
+        for table in (strays, clusters)
+    )

@@ -1,0 +1,214 @@
+"""Matches in files are read as before, and brought back unchanged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic import command
+from alembic.config import Config
+
+from arena_db import migrate
+from arena_db.backend.choice import backend_of
+from arena_db.backend.places import find_place
+from arena_db.backend.settings import StoreSettings
+from arena_db.cold import parquet
+from arena_db.errors import OlderError, RefusedError, UnsupportedError
+from arena_db.judgements import JudgedMatch, JudgedPly
+from arena_db.owner import current_owner
+from arena_db.records import MatchFilter
+from arena_db.store import Store
+from arena_db.sums import SUMS
+from cold_cups import ALL, KINDS, WHO, cup_of, rows, seen, tables
+from stores import add_cup, plan, tamper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("kind", KINDS)
+def test_cold_is_as_warm(store: Store, path: Path, kind: str) -> None:
+    cup = cup_of(store, kind)
+    other = add_cup(store, "a", "b")
+    store.save([other.match(1), other.match(2)])
+    store.sum_up()
+    before, table, kept = seen(store, cup), tables(store, cup), rows(store)
+    found = store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    assert found is not None
+    assert found.num_matches == len(before["matches"])
+    assert seen(store, cup) == before
+    assert tables(store, cup) == table
+    assert store.check() == []
+    # Only stored matches are in lists of all tournaments, and their number is that of the list.
+    assert [match.tournament for match in store.matches(ALL)] == [other.record.id] * 2
+    assert store.num_matches(ALL) == 2
+    with Store.open(path, read_only=True) as viewer, viewer.at_one_moment():
+        assert seen(viewer, cup) == before
+    assert store.freeze(cup.record.id, path.with_name("cold"), who=WHO) is None
+    assert store.thaw(cup.record.id, who=WHO) is not None
+    assert store.thaw(cup.record.id, who=WHO) is None
+    assert rows(store) == kept
+    assert (seen(store, cup), tables(store, cup), store.check()) == (before, table, [])
+
+
+def test_a_store_on_a_server(url: str, tmp_path: Path) -> None:
+    with Store.open(url, fast=True) as store:
+        cup = cup_of(store, "round-robin")
+        before, table = seen(store, cup), tables(store, cup)
+        assert store.freeze(cup.record.id, tmp_path, who=WHO) is not None
+        assert (seen(store, cup), tables(store, cup), store.check()) == (before, table, [])
+        with Store.open(url, read_only=True) as viewer:
+            assert seen(viewer, cup) == before
+        assert store.thaw(cup.record.id, who=WHO) is not None
+        assert (seen(store, cup), store.check()) == (before, [])
+
+
+def test_a_store_on_a_server_is_upgraded(url: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrate.script_location()))
+    with Store.open(url, fast=True) as store:
+        cup = cup_of(store, "swiss")
+        before = tables(store, cup)
+        settings = StoreSettings(place=find_place(url))
+        with backend_of(settings).writing(settings, alone=True) as connection:
+            config.attributes["connection"] = connection
+            command.downgrade(config, "0015")
+    with pytest.raises(OlderError):
+        Store.open(url, read_only=True)
+    with Store.open(url, fast=True) as store:
+        assert (tables(store, cup), store.check()) == (before, [])
+
+
+@pytest.mark.sqlite
+def test_what_needs_stored_matches_names_the_way_back(store: Store, path: Path, tmp_path: Path) -> None:
+    cup = cup_of(store, "round-robin")
+    number = cup.record.id
+    (first, *_) = store.tournament_matches(number)
+    store.freeze(number, path.with_name("cold"), who=WHO)
+    plies = (JudgedPly(),) * 4
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: store.void([first.id], reason="r", who=WHO),
+        lambda: store.add_analysis(JudgedMatch(match=first.id, name="n", plies=plies, made_at=1.0)),
+        lambda: store.claim(number, current_owner()),
+        lambda: store.reopen_plan(number, None, ""),
+        lambda: store.extend_plan(number, plan(3, 1, 8), ""),
+        lambda: store.leave(number, 0, reason="", who=WHO),
+        lambda: store.disqualify(number, 0, reason="r", who=WHO),
+        lambda: store.remove(number, tmp_path / "out.db", who=WHO),
+        lambda: store.save([cup.match(1)]),
+        lambda: store.require_warm(number),
+    )
+    for each in refused:
+        with pytest.raises(RefusedError, match=f"arena unarchive {cup.record.name}"):
+            each()
+    assert store.check() == []
+
+
+@pytest.mark.sqlite
+def test_ids_of_cold_matches_are_not_given_again(store: Store, path: Path) -> None:
+    other, cup = add_cup(store, "a", "b"), cup_of(store, "round-robin")
+    last = store.last_match(cup.record.id)
+    store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    store.save([other.match(1), other.match(2)])
+    assert [match.id for match in store.matches(ALL)] == [last + 2, last + 1]
+    store.sum_up()
+    assert store.check() == []
+    assert store.thaw(cup.record.id, who=WHO) is not None
+    assert store.check() == []
+
+
+@pytest.mark.sqlite
+def test_sums_of_a_pool_with_cold_matches(store: Store, path: Path) -> None:
+    cup, other = cup_of(store, "round-robin"), add_cup(store, "a", "b")
+    store.save([other.match(n, outcome=("first", "draw", "second")[n % 3]) for n in range(1, 7)])
+    store.sum_up()
+    store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    whole = store.pool_sums()
+    number = store.match_of(other.record.id, 3)
+    assert number is not None
+    store.void([number.id], reason="r", who=WHO)
+    assert store.pool_sums() != whole
+    assert store.check() == []
+    store.unvoid([number.id], reason="r", who=WHO)
+    assert (store.pool_sums(), store.check()) == (whole, [])
+    store.repair()
+    assert (store.pool_sums(), store.check()) == (whole, [])
+    wrong = f"UPDATE encounters SET {SUMS[0]} = {SUMS[0]} + 1 WHERE tournament_id = 0"  # noqa: S608 - a column
+    tamper(store.place, wrong)
+    assert any("kept sums" in fault for fault in store.check())
+    store.repair()
+    assert (store.pool_sums(), store.check()) == (whole, [])
+
+
+@pytest.mark.sqlite
+def test_merging_stores_with_cold_tournaments(store: Store, path: Path) -> None:
+    cup = cup_of(store, "round-robin")
+    before = seen(store, cup)["list"]
+    with Store.open(path.with_name("copy.db")) as copy:
+        copy.merge(path)
+        # Cold there: the copy gets the matches from the files.
+        store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+        with Store.open(path.with_name("second.db")) as second:
+            second.merge(path)
+            assert [match.match_hash for match in second.matches(ALL)] == [each.match_hash for each in before]
+            assert second.check() == []
+        # Cold here: the same matches are no news, and others are refused.
+        store.merge(copy.place)
+        (changed, *_) = copy.tournament_matches(1)
+        copy.void([changed.id], reason="r", who=WHO)
+        with pytest.raises(RefusedError, match=f"arena unarchive {cup.record.name}"):
+            store.merge(copy.place)
+        assert store.check() == []
+
+
+@pytest.mark.sqlite
+def test_only_ended_tournaments(store: Store, path: Path) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(1)])
+    store.sum_up()
+    with pytest.raises(RefusedError, match=f"arena resume {cup.record.name}"):
+        store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    ended = add_cup(store, num=2)
+    store.save([ended.match(1), ended.match(2)])
+    store.set_state(ended.record.id, "finished")
+    with pytest.raises(RefusedError, match="sums do not hold"):
+        store.freeze(ended.record.id, path.with_name("cold"), who=WHO)
+    assert not path.with_name("cold").exists()
+
+
+@pytest.mark.sqlite
+def test_a_folder_of_other_content_is_not_used_again(store: Store, path: Path) -> None:
+    cup = cup_of(store, "round-robin", 4)
+    folders = [store.freeze(cup.record.id, path.with_name("cold"), who=WHO)]
+    store.thaw(cup.record.id, who=WHO)
+    folders.append(store.freeze(cup.record.id, path.with_name("cold"), who=WHO))
+    store.thaw(cup.record.id, who=WHO)
+    plies = (JudgedPly(value=0.5, loss=0.5, best=(1,)),) * 4
+    store.add_analysis(JudgedMatch(match=1, name="another", plies=plies, made_at=3.0))
+    folders.append(store.freeze(cup.record.id, path.with_name("cold"), who=WHO))
+    first, again, changed = (found.folder.name for found in folders if found is not None)
+    assert (again, changed) == (first, f"{first}-2")
+    assert [each.name for each in store.analyses([1])[1]] == ["another"]
+    assert store.check() == []
+
+
+@pytest.mark.sqlite
+def test_pyarrow_is_named_where_it_is_missing(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cup = cup_of(store, "round-robin", 4)
+
+    def missing(_: str) -> None:
+        return None
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parquet, "find_spec", missing)
+        with pytest.raises(UnsupportedError, match=r"bot-arena\[export\]"):
+            store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    monkeypatch.setattr(parquet, "find_spec", missing)
+    assert len(store.tallies(MatchFilter(tournament=cup.record.name))) > 0
+    with pytest.raises(UnsupportedError, match=r"bot-arena\[export\]"):
+        store.match_of(cup.record.id, 1)
