@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from arena.entrants import Competitor
 
-SEARCHED = (("minimax:depth=1", "tic-tac-toe"), ("mcts:playouts=20", "connect-four"))
-"""Bots, each with a game in whose kernels all their small games are played."""
+SEARCHED = (
+    ("minimax:depth=1", "tic-tac-toe"),
+    ("mcts:playouts=20", "connect-four"),
+    ("mcts:playouts=20", "tic-tac-toe"),
+)
+"""Bots with games: kernels of `minimax` serve all small games, those of `mcts` differ with gravity."""
 
 
 def compile_bots() -> None:
