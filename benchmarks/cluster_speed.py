@@ -317,7 +317,8 @@ BOUNDS: Final = {
 
 def misses(figures: dict[str, Any]) -> bool:
     """Return whether a figure misses its bound."""
-    if any(misses(each) for each in figures.values() if isinstance(each, dict)):
+    parts: list[dict[str, Any]] = [each for each in figures.values() if isinstance(each, dict)]
+    if any(map(misses, parts)):
         return True
     return figures.get("share", 1.0) < figures.get("least", 0.0) or any(
         figures.get(name, bound) > bound for name, bound in BOUNDS.items()

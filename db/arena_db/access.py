@@ -52,7 +52,7 @@ class _Interest:
     """Holds the callable that says whether a thread still wants an answer; read from another thread."""
 
     def __init__(self) -> None:
-        self.is_wanted: Callable[[], bool] = _always
+        self.is_wanted: Callable[[], bool] = lambda: True
 
 
 class _Asking(local):
@@ -62,10 +62,6 @@ class _Asking(local):
         self.interest = _Interest()
         self.moment: Connection | None = None
         """The connection whose transaction all queries of the thread share, within `at_one_moment`."""
-
-
-def _always() -> bool:
-    return True
 
 
 def patient(
@@ -270,9 +266,8 @@ class Access:
                 return found
             left = set(numbers)
             for some in parts(numbers):
-                left.difference_update(
-                    connection.scalars(select(matches.c.id).where(matches.c.id.in_(list(some))))
-                )
+                own = select(matches.c.id).where(matches.c.id.in_(list(some)))
+                left.difference_update(connection.scalars(own))
         # Those that are loaded come first: most readers list the matches of one tournament.
         for each in sorted(cold, key=lambda each: not self._opened.is_loaded(each)):
             if left and (self._opened.is_loaded(each) or holds(each, sorted(left))):
@@ -284,10 +279,7 @@ class Access:
         return found
 
     def _is_wanted(self) -> Callable[[], bool] | None:
-        """Return a callable that says whether this thread's query is still wanted.
-
-        None if not interruptible.
-        """
+        """Return whether this thread's query is still wanted, as a callable; None if not interruptible."""
         if not self._settings.read_only:
             return None
         interest = self._asking.interest

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
+from arena_db.access import Access
 from arena_db.codec import unpack_actions
 from arena_db.cold.thawing import missing_match
 from arena_db.dialects import upsert
@@ -192,3 +193,37 @@ def _number(given: object) -> float | None:
     if given is None or type(given) is float:
         return given
     return float(str(given))
+
+
+class AnalysesKeeping(Access):
+    """The part of a store that keeps what judges say of matches."""
+
+    def add_analysis(self, analysis: JudgedMatch) -> None:
+        """Store an analysis of a match; it replaces an earlier one by the same judge.
+
+        Raises:
+            RefusedError: there is no such match, it has another number of actions, or the name is too long.
+        """
+        with self._write() as connection:
+            add(connection, analysis)
+
+    def analyses(
+        self, numbers: Sequence[int], *, name: str | None = None
+    ) -> dict[int, tuple[JudgedMatch, ...]]:
+        """Return the stored analyses of the matches with these ids, of all judges or of one.
+
+        Args:
+            numbers: ids of matches.
+            name: name of the judge; None for all judges.
+
+        Raises:
+            DamagedError: a stored analysis cannot be decoded.
+        """
+        return self._gather(numbers, lambda connection, some: find(connection, some, name))
+
+    def mistakes(self, numbers: Sequence[int]) -> dict[int, int]:
+        """Return the number of mistakes that the latest analysis of each match found, by id of the match.
+
+        Matches without an analysis are absent.
+        """
+        return self._gather(numbers, count_mistakes)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from arena_db import analyses, commands, live, planning, queries, remarks, saving, tallying
+from arena_db import commands, live, planning, queries, remarks, saving, tallying
 from arena_db.access import patient
+from arena_db.analyses import AnalysesKeeping
 from arena_db.backend.choice import prepare, settings_of
 from arena_db.backend.places import NO_COPY, find_place
 from arena_db.backend.sqlite.engine import FileSettings
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from arena_db.backend.places import Place
     from arena_db.backend.settings import StoreSettings
-    from arena_db.judgements import JudgedMatch
     from arena_db.records import (
         BotRecord,
         CommandRecord,
@@ -67,6 +67,7 @@ _ASK_MS: Final = 5000
 
 
 class Store(
+    AnalysesKeeping,
     Browsing,
     BulkReading,
     Correcting,
@@ -352,36 +353,6 @@ class Store(
             DamagedError: the stored remarks cannot be decoded.
         """
         return self._gather(numbers, remarks.find)
-
-    def add_analysis(self, analysis: JudgedMatch) -> None:
-        """Store an analysis of a match; it replaces an earlier one by the same judge.
-
-        Raises:
-            RefusedError: there is no such match, it has another number of actions, or the name is too long.
-        """
-        with self._write() as connection:
-            analyses.add(connection, analysis)
-
-    def analyses(
-        self, numbers: Sequence[int], *, name: str | None = None
-    ) -> dict[int, tuple[JudgedMatch, ...]]:
-        """Return the stored analyses of the matches with these ids, of all judges or of one.
-
-        Args:
-            numbers: ids of matches.
-            name: name of the judge; None for all judges.
-
-        Raises:
-            DamagedError: a stored analysis cannot be decoded.
-        """
-        return self._gather(numbers, lambda connection, some: analyses.find(connection, some, name))
-
-    def mistakes(self, numbers: Sequence[int]) -> dict[int, int]:
-        """Return the number of mistakes that the latest analysis of each match found, by id of the match.
-
-        Matches without an analysis are absent.
-        """
-        return self._gather(numbers, analyses.count_mistakes)
 
     def bots(self) -> dict[str, BotRecord]:
         """Return all bots by identity."""
