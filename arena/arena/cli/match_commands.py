@@ -15,6 +15,7 @@ from arena.cli.options import db_option, format_option
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from arena.results.addresses import Address
     from arena.results.condition import Condition
     from arena_db.records import MatchFilter, StoredMatch
     from arena_db.store import Store
@@ -155,7 +156,6 @@ def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) 
         grade_address(address, db, GradeWish(), None)
     from arena.cli.output import say_whole
     from arena.cli.showing import show_match, show_tournament
-    from arena.cli.unplayed import show_unplayed
     from arena.home import open_store
     from arena.results.addresses import find_address
     from arena.watching.whole_objects import is_played_again
@@ -167,7 +167,7 @@ def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) 
         elif found.match is not None and not is_played_again(store, found):
             show_match(store, found.match, form, found.ply)
         elif found.number is not None:
-            show_unplayed(store, found, form)
+            _show_unplayed(store, found, form)
         else:
             show_tournament(store, found.tournament, form)
 
@@ -227,3 +227,34 @@ def verify(address: str, *, db: str | None) -> Exit:
         finding = verify_match(store, find_played(store, address)[0])
     say(finding.text)
     return Exit.COMPLETE if finding.agrees else Exit.RUN_ERROR
+
+
+def _show_unplayed(store: Store, address: Address, form: str) -> None:
+    """Print a planned match: players, opening, and the moves received so far.
+
+    Raises:
+        NotFoundError: it has fewer plies than the address says.
+    """
+    import msgspec
+
+    from arena.cli.output import console, emit_one, say
+    from arena.cli.text_board import draw_board
+    from arena.live.geometry import position
+    from arena.watching.whole_objects import unplayed_match
+    from arena_plugins import load_game
+
+    found = unplayed_match(store, address)
+    if form != "table":
+        emit_one("match", msgspec.to_builtins(found), form)
+        return
+    shown = found.actions
+    say(f"{address} {found.game}  {found.first} (X) vs {found.second} (O)  {found.state}")
+    say(f"{len(shown)} plies, {found.num_opening} of them from the opening; arena watch {address} shows it")
+    game = load_game(found.game)
+    moves: list[str] = []
+    for ply, action in enumerate(shown):
+        moves.append(game.move(position(found.game, shown[:ply]), action))
+    before = position(found.game, shown[:-1]) if shown else None
+    console().print(draw_board(game, position(found.game, shown), before), end="")
+    if moves:
+        say(f"moves {' '.join(moves)}")

@@ -16,11 +16,12 @@ import msgspec
 from arena.coordinator.changes import changes
 from arena.coordinator.commands import AbortRun, StopRun, read_command
 from arena.coordinator.config import parse_toml
-from arena.coordinator.enlarge import enlarge
 from arena.coordinator.holder import check_free
+from arena.coordinator.kinds import schedule_of
 from arena.coordinator.lease import Lease
 from arena.coordinator.machines import check_machines, check_speed, find_machines
 from arena.coordinator.plan import leave_out, new_tournament, store_plan
+from arena.coordinator.planner import check_fixed
 from arena.coordinator.restore import newcomers, restore_plan
 from arena.coordinator.seeding import seat_by_rating
 from arena.entrants import LeftOut
@@ -222,6 +223,30 @@ def _check_newcomers(plan: Plan, seats: set[int], workers: int, show: Show) -> t
     seats = seats - {bot.seat for bot in plan.aside}
     lenient = plan._replace(config=msgspec.structs.replace(plan.config, on_preflight="skip"))
     return (*plan.aside, *check_bots(lenient, workers, show=show, seats=seats))
+
+
+def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int) -> Plan:
+    """Add rounds to a stored tournament; the matches planned so far stay unchanged.
+
+    Returns:
+        The plan with the new number of rounds; further matches are planned when they are needed.
+
+    Raises:
+        ConfigError: it has as many rounds already, or the matches planned so far would be others now.
+    """
+    # Enlarging a finished match means that its verdict was read once more; other types have no verdict.
+    looks = plan.config.looks + (tournament.is_complete and plan.config.type == "match")
+    config = msgspec.structs.replace(plan.config, rounds=rounds, looks=looks)
+    if rounds <= plan.config.rounds:
+        raise ConfigError(
+            f"{tournament.name} has {plan.config.rounds} rounds already; give --rounds more than that"
+        )
+    source = schedule_of(config, plan.game, len(config.bots), tournament.plan_version)
+    if source.fixed is None or source.is_adaptive:
+        raise ConfigError(f"{tournament.name} cannot get more rounds; start a new tournament")
+    check_fixed(store, tournament, source)
+    store.reopen_plan(tournament.id, source.fixed.total, config.to_toml())
+    return plan._replace(config=config, source=source)
 
 
 def check_again(store: Store, record: TournamentRecord, *, take_over: bool = False) -> None:

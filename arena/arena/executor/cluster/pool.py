@@ -73,7 +73,7 @@ class _Batch(SentWork):
         self.set_result([])
 
 
-class _Part(NamedTuple):
+class _AcceptedPart(NamedTuple):
     """Accepted results that the coordinator has not yet taken."""
 
     records: list[MatchRecord]
@@ -100,7 +100,7 @@ class ClusterPool(ClusterRun):
         self._templates: dict[tuple[int, int, bool], tuple[int, Job, bytes]] = {}
         self._sent: dict[Slot, set[int]] = {}
         self._contents: set[str] = set()
-        self._parts: SimpleQueue[_Part] = SimpleQueue()
+        self._parts: SimpleQueue[_AcceptedPart] = SimpleQueue()
         self._news: SimpleQueue[Began] = SimpleQueue()
         self._events: SimpleQueue[LiveEvent] = SimpleQueue()
         self._connect()
@@ -249,4 +249,4 @@ class ClusterPool(ClusterRun):
             records = [
                 dataclasses.replace(record, started_at=record.started_at - self._ahead) for record in records
             ]
-        self._parts.put(_Part(records, logs_of(part.logs, batch.jobs), size))
+        self._parts.put(_AcceptedPart(records, logs_of(part.logs, batch.jobs), size))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator.enlarge import enlarge
+from arena.coordinator.prepare import enlarge
 from arena.coordinator.run_events import MatchFinished
 from stores import downgrade
 from tournaments import Sitting, config

@@ -14,10 +14,10 @@ import arena.coordinator.plan
 import strange_bots
 from arena.content.store import prune
 from arena.coordinator.config import parse_toml, refusals
-from arena.coordinator.enlarge import enlarge
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import planned_beforehand
 from arena.coordinator.plan import leave_out, make_plan, store_plan
+from arena.coordinator.prepare import enlarge
 from arena.coordinator.restore import restore_plan
 from arena.entrants import Competitor, LeftOut, resolve
 from arena.errors import ArenaError, ConfigError, PluginError

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena.coordinator.enlarge import enlarge
 from arena.coordinator.kinds import PlanSource, schedule_of
 from arena.coordinator.planner import Planner, check_batch
+from arena.coordinator.prepare import enlarge
 from arena.coordinator.restore import restore_plan
 from arena.coordinator.run_events import Ended, MatchFinished, MatchStarted
 from arena.errors import ArenaError, ConfigError

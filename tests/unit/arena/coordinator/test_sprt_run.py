@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena.coordinator.config import parse_toml
-from arena.coordinator.enlarge import enlarge
 from arena.coordinator.plan import make_plan
+from arena.coordinator.prepare import enlarge
 from arena.coordinator.restore import restore_plan
 from arena.coordinator.run_events import DecisionFell, MatchFinished, MatchStarted
 from arena.coordinator.sprt_plan import settle, with_opponent
