@@ -25,7 +25,7 @@ def compile_bots() -> None:
     from arena_plugins import load_game
 
     control = TimeControl(mode="move", move_ms=60_000)
-    bots: list[Competitor] = resolve([spec for spec, _ in SEARCHED], margin_ms=0)
+    bots: list[Competitor] = resolve([spec for spec, _ in SEARCHED], margin_ms=0, twins=True)
     for bot, (_, game) in zip(bots, SEARCHED, strict=True):
         fault = preflight(bot, load_game(game), control, tier=Tier.T1, init_s=120.0)
         assert fault is None, fault
