@@ -164,7 +164,7 @@ def test_analyses_are_kept_by_judge(store: Store, cup: Cup) -> None:
 
 def test_analyses_that_fit_no_match_are_refused(store: Store, cup: Cup) -> None:
     store.save([cup.match(1)])
-    with pytest.raises(RefusedError, match="no match 9"):
+    with pytest.raises(RefusedError, match="no match #9"):
         store.add_analysis(JudgedMatch(match=9, name="solver", plies=(), made_at=0.0))
     with pytest.raises(RefusedError, match="but 1 are judged"):
         store.add_analysis(JudgedMatch(match=1, name="solver", plies=judged(1), made_at=0.0))
