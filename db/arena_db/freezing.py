@@ -319,7 +319,10 @@ def _rows(connection: Connection, tournament: int, table: Table) -> Iterator[Row
     else:
         query = query.where(table.c.tournament_id == tournament)
     streamed = {"yield_per": _AT_ONCE}
-    yield from map(tuple, connection.execute(query.order_by(*table.primary_key), execution_options=streamed))
+    query = query.order_by(*table.primary_key)
+    # Closed also if the caller stops in between: on a server the rest of the rows would wait.
+    with connection.execute(query, execution_options=streamed) as found:
+        yield from map(tuple, found)
 
 
 def _refer(connection: Connection, tournament: int, folder: Path, manifest_hash: bytes, who: str) -> None:

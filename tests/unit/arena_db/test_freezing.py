@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the store is a file that others merge or open")
 @pytest.mark.parametrize("kind", KINDS)
 def test_cold_is_as_warm(store: Store, path: Path, kind: str) -> None:
     cup = cup_of(store, kind)
@@ -72,7 +73,7 @@ def test_a_store_on_a_server_is_upgraded(url: str) -> None:
         cup = cup_of(store, "swiss")
         before = tables(store, cup)
         settings = StoreSettings(place=find_place(url))
-        with backend_of(settings).writing(settings, alone=True) as connection:
+        with closing(backend_of(settings)) as made, made.writing(settings, alone=True) as connection:
             config.attributes["connection"] = connection
             command.downgrade(config, "0015")
     with pytest.raises(OlderError):
@@ -81,12 +82,11 @@ def test_a_store_on_a_server_is_upgraded(url: str) -> None:
         assert (tables(store, cup), store.check()) == (before, [])
 
 
-@pytest.mark.sqlite
-def test_what_needs_stored_matches_names_the_way_back(store: Store, path: Path, tmp_path: Path) -> None:
+def test_what_needs_stored_matches_names_the_way_back(store: Store, tmp_path: Path) -> None:
     cup = cup_of(store, "round-robin")
     number = cup.record.id
     (first, *_) = store.tournament_matches(number)
-    store.freeze(number, path.with_name("cold"), who=WHO)
+    store.freeze(number, tmp_path / "cold", who=WHO)
     plies = (JudgedPly(),) * 4
     refused: tuple[Callable[[], object], ...] = (
         lambda: store.void([first.id], reason="r", who=WHO),
@@ -106,11 +106,10 @@ def test_what_needs_stored_matches_names_the_way_back(store: Store, path: Path, 
     assert store.check() == []
 
 
-@pytest.mark.sqlite
-def test_ids_of_cold_matches_are_not_given_again(store: Store, path: Path) -> None:
+def test_ids_of_cold_matches_are_not_given_again(store: Store, tmp_path: Path) -> None:
     other, cup = add_cup(store, "a", "b"), cup_of(store, "round-robin")
     last = store.last_match(cup.record.id)
-    store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     store.save([other.match(1), other.match(2)])
     assert [match.id for match in store.matches(ALL)] == [last + 2, last + 1]
     store.sum_up()
@@ -119,7 +118,7 @@ def test_ids_of_cold_matches_are_not_given_again(store: Store, path: Path) -> No
     assert store.check() == []
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("rows of the file are edited")
 def test_sums_of_a_pool_with_cold_matches(store: Store, path: Path) -> None:
     cup, other = cup_of(store, "round-robin"), add_cup(store, "a", "b")
     store.save([other.match(n, outcome=("first", "draw", "second")[n % 3]) for n in range(1, 7)])
@@ -142,7 +141,7 @@ def test_sums_of_a_pool_with_cold_matches(store: Store, path: Path) -> None:
     assert (store.pool_sums(), store.check()) == (whole, [])
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the store is a file that others merge or open")
 def test_merging_stores_with_cold_tournaments(store: Store, path: Path) -> None:
     cup = cup_of(store, "round-robin")
     before = seen(store, cup)["list"]
@@ -163,40 +162,37 @@ def test_merging_stores_with_cold_tournaments(store: Store, path: Path) -> None:
         assert store.check() == []
 
 
-@pytest.mark.sqlite
-def test_only_ended_tournaments(store: Store, path: Path) -> None:
+def test_only_ended_tournaments(store: Store, tmp_path: Path) -> None:
     cup = add_cup(store)
     store.save([cup.match(1)])
     store.sum_up()
     with pytest.raises(RefusedError, match=f"arena resume {cup.record.name}"):
-        store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     ended = add_cup(store, num=2)
     store.save([ended.match(1), ended.match(2)])
     store.set_state(ended.record.id, "finished")
     with pytest.raises(RefusedError, match="sums do not hold"):
-        store.freeze(ended.record.id, path.with_name("cold"), who=WHO)
-    assert not path.with_name("cold").exists()
+        store.freeze(ended.record.id, tmp_path / "cold", who=WHO)
+    assert not (tmp_path / "cold").exists()
 
 
-@pytest.mark.sqlite
-def test_a_folder_of_other_content_is_not_used_again(store: Store, path: Path) -> None:
+def test_a_folder_of_other_content_is_not_used_again(store: Store, tmp_path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
-    folders = [store.freeze(cup.record.id, path.with_name("cold"), who=WHO)]
+    folders = [store.freeze(cup.record.id, tmp_path / "cold", who=WHO)]
     store.thaw(cup.record.id, who=WHO)
-    folders.append(store.freeze(cup.record.id, path.with_name("cold"), who=WHO))
+    folders.append(store.freeze(cup.record.id, tmp_path / "cold", who=WHO))
     store.thaw(cup.record.id, who=WHO)
     plies = (JudgedPly(value=0.5, loss=0.5, best=(1,)),) * 4
     store.add_analysis(JudgedMatch(match=1, name="another", plies=plies, made_at=3.0))
-    folders.append(store.freeze(cup.record.id, path.with_name("cold"), who=WHO))
+    folders.append(store.freeze(cup.record.id, tmp_path / "cold", who=WHO))
     first, again, changed = (found.folder.name for found in folders if found is not None)
     assert (again, changed) == (first, f"{first}-2")
     assert [each.name for each in store.analyses([1])[1]] == ["another"]
     assert store.check() == []
 
 
-@pytest.mark.sqlite
 def test_pyarrow_is_named_where_it_is_missing(
-    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cup = cup_of(store, "round-robin", 4)
 
@@ -206,8 +202,8 @@ def test_pyarrow_is_named_where_it_is_missing(
     with monkeypatch.context() as patch:
         patch.setattr(parquet, "find_spec", missing)
         with pytest.raises(UnsupportedError, match=r"bot-arena\[export\]"):
-            store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
-    store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+            store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     monkeypatch.setattr(parquet, "find_spec", missing)
     assert len(store.tallies(MatchFilter(tournament=cup.record.name))) > 0
     with pytest.raises(UnsupportedError, match=r"bot-arena\[export\]"):

@@ -48,7 +48,7 @@ def _leave(*_: object, **__: object) -> None:
     """Remove nothing."""
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the store is a file that others merge or open")
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step[1]}-{step[2]}")
 def test_killed_at_each_step(
     store: Store, path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[object, str, int]
@@ -80,14 +80,13 @@ def test_killed_at_each_step(
         assert len([file for file in folder.iterdir() if not file.name.startswith(".")]) == 1
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize("step", ["insert_rows", "add_change"])
 def test_killed_while_matches_come_back(
-    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     cup = cup_of(store, "round-robin", 4)
     before = seen(store, cup)
-    store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
 
     def killed(*_: object, **__: object) -> None:
         raise Killed
@@ -99,7 +98,7 @@ def test_killed_while_matches_come_back(
     assert (len(store.cold()), seen(store, cup), store.check()) == (1, before, [])
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the store is a file that others merge or open")
 def test_damaged_and_missing_files(store: Store, path: Path) -> None:
     cup, other = cup_of(store, "round-robin"), cup_of(store, "swiss")
     table, others = tables(store, cup), seen(store, other)
@@ -131,10 +130,9 @@ def test_damaged_and_missing_files(store: Store, path: Path) -> None:
         Store.open(path).match_of(cup.record.id, 1)
 
 
-@pytest.mark.sqlite
-def test_a_row_that_was_forged_is_found_by_its_hash(store: Store, path: Path) -> None:
+def test_a_row_that_was_forged_is_found_by_its_hash(store: Store, tmp_path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
-    found = store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    found = store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     assert found is not None
     file = archive.file_of(found.folder, archive.TABLES[1])
     changed = [(*row[:7], row[6], *row[8:]) for row in parquet.read_rows(file, archive.TABLES[1])]
@@ -144,7 +142,7 @@ def test_a_row_that_was_forged_is_found_by_its_hash(store: Store, path: Path) ->
         store.match_of(cup.record.id, 1)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the store is a file that others merge or open")
 def test_a_tournament_that_changes_meanwhile_stays(
     store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +165,7 @@ def test_a_tournament_that_changes_meanwhile_stays(
     assert store.check() == []
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("rows of the file are edited")
 def test_a_damaged_match_is_not_moved(store: Store, path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
     tamper(store.place, "UPDATE matches SET reason = 'another' WHERE number = 3")
@@ -188,7 +186,7 @@ HARMLESS = {"cold_tournaments.frozen_at", "pruned_tournaments.pruned_at"}
 """Times that nothing follows from."""
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("rows of the file are edited")
 def test_edits_of_the_tables_about_files(store: Store, path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
     cup_of(store, "round-robin", 4)

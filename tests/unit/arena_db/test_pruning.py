@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("rows of the file are edited")
 def test_pruned_tournaments(store: Store) -> None:
     cup, other = cup_of(store, "round-robin"), add_cup(store, "a", "b")
     store.save([other.match(1), other.match(2)])
@@ -46,7 +46,7 @@ def test_pruned_tournaments(store: Store) -> None:
     assert (tables(store, cup)[1], store.check()) == (table[1], [])
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the store is a file that others merge or open")
 def test_a_pruned_tournament_goes_on(store: Store, path: Path) -> None:
     cup = cup_of(store, "round-robin", 6)
     whole = add_cup(store, num=12, name="whole")
