@@ -189,6 +189,9 @@ def busy(core: int, number: int) -> Generator[None]:
     # A session of its own for each: the kernel divides a core among sessions first.
     started = [subprocess.Popen(command, start_new_session=True) for _ in range(number)]  # noqa: S603
     try:
+        # Until its interpreter has started, a process takes nothing from the bot.
+        while any(os.sched_getaffinity(each.pid) != {core} for each in started):
+            time.sleep(0.005)
         yield
     finally:
         for each in started:
