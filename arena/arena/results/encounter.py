@@ -91,7 +91,7 @@ class Meetings(Mapping[tuple[_Bot, _Bot], HeadToHead]):
         forfeits: Mapping[tuple[_Bot, _Bot], Counter[str]],
         look: int = 1,
     ) -> None:
-        """Take the sums of a field.
+        """Start from the sums of a field.
 
         Args:
             encounters: the sums.

@@ -102,7 +102,7 @@ class Dispatcher:
         return future
 
     def order(self, order: str) -> None:
-        """Tell the slots to `stop` starting shards, to `go` on, or to `abort` running ones."""
+        """Send an order to the slots: `stop` starting shards, `go` on, or `abort` running ones."""
         with self._changed:
             self._orders.append(order)
             self._changed.notify_all()
@@ -173,7 +173,7 @@ class _Work:
         return [*self.waiting, *(flight.shard for flight in self._flying.values())]
 
     def look(self, pool: ShardPool, wake: Callable[[object], None]) -> None:
-        """Take results, and give each free slot a shard; `wake` is called when a shard is done."""
+        """Collect results, and send each free slot a shard; `wake` is called when a shard is done."""
         for future in [future for future in self._flying if future.done()]:
             self._land(pool, future)
         for note in pool.notes():
@@ -202,7 +202,7 @@ class _Work:
         return None
 
     def _land(self, pool: ShardPool, future: Future[bytes]) -> None:
-        """Take a result; if there is none or it is wrong, queue the shard again or give it up."""
+        """Handle the end of a shard; without a right result, queue it again or give it up."""
         shard, slot = self._flying.pop(future)
         error = future.exception()
         wrong = shard.check(future.result()) if error is None else ""

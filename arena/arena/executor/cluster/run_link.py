@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from abc import ABC, abstractmethod
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
@@ -43,19 +44,19 @@ GONE_S: Final = 600.0
 """Seconds without a scheduler after which the run stops."""
 
 
-class SentWork(Future[Any]):
+class SentWork(Future[Any], ABC):
     """Work at a slot: a batch of matches, or a shard of self-play."""
 
     def __init__(self, number: int, slot: Slot) -> None:
         super().__init__()
         self.number, self.slot = number, slot
 
+    @abstractmethod
     def give_back(self) -> None:
         """End it without a result, since its slot ended before it started."""
-        raise NotImplementedError
 
 
-class ClusterRun:
+class ClusterRun(ABC):
     """A run's view of its cluster; a subclass sends the work and takes the results."""
 
     resume_command = "arena resume"
@@ -139,7 +140,7 @@ class ClusterRun:
         """End all running work; slots that cannot do so within a second kill themselves."""
         self._ask("abort")
 
-    def rebuild(self) -> None:
+    def rebuild(self) -> None:  # noqa: B027 - a pool of local processes does something
         """Do nothing: each machine restarts its own slots."""
 
     def put_aside(self, machine: str, why: str) -> str:
@@ -154,17 +155,17 @@ class ClusterRun:
         if self._cluster is not None:
             self._cluster.close()
 
+    @abstractmethod
     def _said(self, slot: Slot, message: SlotSays, size: int) -> None:
         """Handle a message of a slot, which has `size` bytes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _piece(self, want: Want) -> ContentPiece:
         """Return what a slot wants."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _forget(self, slot: Slot | None) -> None:
         """Forget what a slot was sent that it keeps; None for all slots."""
-        raise NotImplementedError
 
     def _ask(self, order: str) -> None:
         self._order = order

@@ -123,7 +123,7 @@ def test_honest_results_are_accepted(spec: str, search: str) -> None:
 
 
 def _end(arrays: Arrays) -> None:
-    """Let a match in progress be over: the first player has a column of three."""
+    """Change a match in progress so that it is over: the first player has a column of three."""
     arrays["lanes.actions"][0, :5] = (0, 1, 3, 4, 6)
     arrays["lanes.ply"][0] = 5
 
@@ -143,7 +143,7 @@ def _put(name: str, changed: Callable[[NDArray[Any]], NDArray[Any]]) -> Callable
 
 
 def _bar(name: str) -> Callable[[Arrays], None]:
-    """Let a policy give all its chance to an occupied cell."""
+    """Change a policy so that an occupied cell has all its probability."""
 
     def change(arrays: Arrays) -> None:
         if name == "samples.policies":
@@ -165,7 +165,7 @@ def _bar(name: str) -> Callable[[Arrays], None]:
 
 
 def _go_past_the_end(arrays: Arrays) -> None:
-    """Let a match that ended have one more action, on an empty cell."""
+    """Add one more action, on an empty cell, to a match that ended."""
     match = int(np.flatnonzero(arrays["lengths"] < 9)[0])
     length = int(arrays["lengths"][match])
     played = set(arrays["actions"][match, :length].tolist())
