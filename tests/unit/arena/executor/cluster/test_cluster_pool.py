@@ -25,6 +25,7 @@ from arena.executor.prints import read_prints
 from arena.executor.slots import PoolLostError, Slot, WorkerLostError, WrongResultError
 from arena.own_python import own_python
 from arena.referee.timecontrol import TimeControl
+from rogue_slots import rogue
 from source_tree import ROOT
 from tournaments import config
 
@@ -316,28 +317,6 @@ def slot_of(cluster: PrivateCluster, folder: Path, speed: float) -> Generator[Sl
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(setup) + b"\n")
         process.stdin.close()
-        yield slot
-        process.kill()
-
-
-@contextmanager
-def rogue(cluster: PrivateCluster, folder: Path) -> Generator[Slot]:
-    """Run a slot of another machine that lies."""
-    slot = Slot("e" * 32, 0, os.urandom(16).hex())
-    key = cluster.place.key
-    assert key is not None
-    setup = SlotSetup(
-        address=cluster.place.address,
-        keys=str(key.path),
-        slot=slot,
-        facts=msgspec.structs.replace(find_facts(1, 0.0), name="rogue"),
-        folder=str(folder),
-        parent=os.getpid(),
-        programs_roam=False,
-    )
-    program = ROOT / "tests" / "support" / "rogue_slot.py"
-    command = own_python(str(program), msgspec.json.encode(setup).decode())
-    with subprocess.Popen(command) as process:  # noqa: S603 - a program of the tests
         yield slot
         process.kill()
 

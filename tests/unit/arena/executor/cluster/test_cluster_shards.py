@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 import held_play
 from arena.cli.training_view import TrainingView
-from arena.executor.cluster.facts import find_facts, wanted_of_shards
+from arena.executor.cluster.facts import wanted_of_shards
 from arena.executor.cluster.messages import PIECE
 from arena.executor.cluster.private import PrivateCluster
-from arena.executor.cluster.setups import SlotSetup
 from arena.executor.cluster.shard_run import ClusterShards
 from arena.executor.cluster.status import ask_status
 from arena.executor.shards import ShardCall, ShardTask, blob_hash
-from arena.executor.slots import ShardFailedError, Slot, UnplayedError, WrongResultError
-from arena.own_python import own_python
+from arena.executor.slots import ShardFailedError, UnplayedError, WrongResultError
 from arena.training import training_session as session
 from arena.training.runs import RunSettings
 from arena_bots.alphazero.train import players
 from arena_bots.alphazero.train.shard_checks import find_wrong
+from rogue_slots import rogue
 from source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -133,28 +130,6 @@ def test_a_machine_that_lacks_a_library_is_refused(cluster: PrivateCluster, pool
     assert pool.slots() == []
     (machine,) = ask_status(cluster.place)
     assert (machine.state, machine.note) == ("refused", "ModuleNotFoundError: No module named 'nowhere'")
-
-
-@contextmanager
-def rogue(cluster: PrivateCluster, folder: Path) -> Generator[Slot]:
-    """Run a slot of another machine that lies."""
-    slot = Slot("e" * 32, 0, os.urandom(16).hex())
-    key = cluster.place.key
-    assert key is not None
-    setup = SlotSetup(
-        address=cluster.place.address,
-        keys=str(key.path),
-        slot=slot,
-        facts=find_facts(1, 0.0),
-        folder=str(folder),
-        parent=os.getpid(),
-        programs_roam=False,
-    )
-    program = ROOT / "tests" / "support" / "rogue_slot.py"
-    command = own_python(str(program), msgspec.json.encode(setup).decode())
-    with subprocess.Popen(command) as process:  # noqa: S603 - a program of the tests
-        yield slot
-        process.kill()
 
 
 def test_a_slot_that_lies_is_not_believed(
