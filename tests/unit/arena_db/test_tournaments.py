@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from arena_db.errors import RefusedError, TakenError
+from arena_db.pools import PoolRecord
 from stores import add_cup, bot, entrants, new_tournament, plan
 
 if TYPE_CHECKING:
@@ -128,3 +129,9 @@ def test_new_options_are_a_new_bot(store: Store) -> None:
     assert sorted(record.name for record in store.bots().values()) == ["a", "b", "c"]
     with pytest.raises(RefusedError, match="identity"):
         store.add_tournament(new_tournament(), [replace(entrants("d")[0], bot=bot("d", identity="12"))], [])
+
+
+def test_a_pool_of_scaled_times(store: Store) -> None:
+    cup = add_cup(store, pool=PoolRecord(mode="move", move_ms=5_000, process="hosted-scaled"))
+    assert cup.record.pool.name == "5/move hosted-scaled"
+    assert store.check() == []

@@ -138,3 +138,10 @@ def test_scaling_multiplies_times_and_nothing_else(control: TimeControl, factor:
 )
 def test_a_machine_of_another_speed_scales_times(text: str, factor: float, scaled: str) -> None:
     assert TimeControl.from_text(text).scaled(factor) == TimeControl.from_text(scaled)
+
+
+def test_scaled_times_have_a_rating_pool_of_their_own() -> None:
+    control = TimeControl.from_text("5/move")
+    assert control.pool(is_hosted=True, is_scaled=True).name == "5/move hosted-scaled"
+    assert control.pool(is_hosted=True).name == "5/move hosted"
+    assert control.pool(is_hosted=False).name == "5/move in-process"
