@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 settings.register_profile("arena", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("arena")
+_CORES = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else frozenset[int]()
+"""The cores of this process before any test; empty if the system cannot tell."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,14 +56,18 @@ def compiled_bots(run_folder: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def cores_of_the_tests() -> Iterator[None]:
-    """Restore the CPU affinity of the process: a test that plays in process keeps the core that it claims."""
-    if not hasattr(os, "sched_getaffinity"):
-        yield
-        return
-    cores = os.sched_getaffinity(0)
+    """Undo claims of cores: a test or a fixture of a module that plays in process keeps the core that it got.
+
+    Before the test as well as after it, because fixtures of a module or session run before this one.
+    """
+    _return_to_all_cores()
     yield
-    if os.sched_getaffinity(0) != cores:
-        os.sched_setaffinity(0, cores)
+    _return_to_all_cores()
+
+
+def _return_to_all_cores() -> None:
+    if _CORES and os.sched_getaffinity(0) != _CORES:
+        os.sched_setaffinity(0, _CORES)
 
 
 @pytest.hookimpl(wrapper=True)
