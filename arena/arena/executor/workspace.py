@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,21 +25,55 @@ _recreated: list[int] = []
 """File descriptors that lock folders which this process created again; held until the process ends."""
 
 
+class _OpenFolders:
+    """The folders of this process that are in use: the newest is the one for temporary files.
+
+    Threads may end theirs in any order, so no folder lies within another, and each end looks anew at what is
+    left.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._folders: list[Path] = []
+        self._usual: str | None = None
+
+    def base(self) -> Path:
+        """Return the folder for temporary files outside all of them."""
+        with self._lock:
+            return Path(self._usual if self._folders and self._usual else tempfile.gettempdir())
+
+    def add(self, folder: Path) -> None:
+        """Use a folder for temporary files."""
+        with self._lock:
+            if not self._folders:
+                self._usual = tempfile.gettempdir()
+            self._folders.append(folder)
+            tempfile.tempdir = str(folder)
+
+    def discard(self, folder: Path) -> None:
+        """Return to the folder before, or to the newest that is still in use."""
+        with self._lock:
+            self._folders.remove(folder)
+            tempfile.tempdir = str(self._folders[-1]) if self._folders else self._usual
+
+
+_open = _OpenFolders()
+
+
 @contextmanager
 def workspace() -> Generator[Path]:
     """Create a folder for temporary files of this process and its bots; remove it at the end.
 
     Folders of killed processes, whose locks are free, are removed first.
     """
-    before = tempfile.tempdir
-    base = Path(tempfile.gettempdir())
+    base = _open.base()
     _sweep(base)
     folder, lock = _make(base)
-    tempfile.tempdir = str(folder)
+    _open.add(folder)
     try:
         yield folder
     finally:
-        tempfile.tempdir = before
+        _open.discard(folder)
         remove(folder)
         if lock is not None:
             os.close(lock)

@@ -311,5 +311,5 @@ def test_the_next_run_removes_what_a_killed_one_left(temporary: Path) -> None:
         assert not left.exists()
         assert (folder.parent, tempfile.gettempdir()) == (temporary, str(folder))
         with workspace() as inner:
-            assert inner.parent == folder
+            assert inner.parent == temporary
         assert os.listdir(folder) == []  # noqa: PTH208 - names only

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,9 +45,21 @@ def test_temporary_files_go_with_the_run(temporary: Path) -> None:
         made = Path(tempfile.mkdtemp())
         assert made.parent == folder
         with workspace() as inner:
-            assert inner.parent == folder
+            assert (inner.parent, tempfile.gettempdir()) == (temporary, str(inner))
         assert list(folder.iterdir()) == [made]
+        assert tempfile.gettempdir() == str(folder)
     assert tempfile.gettempdir() == str(temporary)
+
+
+def test_threads_end_theirs_in_any_order(temporary: Path) -> None:
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(workspace())
+        theirs = second.enter_context(workspace())
+        first.close()
+        assert theirs.is_dir()
+        assert tempfile.gettempdir() == str(theirs)
+        second.close()
+        assert tempfile.gettempdir() == str(temporary)
 
 
 def test_they_go_after_an_error_too(temporary: Path) -> None:
