@@ -139,7 +139,7 @@ def test_a_tournament_is_followed_over_connections_that_break(place: _Place) -> 
     assert place.tournament.returncode == 0
     done = re.compile(r"[>,] ?18/18 matches, 100 %")
     # Tables are made at most every two seconds: the last ones may come behind the end.
-    while "ended" not in calm.elements["progress"] or calm.elements["ranking"].count("/12</td>") < 3:
+    while "ended" not in calm.elements["progress"] or calm.elements["ranking"].count("/12<") < 3:
         calm.hear(whole.more())
     assert done.search(calm.elements["progress"])
     rest = place.stream(after=frame[1], last=broken.frame)

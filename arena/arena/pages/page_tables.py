@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from arena.pages.html import Child, Html, breakable, el, join
@@ -34,6 +35,8 @@ _SHADES = 9
 """Number of shades of a crosstable cell, from all lost to all won."""
 MOST_DETAILED: Final = 20
 """Maximum number of bots of a crosstable whose cells have results and links: 45 kB of HTML."""
+MOST_RANKED: Final = 150
+"""Maximum number of bots in a table of ratings: 55 kB of HTML."""
 MOST_CROSSED: Final = 45
 """Maximum number of bots in a crosstable: 55 kB of HTML, and as many columns as anybody can compare."""
 _RESULTS: Final = (
@@ -43,6 +46,10 @@ _RESULTS: Final = (
 _SCORES: Final = (
     "Score of the row against the column in percent. Columns are numbered as the rows; the page of a bot has "
     "its wins, draws and losses against each opponent, and leads to the two bots head to head."
+)
+_UNRANKED: Final = (
+    "The page of each bot has its rating, its address is in the list of bots, and the JSON of this page has "
+    "the whole table."
 )
 _OTHERS: Final = (
     "The page of a bot has its results against all others, and the JSON of this page has the whole table."
@@ -58,10 +65,10 @@ def table(
         heads: for each column its heading, and the class of all its cells.
         rows: the cells; `Html` that is a whole `td` or `th` is used unchanged.
         caption: description of the table for screen readers.
-        look: a class for the whole table.
+        look: a class for the whole table; of `figures` each cell is a number unless its class says otherwise.
     """
     head = el("tr", *(el("th", words, scope="col", class_=kind or None) for words, kind in heads))
-    kinds = [kind for _, kind in heads]
+    kinds = [_untold(kind) if look == "figures" else kind for _, kind in heads]
     # The first column of class name is the row's header cell.
     subject = next((place for place, kind in enumerate(kinds) if kind.startswith("name")), -1)
     body = (
@@ -131,10 +138,12 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
             percent_text(row.los),
             *([row.faults or ""] if has_faults else []),
         ]
-        for row, stroke in zip(view.rows, strokes, strict=True)
+        for row, stroke in islice(zip(view.rows, strokes, strict=True), MOST_RANKED)
     )
+    num = len(view.rows)
+    cut = [f"The best {MOST_RANKED} of {num} bots. {_UNRANKED}"] if num > MOST_RANKED else []
     caption = f"{view.title}: ratings, best first"
-    return join(table(heads, rows, caption), notes([*signs(view), *view.notes]))
+    return join(table(heads, rows, caption, "figures"), notes([*cut, *signs(view), *view.notes]))
 
 
 def signs(view: StandingsView) -> list[str]:
@@ -337,6 +346,11 @@ def _ending(row: MatchRow) -> Html | str:
 def _side(name: str, *, is_winner: bool) -> Html:
     words = breakable(name)
     return el("strong", words) if is_winner else el("span", words)
+
+
+def _untold(kind: str) -> str:
+    """Return the classes of a cell without that of numbers."""
+    return " ".join(word for word in kind.split() if word != "n")
 
 
 def _cell(child: Child, kind: str, is_subject: bool) -> Html:  # noqa: FBT001 - of one caller

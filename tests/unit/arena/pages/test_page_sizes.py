@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from api_clients import served
-from arena.live.table_views import MatrixCell, MatrixView
+from arena.live.table_views import MatrixCell, MatrixView, StandingRow, StandingsView
 from arena.pages.links import Links
-from arena.pages.page_tables import MOST_CROSSED, MOST_DETAILED, matrix
+from arena.pages.page_tables import MOST_CROSSED, MOST_DETAILED, MOST_RANKED, matrix, standings
 from arena_db.store import Store
 from leagues import add_league
 from stores import digest
@@ -98,7 +98,7 @@ def test_a_crosstable_folds_as_the_field_grows(num: int) -> None:
     assert text.count('scope="row"') == shown
     assert len(re.findall(r"<td[ >]", text)) == shown * (shown + 1)
     assert text.count('class="self"') == shown
-    assert text.count("<td>-</td>") == 2
+    assert text.count("<td>-<") == 2
     # Each row leads to the page of its bot, whose scores lead where the cells of small tables do.
     assert text.count('href="/b/') == shown
     is_detailed = num <= MOST_DETAILED
@@ -113,3 +113,32 @@ def test_a_crosstable_folds_as_the_field_grows(num: int) -> None:
 def test_scores_of_opponents_lead_to_the_head_to_head(pages: dict[str, bytes]) -> None:
     text = pages["/b/{one}"].decode()
     assert len(set(re.findall(r'href="/t/league/v/[0-9a-f]{16}/[0-9a-f]{16}">\d', text))) == NUM_BOTS - 1
+
+
+@pytest.mark.parametrize("num", [MOST_RANKED, MOST_RANKED + 1, 1_000])
+def test_a_table_of_ratings_shows_so_many_bots_that_its_page_stays_small(num: int) -> None:
+    rows = tuple(
+        StandingRow(
+            rank=place,
+            name=f"minimax:depth={place}",
+            label=f"minimax:depth={place}",
+            elo=2500.0 - place,
+            error=23.4,
+            elo_low=2476.6 - place,
+            elo_high=2523.4 - place,
+            games=10_000,
+            wins=4_321,
+            draws=1_234,
+            losses=4_445,
+            points=4_938.0,
+            los=0.512,
+            faults=1,
+        )
+        for place in range(1, num + 1)
+    )
+    identities = {row.name: digest(row.name) for row in rows}
+    text = standings(StandingsView(title="x", rows=rows), Links(root="/", suffix="", index=""), identities)
+    assert text.count('href="/b/') == MOST_RANKED
+    assert (f"The best {MOST_RANKED} of {num} bots." in text) == (num > MOST_RANKED)
+    assert len(text) <= MOST[0] - 2_000
+    assert len(gzip.compress(text.encode(), 6)) <= MOST[1]

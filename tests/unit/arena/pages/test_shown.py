@@ -90,7 +90,7 @@ def test_each_ply_has_its_clocks() -> None:
 def test_what_a_judge_says_stands_beside_the_moves_and_in_the_curve() -> None:
     judged = (50.0, 60.0, None, 80.0, 90.0, 100.0, 100.0)
     text = _page(judge="solver", judged=judged, lost={"4": "gives a draw away"})
-    (cell,) = re.findall(r'<td class="m4[^"]*">(.*?)</td>', text)
+    (cell,) = re.findall(r'<td class="m4[^"]*">(.*?)<t[dr]', text)
     assert "gives a draw away, 35 %, 900 ms" in cell
     assert text.count("gives a draw away") == 1
     assert '<span class="key j">solver</span>' in text
