@@ -65,10 +65,10 @@ def table(
         heads: for each column its heading, and the class of all its cells.
         rows: the cells; `Html` that is a whole `td` or `th` is used unchanged.
         caption: description of the table for screen readers.
-        look: a class for the whole table; of `figures` each cell is a number unless its class says otherwise.
+        look: a class for the whole table; of `numeric` each cell is a number unless its class says otherwise.
     """
     head = el("tr", *(el("th", words, scope="col", class_=kind or None) for words, kind in heads))
-    kinds = [_untold(kind) if look == "figures" else kind for _, kind in heads]
+    kinds = [_untold(kind) if look == "numeric" else kind for _, kind in heads]
     # The first column of class name is the row's header cell.
     subject = next((place for place, kind in enumerate(kinds) if kind.startswith("name")), -1)
     body = (
@@ -143,7 +143,7 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
     num = len(view.rows)
     cut = [f"The best {MOST_RANKED} of {num} bots. {_UNRANKED}"] if num > MOST_RANKED else []
     caption = f"{view.title}: ratings, best first"
-    return join(table(heads, rows, caption, "figures"), notes([*cut, *signs(view), *view.notes]))
+    return join(table(heads, rows, caption, "numeric"), notes([*cut, *signs(view), *view.notes]))
 
 
 def signs(view: StandingsView) -> list[str]:
