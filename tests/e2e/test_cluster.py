@@ -118,6 +118,7 @@ def test_a_run_on_slots_of_this_machine_is_that_of_this_process(tmp_path: Path) 
         store = ("--db", str(tmp_path / f"{number}.db"))
         done = arena(tmp_path, *MATCH, *where, *store, "--isolation", "none", deadline=300)
         assert done.returncode == 0, done.stderr
+        assert "arena worker" not in done.stdout + done.stderr, "it starts its slots itself"
         listed = arena(tmp_path, "matches", "--format", "json", *store)
         # The list is in the order in which matches ended, and two slots may end theirs in another one.
         found.append(sorted(json.loads(listed.stdout), key=operator.itemgetter("number")))

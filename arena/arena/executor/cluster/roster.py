@@ -28,9 +28,15 @@ class RefusedMachine(NamedTuple):
 class Roster:
     """Keeps the connected slots; not thread-safe."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        """Start without slots."""
+    def __init__(self, wanted: Wanted, *, starts_its_own: bool = False) -> None:
+        """Start without slots.
+
+        Args:
+            wanted: requirements of the run on machines.
+            starts_its_own: whether the run starts the slots itself, so that nobody else has to.
+        """
         self._wanted = wanted
+        self._starts_its_own = starts_its_own
         self._slots: dict[Slot, WorkerFacts] = {}
         self._eligible: list[Slot] = []
         self._lacks: dict[str, Lack] = {}
@@ -138,6 +144,8 @@ class Roster:
         return sum(self._wanted.admits(facts, number) for number in range(facts.slots))
 
     def _nearest(self) -> str:
+        if not self._lacks and self._starts_its_own:
+            return "the slots of --cluster local:N are still starting, so the run waits"
         if not self._lacks:
             return "no worker machine is connected, so the run waits; start arena worker on one"
         machine, lack = max(self._lacks.items(), key=lambda each: each[1].step)

@@ -86,7 +86,7 @@ class ClusterRun(ABC):
         self._where = place.address
         self._run = secrets.token_hex(8)
         self._lock = threading.Lock()
-        self._roster = Roster(wanted)
+        self._roster = Roster(wanted, starts_its_own=cluster is not None)
         self._work: dict[int, SentWork] = {}
         self._num_sent = 0
         self._order = ""

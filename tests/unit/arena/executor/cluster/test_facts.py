@@ -214,6 +214,14 @@ def test_a_run_without_a_machine_names_the_nearest_one(now: list[float]) -> None
     assert roster.news().startswith("1 machine, 2 slots, T2")
 
 
+def test_a_run_that_starts_its_slots_asks_nobody_for_a_machine(now: list[float]) -> None:
+    roster = Roster(WANTED, starts_its_own=True)
+    now[0] = 4.0
+    assert roster.news() == "the slots of --cluster local:N are still starting, so the run waits"
+    roster.add(ONE, other(games={}))
+    assert roster.news().startswith("no machine can play this")
+
+
 def test_a_machine_without_a_bot_is_refused_until_a_slot_joins_again(now: list[float]) -> None:
     del now
     roster = Roster(WANTED)
