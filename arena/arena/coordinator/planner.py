@@ -7,6 +7,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import schedule_of
 from arena.coordinator.newcomers import Newcomers
@@ -72,7 +74,7 @@ class Planner:
         self._tournament = tournament
         self._plan = plan
         self._source: PlanSource | None = plan.source
-        self._newcomers = Newcomers(store, tournament, plan)
+        self._newcomers = Newcomers(store, tournament, plan, withdraws_lost=self.is_open)
         self._view = EventView(store, tournament)
         self._num_dropped = tournament.num_dropped
         self._handed_out = 0
@@ -147,6 +149,29 @@ class Planner:
         if is_adaptive:
             return max(_FEWEST_ADAPTIVE, 4 * self.num_workers), num_queued + num_running
         return max(_FEWEST, 2 * self.num_workers * self.batch_size), num_queued
+
+    def renew(self, jobs: Sequence[Job]) -> list[Job]:
+        """Return the jobs that wait, with their bots looked for anew, after one could not be played.
+
+        Files that were removed during play are stored again from where the bot is installed. Where bots may
+        leave at any time, one that cannot be found is withdrawn: its matches would be void without end.
+        """
+        competitors = self._newcomers.find_anew(
+            {bot.label for job in jobs for bot in (job.first, job.second)}
+        )
+        return [
+            msgspec.structs.replace(
+                job,
+                first=competitors.get(job.first.label, job.first),
+                second=competitors.get(job.second.label, job.second),
+            )
+            for job in jobs
+        ]
+
+    def withdraw(self, label: str, why: str) -> None:
+        """Withdraw a bot that plays; its matches are dropped when this planner looks next, at once."""
+        self._newcomers.withdraw(label, why)
+        self._next_look = 0.0
 
     def take_gone(self) -> list[int]:
         """Return the numbers of matches dropped since the last call because their bots have left."""

@@ -48,7 +48,13 @@ class Quarantine:
 
     def holds(self, identity: str) -> bool:
         """Return whether a bot is quarantined."""
+        return bool(self.why(identity))
+
+    def why(self, identity: str) -> str:
+        """Return why a bot is quarantined, in a few words; empty if it is not."""
         if self._init_faults[identity] >= MAX_INIT_FAULTS:
-            return True
-        matches = self._matches[identity]
-        return matches >= MIN_MATCHES and 10 * self._faults[identity] >= MAX_FORFEITS_IN_TEN * matches
+            return f"it failed to start {self._init_faults[identity]} times"
+        matches, faults = self._matches[identity], self._faults[identity]
+        if matches < MIN_MATCHES or 10 * faults < MAX_FORFEITS_IN_TEN * matches:
+            return ""
+        return f"it forfeited {faults} of {matches} matches"

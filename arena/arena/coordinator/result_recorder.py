@@ -98,6 +98,11 @@ class ResultRecorder:
         first, second = (self._quarantine.holds(bot.record.identity) for bot in (job.first, job.second))
         return walkover_record(job, first_is_out=first, second_is_out=second) if first or second else None
 
+    def quarantined(self, job: Job) -> list[tuple[str, str]]:
+        """Return the label of each quarantined bot of a match, and why it is."""
+        bots = ((bot.label, self._quarantine.why(bot.record.identity)) for bot in (job.first, job.second))
+        return [(label, why) for label, why in bots if why]
+
     def began(self, number: int) -> None:
         """Report that a match began."""
         # A worker's report about a match may arrive after its result.

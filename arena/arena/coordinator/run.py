@@ -187,6 +187,9 @@ class Run:
             if jobs:
                 future = self._pool.submit(jobs, slot, self._tick)
                 self._flying[future] = Flight(slot, {job.number: job for job in jobs})
+            else:
+                # Walkovers take no time: a run of nothing else must still notice a request to stop.
+                self._tick()
 
     def _free_slot(self) -> Slot | None:
         """Return the slot with the fewest batches, if it accepts one more now."""
@@ -239,6 +242,11 @@ class Run:
                 avoiding.append(job)
             elif walkover is None:
                 jobs.append(job)
+            elif self._source.is_open:
+                # It would lose without end. Its matches are dropped once it has left.
+                avoiding.append(job)
+                for label, why in self._recorder.quarantined(job):
+                    self._source.withdraw(label, why)
             else:
                 walkovers.append(walkover)
         self._queue += avoiding
@@ -339,7 +347,9 @@ class Run:
     def _keep(self, records: Sequence[MatchRecord]) -> None:
         if records:
             self._recovery.lasted()
-        self._queue += self._recorder.keep(records)
+        again = self._recorder.keep(records)
+        if again:
+            self._queue = deque(self._source.renew([*self._queue, *again]))
         for record in records:
             if self._rules.no_recover and Termination(record.termination).is_fault:
                 address = self._recorder.address(record)

@@ -45,6 +45,17 @@ class JobSource(Protocol):
         """
         ...
 
+    def renew(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Return the jobs that wait, with their bots looked for anew, after one could not be played.
+
+        Files of a bot may have been removed meanwhile.
+        """
+        ...
+
+    def withdraw(self, label: str, why: str) -> None:
+        """Withdraw a bot from an event that bots leave at any time; its matches are dropped."""
+        ...
+
     def take_gone(self) -> Sequence[int]:
         """Return once the numbers of returned jobs that are no longer needed."""
         ...

@@ -45,11 +45,15 @@ class WarmSeats:
     def __init__(self, core: Core | None = None) -> None:
         """Start without seats; the first bot in its own process pins this process to `core`."""
         self._core = core
-        self._seats: OrderedDict[tuple[str, str, str, str], Seat] = OrderedDict()
+        self._seats: OrderedDict[tuple[str, str, str, str, str], Seat] = OrderedDict()
 
     def of(self, competitor: Competitor, game_name: str, tier: str) -> Seat:
-        """Return a seat; each label gets its own, since a bot may play against itself."""
-        key = (competitor.record.identity, competitor.label, game_name, tier)
+        """Return a seat; each label gets its own, since a bot may play against itself.
+
+        A bot whose files were stored again gets another seat, because a seat accepts only the files that it
+        was made for.
+        """
+        key = (competitor.record.identity, competitor.label, game_name, tier, competitor.state)
         seat = self._seats.pop(key, None) or self.make(competitor, game_name, Tier(tier))
         self._seats[key] = seat
         while len(self._seats) > MAX_WARM:
@@ -59,7 +63,7 @@ class WarmSeats:
 
     def deterministic(self) -> dict[str, bool]:
         """Return by label whether a bot declared itself deterministic."""
-        return {label: seat.deterministic for (_, label, _, _), seat in self._seats.items()}
+        return {label: seat.deterministic for (_, label, *_), seat in self._seats.items()}
 
     def close(self) -> None:
         """Stop all bots."""

@@ -18,7 +18,7 @@ from arena_db.records import PlannedMatch
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from arena.coordinator.run_events import BotWithdrawn, Event
     from arena.executor.job import Job
@@ -93,6 +93,13 @@ class PlaySession:
         can_undo = bool(self._own_plies(match.opening, person))
         self._commands.begin(match.number, state, person, can_undo=can_undo)
         return [_job(self._play, match)]
+
+    def renew(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Return the jobs unchanged: a person sees what happened, and decides."""
+        return jobs
+
+    def withdraw(self, label: str, why: str) -> None:
+        """Do nothing: nobody leaves a session."""
 
     def take_gone(self) -> list[int]:
         """Return nothing: matches that were returned by `more` are always played."""

@@ -206,3 +206,30 @@ def test_the_command_that_joins_learns_of_it(begin: Begin, elsewhere: Elsewhere)
         plan.more(0, [])
         with pytest.raises(ConfigError, match=r"strange left main before its first match: .*ARENA_HOME"):
             answer_to_join(sitting.store, sitting.tournament, entered, wait_s=0)
+
+
+def test_a_bot_of_a_ladder_that_is_quarantined_is_withdrawn(begin: Begin) -> None:
+    # Its opponents would win by walkover without end, as a ladder has none.
+    sitting = begin(event(*TRIO, "random:strength=1"))
+    sitting.play(on_event=at(40, lambda: stop(sitting)))
+    assert [each.state for each in sitting.store.entrants(1)] == ["playing"] * 3 + ["left"]
+    (withdrawn,) = [told for told in sitting.events if isinstance(told, BotWithdrawn)]
+    assert withdrawn.reason.startswith("it failed to start ")
+    assert {match.termination for match in sitting.matches()} & {"walkover"} == set()
+    assert in_order(sitting)
+    # It may join again, and is withdrawn before it plays.
+    enter(sitting, "random:strength=1")
+    num_before = len([match for match in sitting.matches() if 3 in (match.first_seat, match.second_seat)])
+    sitting.play(on_event=at(60, lambda: stop(sitting)))
+    assert states(sitting)["random:strength=1"] == "left"
+    assert num_before == len(
+        [match for match in sitting.matches() if 3 in (match.first_seat, match.second_seat)]
+    )
+    assert in_order(sitting)
+
+
+def test_a_run_of_nothing_but_walkovers_hears_a_stop(begin: Begin) -> None:
+    sitting = begin(event("random", "random:strength=1", type="round-robin", rounds=500))
+    ended = sitting.play(on_event=at(40, lambda: stop(sitting)))
+    assert ended.state == "stopped"
+    assert ended.num_done < 200

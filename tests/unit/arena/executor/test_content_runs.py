@@ -10,6 +10,9 @@ import msgspec
 import pytest
 
 from arena.content.store import content_folder
+from arena.coordinator import orders, planner
+from arena.coordinator.jobs import make_jobs
+from arena.coordinator.run_events import BotWithdrawn, MatchFinished
 from arena.entrants import resolve
 from arena.errors import PluginError
 from arena.executor.sandbox_trial import run_kit
@@ -26,7 +29,13 @@ from tournaments import Sitting, config
 from wheels import BOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.coordinator.plan import Plan
+    from arena.coordinator.run_events import Event
     from arena.entrants import Competitor
+    from arena.executor.job import Job
+    from arena_db.records import PlannedMatch, TournamentRecord
 
 GAME = load_game("tic-tac-toe")
 CONTROL = TimeControl(mode="move", move_ms=30_000)
@@ -42,6 +51,13 @@ def install(site: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Path:
     monkeypatch.setattr(sys, "path", [*sys.path, str(site)])
     (site / "edited.py").write_text(text)
     return site / "edited.py"
+
+
+def spoil(bot: Competitor) -> Path:
+    copy = Path(bot.place, "lib", "edited.py")
+    copy.chmod(0o644)
+    copy.write_text(BOT.replace("[0]", "[1]"))
+    return copy
 
 
 def first_move(bot: Competitor, tier: Tier) -> int | Termination:
@@ -77,9 +93,7 @@ def test_a_changed_copy_costs_nobody_a_match(tmp_path: Path, monkeypatch: pytest
     install(tmp_path / "site", monkeypatch, BOT)
     sitting = Sitting(tmp_path / "arena.db", config("edited", "random", isolation="T1", require_tier="T1"))
     bot = sitting.plan.competitors[0]
-    copy = Path(bot.place, "lib", "edited.py")
-    copy.chmod(0o644)
-    copy.write_text(BOT.replace("[0]", "[1]"))
+    copy = spoil(bot)
     with pytest.raises(
         PluginError, match=rf"content {bot.content[:8]} of edited in .* was changed or removed"
     ):
@@ -95,6 +109,86 @@ def test_a_changed_copy_costs_nobody_a_match(tmp_path: Path, monkeypatch: pytest
     # The run that follows restores the copy from where it came.
     assert ended.state == "finished"
     assert (copy.read_text(), copy.stat().st_mode & 0o777) == (BOT, 0o444)
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
+    """Return what is called, once, when the first matches are planned and no bot is started yet."""
+    monkeypatch.setattr(planner, "_LOOK_S", 0.0)
+    monkeypatch.setattr(orders, "_COMMAND_S", 0.0)
+    actions: list[Callable[[], object]] = []
+
+    def make(record: TournamentRecord, plan: Plan, matches: Sequence[PlannedMatch]) -> list[Job]:
+        jobs = make_jobs(record, plan, matches)
+        while actions:
+            actions.pop()()
+        return jobs
+
+    monkeypatch.setattr(planner, "make_jobs", make)
+    return actions
+
+
+def test_files_that_are_lost_during_play_are_stored_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: list[Callable[[], object]]
+) -> None:
+    install(tmp_path / "site", monkeypatch, BOT)
+    sitting = Sitting(
+        tmp_path / "arena.db",
+        config(
+            "edited",
+            "random",
+            isolation="T1",
+            require_tier="T1",
+            rounds=2,
+        ),
+    )
+    bot = sitting.plan.competitors[0]
+    planned.append(lambda: spoil(bot))
+    assert sitting.play().state == "finished"
+    assert Path(bot.place, "lib", "edited.py").read_text() == BOT
+    ends = [(match.attempt, match.outcome == "void") for match in sitting.matches()]
+    assert [end for end in ends if end[1]] == [(0, True)], "one attempt was in vain"
+    assert len(ends) == 5
+    assert not sitting.store.check()
+    sitting.store.close()
+
+
+def test_a_bot_of_a_ladder_whose_files_are_lost_for_good_is_withdrawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: list[Callable[[], object]]
+) -> None:
+    module = install(tmp_path / "site", monkeypatch, BOT)
+    bots = ("edited", "random", "minimax:depth=1")
+    sitting = Sitting(
+        tmp_path / "arena.db",
+        config(
+            *bots,
+            type="ladder",
+            name="main",
+            isolation="T1",
+            require_tier="T1",
+        ),
+    )
+    bot = sitting.plan.competitors[0]
+
+    def lose() -> None:
+        spoil(bot)
+        module.unlink()
+
+    def stop(told: Event) -> None:
+        if isinstance(told, MatchFinished) and told.num_done == 12:
+            sitting.store.ask(1, "stop")
+
+    planned.append(lose)
+    assert sitting.play(on_event=stop).num_done >= 12
+    (withdrawn,) = [told for told in sitting.events if isinstance(told, BotWithdrawn)]
+    assert withdrawn.bot == "edited"
+    assert f"no copy of its content {bot.content[:8]}" in withdrawn.reason
+    assert [each.state for each in sitting.store.entrants(1)] == ["left", "playing", "playing"]
+    voids = [match for match in sitting.matches() if match.outcome == "void"]
+    assert len(voids) <= 2
+    assert all(0 in (match.first_seat, match.second_seat) for match in voids)
+    assert not sitting.store.check()
+    sitting.store.close()
 
 
 def test_a_bot_without_a_content_is_not_started() -> None:
