@@ -11,10 +11,10 @@ import msgspec
 
 from arena.content import store
 from arena.content.collect import Collection
-from arena.content.environments import add_environment
 from arena.content.option_files import NamedFiles, place_options, with_files
 from arena.content.packages import OURS, collect_package
 from arena.content.programs import FOLDER as PROGRAM_FOLDER
+from arena.content.programs import add_environment
 from arena.content.submissions import added_submission
 from arena.errors import ConfigError, PluginError
 from arena.identities import hashed_before, identity_before, identity_of

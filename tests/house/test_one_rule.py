@@ -12,7 +12,7 @@ from source_tree import ROOT, Source, room_sources
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_FIT = {"fit", "newton", "sums", "profile", "ratings", "bootstrap", "misfit", "refine", "graph"}
+_FIT = {"fit", "newton", "sums", "profile", "ratings", "diagnostics", "graph"}
 _SIDES = {"FIRST", "SECOND"}
 _GATHER = {"append", "sum", "mean", "fmean"}
 

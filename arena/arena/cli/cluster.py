@@ -144,7 +144,7 @@ def worker(address: str, *, keys: Path | None, slots: int | None, gpu: str | Non
 
     check_extra()
     from arena.executor.cluster.facts import find_facts
-    from arena.executor.cluster.gpus import find_gpus
+    from arena.executor.cluster.hardware import find_gpus
     from arena.executor.cluster.key_files import find_place, try_place
     from arena.executor.cluster.setups import SupervisorSetup
     from arena.executor.cluster.speed import measure_slots

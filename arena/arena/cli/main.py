@@ -20,19 +20,19 @@ _LEVELS = ("debug", "info", "warning", "error")
 
 
 def _tournament() -> tuple[click.Command, ...]:
-    from arena.cli.tournament import match, test, tournament
+    from arena.cli.run_commands import match, test, tournament
 
     return (tournament, match, test)
 
 
 def _ladder() -> tuple[click.Command, ...]:
-    from arena.cli.ladder_commands import ladder
+    from arena.cli.entrants_commands import ladder
 
     return (ladder,)
 
 
 def _resume() -> tuple[click.Command, ...]:
-    from arena.cli.resume import pause, resume, stop
+    from arena.cli.run_commands import pause, resume, stop
 
     return (resume, pause, stop)
 
@@ -44,7 +44,7 @@ def _watch() -> tuple[click.Command, ...]:
 
 
 def _places() -> tuple[click.Command, ...]:
-    from arena.cli.open_command import open_
+    from arena.cli.watch import open_
 
     return (open_,)
 
@@ -86,13 +86,13 @@ def _matches() -> tuple[click.Command, ...]:
 
 
 def _grading() -> tuple[click.Command, ...]:
-    from arena.cli.grading import grade
+    from arena.cli.grade_command import grade
 
     return (grade,)
 
 
 def _corrections() -> tuple[click.Command, ...]:
-    from arena.cli.void_commands import unvoid, void
+    from arena.cli.results import unvoid, void
 
     return (void, unvoid)
 
@@ -110,19 +110,19 @@ def _export() -> tuple[click.Command, ...]:
 
 
 def _site() -> tuple[click.Command, ...]:
-    from arena.cli.site import site
+    from arena.cli.publishing import site
 
     return (site,)
 
 
 def _serve() -> tuple[click.Command, ...]:
-    from arena.cli.serve import serve
+    from arena.cli.publishing import serve
 
     return (serve,)
 
 
 def _token() -> tuple[click.Command, ...]:
-    from arena.cli.token import token
+    from arena.cli.publishing import token
 
     return (token,)
 

@@ -151,7 +151,7 @@ def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) 
     Of a match without a result the known moves are shown.
     """
     if grade:
-        from arena.cli.grading import GradeWish, grade_address
+        from arena.cli.grade_command import GradeWish, grade_address
 
         grade_address(address, db, GradeWish(), None)
     from arena.cli.output import say_whole

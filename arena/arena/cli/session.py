@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from arena.cli.exits import Exit
 from arena.cli.failures import print_failure
-from arena.cli.json_reporter import JsonReporter
 from arena.cli.output import emit_object, say
 from arena.cli.reporter import HeldTournament, Results
-from arena.cli.text_reporter import TextReporter
+from arena.cli.run_output import JsonReporter, TextReporter
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.hold import hold
 from arena.coordinator.kinds import planned_beforehand

@@ -1,7 +1,8 @@
-"""`arena watch` and `arena replay`: the dashboard, and its content as plain lines."""
+"""`arena watch`, `replay` and `open`: the dashboard at an address, or its content as plain lines."""
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,8 @@ from arena.cli.screen_options import DisplayOptions, check_toolkit, display_opti
 
 if TYPE_CHECKING:
     from arena.results.addresses import Address
+    from arena.tui.screens.dashboard import Dashboard
+    from arena.watching.places import Place
 
 
 @click.command(cls=RichCommand)
@@ -41,7 +44,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
     ADDRESS is that of a tournament, spring, of one of its matches, spring/89, or of a screen, spring/table or
     spring/matches.
     """
-    found = find_watched(address, db)
+    found = _find_watched(address, db)
     if plain or from_start or not has_screen():
         from arena.cli.plain_watch import print_events, say_how_to_begin
 
@@ -89,7 +92,7 @@ def replay(  # noqa: PLR0913 - one parameter an option
     run_app(replay_app(db, match.id, found.ply, **display.options()))
 
 
-def find_watched(address: str | None, db: str | None) -> Address | None:
+def _find_watched(address: str | None, db: str | None) -> Address | None:
     """Return the address to watch; None if it is the newest tournament and there is none yet.
 
     Raises:
@@ -107,3 +110,47 @@ def find_watched(address: str | None, db: str | None) -> Address | None:
             return None
         found = find_address(store, address or LAST)
         return found._replace(match=None) if is_played_again(store, found) else found
+
+
+@click.command(cls=RichCommand, name="open")
+@click.argument("address")
+@click.option("--plain", is_flag=True, help="Describe the address, as without a terminal.")
+@click.option("--read-only", is_flag=True, help="Send no commands to the tournament.")
+@display_options
+@db_option
+def open_(  # noqa: PLR0913 - one parameter an option
+    address: str,
+    *,
+    plain: bool,
+    read_only: bool,
+    db: str | None,
+    is_ascii: bool,
+    theme: str,
+    reduce_motion: bool,
+) -> None:
+    """Open the dashboard at ADDRESS.
+
+    ADDRESS is that of a tournament, spring, of one of its screens, spring/table, of a match, spring/89, an
+    attempt at it, spring/89.1, or a position, spring/89:17; or of a bot: its spec, or digits of its identity
+    as in ~7f3a9c. In a pipe, and with --plain, the command describes the address and names the command that
+    prints it.
+    """
+    from arena.watching.places import read_place
+
+    place = read_place(db, address)
+    if plain or not has_screen():
+        click.echo(f"{place.address}: {place.about}")
+        click.echo(shlex.join(["arena", *place.command, *([] if db is None else ["--db", db])]))
+        return
+    check_toolkit()
+    run_app(_app(db, place, DisplayOptions(is_ascii, theme, reduce_motion), is_read_only=read_only))
+
+
+def _app(db: str | None, place: Place, display: DisplayOptions, *, is_read_only: bool) -> Dashboard:
+    """Return the dashboard that shows a place."""
+    from arena.tui.start import bot_app, watch_app
+
+    found = None if place.kind == "bot" else _find_watched(place.address, db)
+    if found is None:
+        return bot_app(db, place, is_read_only=is_read_only, **display.options())
+    return watch_app(db, found, is_read_only=is_read_only, **display.options())

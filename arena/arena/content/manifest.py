@@ -1,11 +1,22 @@
-"""The list of a competitor's files, and the hash that identifies them."""
+"""Hashes and copies the files of a competitor: the list of files, and the hash that identifies them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
+
+from arena.content.collect import MAX_BYTES, unreadable
+from arena.errors import PluginError
+
+if TYPE_CHECKING:
+    from arena.content.collect import Collection
 
 
 class FileEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -40,3 +51,117 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     def num_bytes(self) -> int:
         """Total size of all files in bytes."""
         return sum(file.size for file in self.files)
+
+
+MTIME_S = 946_684_800
+"""Modification time of all copies, 2000-01-01 UTC; bytecode and compiled kernels are keyed by source time."""
+_FILE, _PROGRAM, _FOLDER = 0o444, 0o555, 0o555
+"""Modes of copies; they are readable by all users, because bots of an arena run by root have other users."""
+_CHUNK = 1 << 20
+_OPEN = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+
+
+def hash_collection(collection: Collection, *, remembers: bool = False) -> Inventory:
+    """Hash the files of a collection in place.
+
+    Args:
+        collection: the files.
+        remembers: whether to reuse the hash of a file that this process has hashed before, if its status is
+            unchanged. Meant for views that ask repeatedly; content that is played must be read.
+
+    Raises:
+        PluginError: a file cannot be read, is not a regular file, or the total size is too large.
+    """
+    left = MAX_BYTES
+    entries: list[FileEntry] = []
+    for path, source in sorted(collection.files.items()):
+        try:
+            entry = _remembered(path, source) if remembers else _read(path, source, None, left)
+        except OSError as error:
+            raise unreadable(collection.what, source, error) from error
+        left -= entry.size
+        entries.append(entry)
+    return Inventory(files=tuple(entries), needs=collection.needs)
+
+
+def copy_collection(collection: Collection, folder: Path) -> Inventory:
+    """Copy the files of a collection into an empty folder, and hash the bytes that are written.
+
+    The copies and their folders are read-only with a fixed modification time, except for `folder` itself.
+
+    Raises:
+        PluginError: a file cannot be read, is not a regular file, or the total size is too large.
+        OSError: the folder cannot be written.
+    """
+    left = MAX_BYTES
+    entries: list[FileEntry] = []
+    for path, source in sorted(collection.files.items()):
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        entry = _copy_one(collection.what, path, source, target, left)
+        left -= entry.size
+        entries.append(entry)
+    for parent, _, _ in os.walk(folder, topdown=False):
+        if Path(parent) != folder:
+            seal_folder(Path(parent))
+    return Inventory(files=tuple(entries), needs=collection.needs)
+
+
+def seal_folder(folder: Path) -> None:
+    """Make a folder read-only, with the fixed modification time of copies."""
+    os.utime(folder, (MTIME_S, MTIME_S))
+    folder.chmod(_FOLDER)
+
+
+def _copy_one(what: str, path: str, source: Path, target: Path, left: int) -> FileEntry:
+    try:
+        opened = os.open(source, _OPEN)
+    except OSError as error:
+        raise unreadable(what, source, error) from error
+    try:
+        writer = os.open(target, _CREATE, 0o600)
+        try:
+            entry = _read(path, source, writer, left, opened=opened)
+            os.utime(target, (MTIME_S, MTIME_S))
+            target.chmod(_PROGRAM if entry.is_executable else _FILE)
+        finally:
+            os.close(writer)
+    finally:
+        os.close(opened)
+    return entry
+
+
+def _read(path: str, source: Path, writer: int | None, left: int, *, opened: int | None = None) -> FileEntry:
+    """Read a file to its end and hash it; also write it to the descriptor `writer`, if given."""
+    reader = os.open(source, _OPEN) if opened is None else opened
+    try:
+        status = os.fstat(reader)
+        if not stat.S_ISREG(status.st_mode):
+            raise PluginError(f"{source} is no longer a regular file; restore it, or leave it out")
+        digest, size = hashlib.sha256(), 0
+        while chunk := os.read(reader, _CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+            if size > left:
+                raise PluginError(f"{source} grew past {MAX_BYTES >> 30} GiB in all; leave it out")
+            while writer is not None and chunk:
+                chunk = chunk[os.write(writer, chunk) :]
+    finally:
+        if opened is None:
+            os.close(reader)
+    return FileEntry(path, bool(status.st_mode & 0o111), size, digest.hexdigest())
+
+
+def _remembered(path: str, source: Path) -> FileEntry:
+    found = source.lstat()
+    state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
+    return _remembered_entry(path, source, *state)
+
+
+@lru_cache(maxsize=1 << 14)
+def _remembered_entry(path: str, source: Path, *state: int) -> FileEntry:
+    del state
+    return _read(path, source, None, MAX_BYTES)

@@ -1,8 +1,11 @@
-"""Collects the code of a plugin: a bundled bot, an installed wheel, or a package of the environment."""
+"""Collects the code of a plugin: bundled, from a wheel, from the environment or from an editable install."""
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
+import os
+import warnings
 from contextlib import suppress
 from functools import lru_cache
 from importlib.machinery import PathFinder
@@ -12,13 +15,6 @@ from typing import TYPE_CHECKING
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from arena.content.editable import (
-    imported_modules,
-    is_made,
-    linked_folders,
-    mapped_modules,
-    project_of_links,
-)
 from arena.errors import PluginError
 from arena_plugins.command import host_path
 from arena_plugins.entries import BOTS, GAMES, offers
@@ -29,6 +25,7 @@ if TYPE_CHECKING:
 
     from arena.content.collect import Collection
     from arena_plugins.entries import Entry
+
 
 OURS = "bot-arena"
 """The distribution of the arena itself."""
@@ -77,7 +74,7 @@ def _linked_bots(path: tuple[str, ...]) -> frozenset[str]:
         with suppress(importlib.metadata.PackageNotFoundError):
             distribution = importlib.metadata.distribution(name)
             site = Path(str(distribution.locate_file("")))
-            found |= set(linked_folders(site / file for file in _recorded(distribution)))
+            found |= set(_linked_folders(site / file for file in _recorded(distribution)))
     return frozenset(found)
 
 
@@ -87,7 +84,7 @@ def is_installed(path: str) -> bool:
     name = parts[-1]
     is_ours = ".." in parts or path.startswith("/") or "__pycache__" in parts
     in_metadata = len(parts) == 2 and parts[0].endswith((".dist-info", ".egg-info"))  # noqa: PLR2004
-    return is_ours or is_made(name) or (in_metadata and name in _INSTALLER)
+    return is_ours or _is_made(name) or (in_metadata and name in _INSTALLER)
 
 
 def _add_shelved(collection: Collection, lib: Path) -> None:
@@ -111,12 +108,12 @@ def _add_installed(collection: Collection, entry: Entry) -> None:
         if not is_installed(path) and (site / path).exists() and not _has_source(site / path):
             collection.add_file(f"{LIB}/{path}", site / path)
     editable = [site / path for path in recorded if path.endswith((".pth", ".py")) and "/" not in path]
-    for name, place in mapped_modules(editable).items():
+    for name, place in _mapped_modules(editable).items():
         _add_place(collection, name.replace(".", "/"), place)
-    folders = [*linked_folders(editable), *host_path()]
+    folders = [*_linked_folders(editable), *host_path()]
     for module in _top_modules(distribution, entry):
         _add_module(collection, module, folders)
-    if any(is_made(path) for path in recorded):
+    if any(_is_made(path) for path in recorded):
         _check_found(collection, entry)
 
 
@@ -181,7 +178,7 @@ def _add_module(collection: Collection, module: str, folders: Sequence[str]) -> 
         _add_place(collection, name, place)
         if place.parent.name not in _SITE and "/" not in name:
             known = [str(place.parent)]
-            for other in imported_modules(place, place.parent):
+            for other in _imported_modules(place, place.parent):
                 if other not in _OUR_PACKAGES:
                     _add_module(collection, other, known)
 
@@ -221,7 +218,7 @@ def _find(parts: Sequence[str], folders: Iterable[str]) -> Iterator[tuple[str, P
 def _add_place(collection: Collection, name: str, place: Path) -> None:
     """Add a package (a folder) or a module (a file, whose suffix may be missing)."""
     if place.is_dir():
-        collection.add_tree(f"{LIB}/{name}", place, within=project_of_links(place))
+        collection.add_tree(f"{LIB}/{name}", place, within=_project_of_links(place))
         return
     files = [place, *(place.with_name(f"{place.name}{suffix}") for suffix in _SUFFIXES)]
     for file in files:
@@ -229,3 +226,145 @@ def _add_place(collection: Collection, name: str, place: Path) -> None:
             ending = file.name.partition(".")[2]
             collection.add_file(f"{LIB}/{name}.{ending}", file)
             return
+
+
+_FINDER = "__editable___"
+"""Name prefix of setuptools' module that maps module names to locations."""
+_MAPPING = "MAPPING"
+_REDIRECTOR = "_editable_impl_"
+"""Name prefix of a module that calls `map_module(NAME, PLACE)` of the library editables."""
+_LINK_TREE = "__editable__."
+"""Name prefix of the folder in a project's `build` that setuptools' strict mode fills with links."""
+_MADE = (_FINDER, _LINK_TREE, _REDIRECTOR)
+_MAX_SOURCE = 4 << 20
+"""Maximum size in bytes of a module that is scanned for imports."""
+_UNREADABLE = (OSError, SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def _linked_folders(files: Iterable[Path]) -> list[str]:
+    """Return the folders that `.pth` files among `files` add to `sys.path`; lines of code are ignored."""
+    found: list[str] = []
+    for file in files:
+        if file.suffix != ".pth":
+            continue
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except _UNREADABLE:
+            continue
+        for line in (line.strip() for line in lines):
+            if line and not line.startswith(("#", "import ", "import\t")):
+                place = Path(os.path.abspath(file.parent / line))  # noqa: PTH100 - must keep links
+                if place.is_dir():
+                    found.append(str(place))
+    return found
+
+
+def _is_made(name: str) -> bool:
+    """Return whether the name of a file in site-packages is one that editable installs generate."""
+    return name.endswith(".pth") or name.startswith(_MADE)
+
+
+def _mapped_modules(files: Iterable[Path]) -> dict[str, Path]:
+    """Return the locations of modules by the finders among `files`; a file may lack its suffix."""
+    found: dict[str, Path] = {}
+    for file in files:
+        if file.suffix != ".py":
+            continue
+        if file.name.startswith(_FINDER):
+            found |= _mapping(_parse(file))
+        elif file.name.startswith(_REDIRECTOR):
+            found |= _redirected(_parse(file))
+    return found
+
+
+def _project_of_links(place: Path) -> Path | None:
+    """Return the project that a link tree belongs to, or None if the path is not in a link tree."""
+    tree = next((folder for folder in place.parents if folder.name.startswith(_LINK_TREE)), None)
+    return None if tree is None else tree.parent.parent
+
+
+def _mapping(module: ast.Module) -> dict[str, Path]:
+    """Return the dictionary in one of setuptools' finders."""
+    found: dict[str, Path] = {}
+    for statement in module.body:
+        if isinstance(statement, ast.AnnAssign):
+            targets, value = [statement.target], statement.value
+        elif isinstance(statement, ast.Assign):
+            targets, value = statement.targets, statement.value
+        else:
+            continue
+        if value is not None and any(isinstance(to, ast.Name) and to.id == _MAPPING for to in targets):
+            found |= _literal(value)
+    return found
+
+
+def _redirected(module: ast.Module) -> dict[str, Path]:
+    """Return the arguments of all calls of `map_module`."""
+    found: dict[str, Path] = {}
+    for statement in module.body:
+        match statement:
+            case ast.Expr(
+                ast.Call(
+                    ast.Attribute(attr="map_module"),
+                    [ast.Constant(str(name)), ast.Constant(str(place))],
+                )
+            ):
+                path = Path(place)
+                found[name] = path.parent if path.name == "__init__.py" else path
+            case _:
+                continue
+    return found
+
+
+def _imported_modules(place: Path, folder: Path) -> list[str]:
+    """Return the top-level modules of `folder` that the module or package at `place` imports, sorted."""
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    names = {name for file in files for name in _imports_of(file)}
+    names.discard(place.name.partition(".")[0])
+    return sorted(name for name in names if (folder / name).is_dir() or (folder / f"{name}.py").is_file())
+
+
+def _imports_of(file: Path) -> frozenset[str]:
+    status = file.stat() if file.exists() else file.lstat()
+    return _known_imports(file, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1 << 12)
+def _known_imports(file: Path, *status: int) -> frozenset[str]:
+    """Return the imports of a file; cached by its status, because a dashboard asks repeatedly."""
+    del status
+    return frozenset(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(_parse(file)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _parse(file: Path) -> ast.Module:
+    """Parse a source file; one with errors counts as empty, since it will fail when the bot starts."""
+    try:
+        if file.stat().st_size <= _MAX_SOURCE:
+            with warnings.catch_warnings():
+                # Warnings of the compiler concern only the author.
+                warnings.simplefilter("ignore")
+                return ast.parse(file.read_bytes())
+    except _UNREADABLE:
+        pass
+    return ast.Module(body=[], type_ignores=[])
+
+
+def _literal(value: ast.expr) -> dict[str, Path]:
+    try:
+        found: object = ast.literal_eval(value)
+    except _UNREADABLE:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    pairs: dict[object, object] = dict(found)  # pyright: ignore[reportUnknownArgumentType]
+    return {
+        name: Path(path) for name, path in pairs.items() if isinstance(name, str) and isinstance(path, str)
+    }

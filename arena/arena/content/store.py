@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.content.collect import Collection
-from arena.content.copying import copy_collection, hash_collection, seal_folder
-from arena.content.manifest import Inventory
+from arena.content.manifest import Inventory, copy_collection, hash_collection, seal_folder
 from arena.errors import StoreError
 from arena.home import home
 from arena.removal import remove

@@ -1,7 +1,10 @@
-"""Turns planned matches into jobs for workers."""
+"""Turns planned matches into jobs for workers, and chooses how many jobs a batch has."""
 
 from __future__ import annotations
 
+import math
+from collections import deque
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypedDict
 
 from arena.analysis import ADJUDICATION_NODES
@@ -11,7 +14,7 @@ from arena.naming import match_address
 from arena.schedules.protocol import RATED_ENCOUNTER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Required
 
     from typing_extensions import Unpack
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from arena.executor.job import BotOutput
     from arena.referee.timecontrol import TimeControl
     from arena.sandbox.limits.exact import Limits
-    from arena_db.records import PlannedMatch, TournamentRecord
+    from arena_db.records import MatchRecord, PlannedMatch, TournamentRecord
+
 
 MAX_LOGGED = 50
 """Number of planned matches up to which the output of bots is kept for every match by default."""
@@ -98,3 +102,109 @@ def make_job(
         rated=rated,
         **settings,
     )
+
+
+MAX_BATCH = 1000
+"""Maximum number of matches of one batch, however short they are."""
+_NUM_RECENT = 32
+"""Number of recent matches of an encounter whose mean predicts the duration of the next."""
+
+
+class Mean:
+    """The mean of the newest values of a series."""
+
+    def __init__(self) -> None:
+        self._values: deque[float] = deque()
+        self._sum = 0.0
+
+    def add(self, value: float) -> None:
+        """Add a value; beyond `_NUM_RECENT` values the oldest is removed."""
+        self._values.append(value)
+        self._sum += value
+        if len(self._values) > _NUM_RECENT:
+            self._sum -= self._values.popleft()
+
+    @property
+    def value(self) -> float:
+        """The mean; 0 without values."""
+        return max(0.0, self._sum / len(self._values)) if self._values else 0.0
+
+
+class Lengths:
+    """Durations of recent matches, by encounter."""
+
+    def __init__(self) -> None:
+        self._encounters: dict[tuple[str, str], Mean] = {}
+        self._all = Mean()
+
+    def note(self, records: Sequence[MatchRecord]) -> None:
+        """Record matches that one slot played one after the other.
+
+        The time from one start to the next is longer than the match: it includes starting bots and writing
+        logs.
+        """
+        for record, after in zip_longest(records, records[1:]):
+            seconds = record.duration_ms / 1000
+            if after is not None:
+                # Never less than the match itself: the clock may have been set.
+                seconds = max(seconds, after.started_at - record.started_at)
+            key = _key(record.first, record.second)
+            self._encounters.setdefault(key, Mean()).add(seconds)
+            self._all.add(seconds)
+
+    def expected(self, job: Job) -> float:
+        """Return the expected seconds of a match.
+
+        Before the first of its encounter, the mean of all others.
+        """
+        known = self._encounters.get(_key(job.first.record.identity, job.second.record.identity), self._all)
+        return known.value
+
+    def num_in(self, seconds: float) -> int:
+        """Return how many matches of recent length fit into this time, at most `MAX_BATCH`."""
+        return min(MAX_BATCH, math.ceil(seconds / max(self._all.value, seconds / MAX_BATCH)))
+
+
+def _key(first: str, second: str) -> tuple[str, str]:
+    return (first, second) if first < second else (second, first)
+
+
+def are_pair(first: Job, second: Job) -> bool:
+    """Return whether the second match is the first with sides swapped, from the same opening."""
+    return (
+        second.number == first.number + 1
+        and first.opening == second.opening
+        and first.first.label == second.second.label
+        and first.second.label == second.first.label
+    )
+
+
+def batch_size(expected: Iterable[tuple[float, bool]], most: int, batch_s: float) -> int:
+    """Return how many of the next matches make a batch; at least 1 if there is one.
+
+    A pair is kept together even if that exceeds the number of matches, unless `most` is 1: near the end two
+    slots should play one match of it each.
+
+    Args:
+        expected: for each match in turn its expected seconds, and whether it is the second of its pair.
+        most: maximum number of matches.
+        batch_s: intended duration of the batch in seconds.
+    """
+    size, total = 0, 0.0
+    for seconds, is_second in expected:
+        total += seconds
+        stays = is_second and most > 1 and 2 * seconds <= batch_s
+        if size and not stays and (size >= most or total > batch_s):
+            break
+        size += 1
+    return size
+
+
+def share(num_left: int, num_slots: int) -> int:
+    """Return the maximum size of the next batch of the remaining matches, so that all slots end together."""
+    return min(MAX_BATCH, math.ceil(num_left / (2 * num_slots)))
+
+
+def first_size(num_batches: int, num_slots: int) -> int:
+    """Return the maximum size of the batch after `num_batches` others: small at first, for early results."""
+    return min(MAX_BATCH, 4 ** min(5, num_batches // (2 * num_slots)))

@@ -27,8 +27,7 @@ from arena.coordinator.seeding import seat_by_rating
 from arena.entrants import LeftOut
 from arena.errors import ArenaError, BotFailedError, ConfigError, OptionError, PluginError
 from arena.executor.cores import num_workers
-from arena.executor.preflight import describe_fault, is_refused_option, refusal
-from arena.executor.preflights import Candidate, run_preflights
+from arena.executor.preflight import Candidate, describe_fault, is_refused_option, refusal, run_preflights
 from arena.results.addresses import check_new_name, find_event
 from arena.results.tournament_states import refuse_copy
 from arena.sandbox.resources import num_cores

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.coordinator.batches import Lengths, are_pair, batch_size, first_size, share
+from arena.coordinator.jobs import Lengths, are_pair, batch_size, first_size, share
 from arena.coordinator.recovery import ASIDE_S, MAX_LOSSES, Recovery
 from arena.coordinator.run_events import DecisionFell, RunNotice
 from arena.errors import ArenaError

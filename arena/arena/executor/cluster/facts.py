@@ -18,7 +18,7 @@ import msgspec
 
 from arena.content.packages import OURS
 from arena.errors import ArenaError, ConfigError
-from arena.executor.arithmetic import arithmetic
+from arena.executor.cluster.hardware import arithmetic
 from arena.executor.slots import SpeedRule
 from arena.home import home
 from arena.sandbox.resources import num_cores
@@ -61,7 +61,7 @@ class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True):
     trainers: dict[str, str] = {}
     """SHA-256 of the code of each trainer's package, by name."""
     arithmetic: str = ""
-    """How the machine computes; see `arena.executor.arithmetic`."""
+    """How the machine computes; see `arena.executor.cluster.hardware`."""
     gpus: tuple[str, ...] = ()
     """Names of the GPUs of the first slots, one each; further slots have none."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from arena.errors import ArenaError
-from arena.executor.cluster.gpus import describe_gpus
+from arena.executor.cluster.hardware import describe_gpus
 from arena.executor.cluster.link import CoordinatorLink
 from arena.executor.cluster.messages import AskStatus, Status
 from arena.home import home

@@ -15,7 +15,7 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.executor.cluster.facts import machine_id
-from arena.executor.cluster.gpus import describe_gpus
+from arena.executor.cluster.hardware import describe_gpus
 from arena.executor.cluster.setups import CONNECTED, LOST, PLAYED, SlotSetup, SupervisorSetup
 from arena.executor.cores import num_workers
 from arena.executor.parent import end_with_parent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.progress import ProgressLine
+from arena.cli.reporter import ProgressLine
 from arena.naming import count_text
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arena.content import collect, copying
+from arena.content import collect, manifest
 from arena.content.collect import Collection
-from arena.content.copying import MTIME_S, hash_collection
+from arena.content.manifest import MTIME_S, hash_collection
 from arena.content.store import (
     content_folder,
     find_content,
@@ -170,11 +170,11 @@ def test_a_file_that_grows_while_it_is_read_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collection = tree(write(tmp_path / "bot", FILES))
-    monkeypatch.setattr(copying, "MAX_BYTES", 2000)
+    monkeypatch.setattr(manifest, "MAX_BYTES", 2000)
     with pytest.raises(PluginError, match="grew past"):
         hash_collection(collection)
     with pytest.raises(PluginError, match="grew past"):
-        copying.copy_collection(collection, tmp_path)
+        manifest.copy_collection(collection, tmp_path)
 
 
 def test_a_source_that_became_something_else_is_refused(tmp_path: Path) -> None:

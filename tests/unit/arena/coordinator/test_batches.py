@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.coordinator.batches import (
+from arena.coordinator.jobs import (
     MAX_BATCH,
     Lengths,
     are_pair,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator import joining, orders, planner, replan
-from arena.coordinator.audit import audit
+from arena.coordinator import joining, orders, planner
+from arena.coordinator.audit import audit, replan
 from arena.coordinator.event_tables import event_tables
 from arena.coordinator.plan_view import seats_of
 from arena.coordinator.run_events import MatchFinished, MatchStarted
@@ -294,7 +294,7 @@ def test_a_bot_comes_back_to_a_swiss_tournament(begin: Begin, leaves: int, retur
     record = sitting.store.tournament(1)
     assert record is not None
     assert sitting.plan.source is not None
-    assert list(replan.replan(sitting.store, record, sitting.plan.source)) == []
+    assert list(replan(sitting.store, record, sitting.plan.source)) == []
     assert sitting.store.replay_of(1) is not None
 
 

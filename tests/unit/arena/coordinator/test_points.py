@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator.points import PointKeeper
+from arena.coordinator.result_recorder import PointKeeper
 from arena.errors import ArenaError
 from arena_db.errors import DatabaseError, LockedError
 from arena_db.records import MatchFilter

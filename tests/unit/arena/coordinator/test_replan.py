@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.coordinator import joining, replan
-from arena.coordinator.audit import audit
+from arena.coordinator import audit as auditing
+from arena.coordinator import joining
+from arena.coordinator.audit import audit, replan
 from arena.coordinator.run_events import MatchFinished
 from stores import tamper
 from tournaments import TRIO, Sitting, config
@@ -35,7 +36,7 @@ def found_in(sitting: Sitting) -> list[tuple[str, bool]]:
     record = sitting.store.tournament(1)
     assert record is not None
     assert sitting.plan.source is not None
-    return list(replan.replan(sitting.store, record, sitting.plan.source))
+    return list(replan(sitting.store, record, sitting.plan.source))
 
 
 @pytest.fixture(params=EVENTS)
@@ -124,7 +125,7 @@ def test_few_batches_of_a_long_ladder_are_looked_at(begin: Begin, monkeypatch: p
     assert len(sitting.store.batches(1)) > 2
     tamper(sitting.store.path, "UPDATE batches SET basis_match = 1 WHERE number = 2")
     assert found_in(sitting)
-    monkeypatch.setattr(replan, "_OF_LADDER", 2)
+    monkeypatch.setattr(auditing, "_OF_LADDER", 2)
     assert found_in(sitting) == []
     tamper(sitting.store.path, "UPDATE batches SET basis_match = 1")
     assert found_in(sitting)
@@ -138,7 +139,7 @@ def test_few_batches_of_a_long_tournament_are_looked_at(
     batches = sitting.store.batches(1)
     exchange(sitting, batches[1].last)
     # Views of two batches of this length.
-    monkeypatch.setattr(replan, "_STEPS", 2 * batches[-1].last)
+    monkeypatch.setattr(auditing, "_STEPS", 2 * batches[-1].last)
     assert found_in(sitting) == []
-    monkeypatch.setattr(replan, "_STEPS", len(batches) * batches[-1].last)
+    monkeypatch.setattr(auditing, "_STEPS", len(batches) * batches[-1].last)
     assert found_in(sitting)

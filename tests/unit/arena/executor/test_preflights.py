@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.entrants import resolve
-from arena.executor import preflights
-from arena.executor.preflights import Candidate, run_preflights
+from arena.executor import preflight
+from arena.executor.preflight import Candidate, run_preflights
 from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
 from arena_plugins import PluginError, Spec
@@ -44,7 +44,7 @@ def hanging(code: str, init_s: float = INIT_S) -> Candidate:
 @pytest.fixture(autouse=True)
 def cores(monkeypatch: pytest.MonkeyPatch) -> None:
     # Those that hang need none.
-    monkeypatch.setattr(preflights, "num_cores", lambda: 4)
+    monkeypatch.setattr(preflight, "num_cores", lambda: 4)
 
 
 @pytest.mark.parametrize(("num_workers", "tier"), [(4, "T1"), (1, "T1"), (4, "T0")])
@@ -89,9 +89,9 @@ def test_no_more_at_once_than_there_are_cores(
     def make(size: int, _: Path) -> None:
         raise MadeError(size)
 
-    monkeypatch.setattr(preflights, "num_cores", lambda: cores)
-    monkeypatch.setattr(preflights, "LocalPool", make)
-    monkeypatch.setattr(preflights, "_try", passes)
+    monkeypatch.setattr(preflight, "num_cores", lambda: cores)
+    monkeypatch.setattr(preflight, "LocalPool", make)
+    monkeypatch.setattr(preflight, "_try", passes)
     bots = [candidate("random")] * num_bots
     if expected:
         with pytest.raises(MadeError) as made:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from arena.cli.doctor import doctor
 from arena.cli.exits import Exit, exit_code
 from arena.errors import ConfigError
-from arena.executor import runtime_trial
+from arena.executor import sandbox_trial
 from arena.sandbox import cures, tier, tier_grades
 from arena.sandbox.attacks.promises import ATTACKS
 from arena.sandbox.canaries.host_attacks import names_in
@@ -222,7 +222,7 @@ def test_it_says_aloud_what_is_weaker_elsewhere(
     grades = {each: _grade(each, uid_kept=False) for each in Tier}
     monkeypatch.setattr(tier_grades, "run_attacks", _told(grades))
     # No bot can be started on a system that is only played.
-    monkeypatch.setattr(runtime_trial, "try_runtimes", list[object])
+    monkeypatch.setattr(sandbox_trial, "try_runtimes", list[object])
     monkeypatch.setattr(tier, "sys", SimpleNamespace(platform=platform))
     monkeypatch.setattr(tier, "os", SimpleNamespace(name=name))
     monkeypatch.setattr(tier_grades, "default_tier", lambda: Tier.T1)

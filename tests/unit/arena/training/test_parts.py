@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from arena.cli.training_view import TrainingView
+from arena.cli.train import TrainingView
 from arena.errors import ArenaError, ConfigError
 from arena.live.run_views import is_paused
 from arena.training import checkpoints, curves, metrics

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import held_play
-from arena.cli.training_view import TrainingView
+from arena.cli.train import TrainingView
 from arena.errors import ArenaError, ConfigError
 from arena.training import metrics
 from arena.training.context import Context

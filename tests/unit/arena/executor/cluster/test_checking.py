@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from arena.executor.cluster.checking import find_wrong, logs_of
+from arena.executor.cluster.pool import find_wrong, logs_of
 from arena.executor.logs import LogPart
 from arena.executor.pools import InlinePool
 from arena.executor.record import void_record

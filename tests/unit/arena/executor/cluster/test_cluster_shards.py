@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import held_play
-from arena.cli.training_view import TrainingView
+from arena.cli.train import TrainingView
 from arena.executor.cluster.facts import wanted_of_shards
 from arena.executor.cluster.messages import PIECE
 from arena.executor.cluster.private import PrivateCluster

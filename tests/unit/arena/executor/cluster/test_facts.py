@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from arena.executor.arithmetic import arithmetic
-from arena.executor.cluster import roster as roster_module
+from arena.executor.cluster import run_link as roster_module
 from arena.executor.cluster.facts import (
     WorkerFacts,
     arena_hash,
@@ -23,7 +22,8 @@ from arena.executor.cluster.facts import (
     wanted_of,
     wanted_of_shards,
 )
-from arena.executor.cluster.roster import RefusedMachine, Roster
+from arena.executor.cluster.hardware import arithmetic
+from arena.executor.cluster.run_link import RefusedMachine, Roster
 from arena.executor.slots import Slot
 
 if TYPE_CHECKING:

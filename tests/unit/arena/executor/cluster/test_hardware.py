@@ -12,7 +12,7 @@ import pytest
 
 from arena.errors import ConfigError
 from arena.executor.cluster.facts import find_facts
-from arena.executor.cluster.gpus import describe_gpus, find_gpus
+from arena.executor.cluster.hardware import describe_gpus, find_gpus
 from arena.executor.cluster.messages import MachineState
 from arena.executor.cluster.status import status_row
 from arena.executor.cluster.supervisor import describe, gpu_environment

@@ -1,17 +1,24 @@
-"""The GPUs of a worker machine, as NVIDIA's driver lists them; PyTorch is not loaded for it."""
+"""The hardware of a worker machine: its GPUs, and how it computes floating-point numbers."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
+import platform
 import re
 import shutil
 import subprocess
+import sys
 from collections import Counter
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 _PROGRAM: Final = "nvidia-smi"
 _QUERY: Final = ("--query-gpu=index,uuid,name", "--format=csv,noheader")
@@ -63,3 +70,39 @@ def _names() -> dict[str, str]:
         return {}
     rows = [[word.strip() for word in line.split(",", 2)] for line in said.splitlines()]
     return {gpu: row[2] for row in rows if len(row) == 3 for gpu in row[:2]}  # noqa: PLR2004 - as in the query
+
+
+LIBRARIES: Final = ("numpy", "numba", "llvmlite", "onnxruntime")
+"""The libraries that compute in self-play."""
+_FLAGS: Final = ("avx", "amx", "fma", "f16c", "sse", "ssse", "bmi", "asimd", "sve", "neon", "fp", "bf16")
+"""Beginnings of the names of instruction sets for which these libraries have code of their own."""
+
+
+@cache
+def arithmetic() -> str:
+    """Return the description: processor type, instruction sets, C library and versions of `LIBRARIES`.
+
+    Libraries choose their kernels by instruction set, and each kernel adds and rounds in its own order. Two
+    processors with the same instruction sets run the same kernels.
+    """
+    versions = ", ".join(f"{name} {_version(name)}" for name in LIBRARIES)
+    libc = "-".join(platform.libc_ver()) or sys.platform
+    sets = hashlib.sha256(" ".join(_instruction_sets()).encode()).hexdigest()[:8]
+    python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    return f"{platform.machine()} with instruction sets {sets}, {libc}, python {python}, {versions}"
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "-"
+
+
+def _instruction_sets() -> list[str]:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return [platform.processor()]
+    flags = [line.partition(":")[2] for line in lines if line.startswith(("flags", "Features"))]
+    return sorted({name for name in " ".join(flags).split() if name.startswith(_FLAGS)})

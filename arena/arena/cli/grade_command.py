@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arena.analysis import Analysis, Ply
-    from arena.grading.judges import MatchJudge
+    from arena.grading import MatchJudge
     from arena.results.addresses import Address
     from arena_db.judgements import JudgedMatch
     from arena_db.records import StoredMatch
@@ -107,7 +107,7 @@ def grade_address(what: str, db: str | None, wish: GradeWish, form: str | None) 
     """
     from arena.cli.output import emit
     from arena.executor.workspace import workspace
-    from arena.grading.judges import make_judge
+    from arena.grading import make_judge
     from arena.home import open_store
     from arena.results.addresses import find_address
     from arena_plugins import load_game
@@ -186,7 +186,7 @@ class _GradeRun:
     def _judged(self) -> Iterator[tuple[StoredMatch, JudgedMatch]]:
         from arena.cli.output import say
         from arena.errors import IllegalMoveError, InvalidMoveError
-        from arena.grading.grade import grade_match
+        from arena.grading import grade_match
         from arena.results.addresses import address_of
 
         for match in self._matches():

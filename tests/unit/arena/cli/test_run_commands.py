@@ -11,7 +11,7 @@ import pytest
 
 import strange_bots
 from arena.cli.reporter import HeldTournament
-from arena.cli.text_reporter import TextReporter
+from arena.cli.run_output import TextReporter
 from arena.coordinator.config import TournamentConfig
 from arena.coordinator.run_events import RunNotice
 from arena.home import open_store

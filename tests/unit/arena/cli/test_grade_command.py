@@ -84,7 +84,7 @@ def test_what_nobody_can_grade(arena: CommandLine) -> None:
 @pytest.fixture
 def judging(arena: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     """Return a store with a match; the tests share one process, so its priority stays."""
-    monkeypatch.setattr("arena.cli.grading.lower_priority", lambda: None)
+    monkeypatch.setattr("arena.cli.grade_command.lower_priority", lambda: None)
     add_matches(arena, "tic-tac-toe", 9, ACTIONS)
     return arena
 

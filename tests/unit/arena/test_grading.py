@@ -14,8 +14,7 @@ import pytest
 
 from arena.errors import ArenaError, ConfigError
 from arena.games.solver.find import solver_for
-from arena.grading.grade import grade_match
-from arena.grading.judges import BotJudge, SolverJudge, make_judge
+from arena.grading import BotJudge, SolverJudge, grade_match, make_judge
 from arena.referee.seats import Answer
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arena.analysis import Ply
-    from arena.grading.judges import MatchJudge
+    from arena.grading import MatchJudge
     from arena_db.records import StoredMatch
     from arena_plugins import Game, State
 
