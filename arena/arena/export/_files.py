@@ -1,21 +1,92 @@
-"""The files of one split; a new file is begun when the last one is full."""
+"""The files of one split, and their simplest form: compressed NumPy archives, one block per file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from arena.errors import ExportError
-from arena.export._blocks import RowsHash
+from arena.export._blocks import Coded, Policies, RowBlock, RowsHash
 from arena.export._manifest import File, file_sha256
-from arena.export._npz import NpzWriter, read_npz
 from arena.export._parquet import ParquetWriter, read_parquet
 from arena.export._text import ColumnWidths, CsvWriter, JsonlWriter, read_csv, read_jsonl
+from arena.export.schema import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from arena.export._blocks import RowBlock
+    from numpy.typing import NDArray
+
+
+_LEVEL = 4
+"""zlib compression level; on Connect Four positions, level 6 saves 9 % for three times the time."""
+_VALUES = ".values"
+_ROWS = ".rows"
+
+
+class _NpzWriter:
+    """Writes one block to a new file."""
+
+    max_blocks = 1
+    suffix = "npz"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, block: RowBlock) -> None:
+        """Write all columns; a text column becomes an array of codes and an array of values."""
+        with zipfile.ZipFile(self._path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+            for column in COLUMNS:
+                name = column.name
+                if column.kind == "text":
+                    codes, values = block.texts[name]
+                    _put(archive, name, codes)
+                    _put(archive, name + _VALUES, np.array(values, np.str_))
+                elif column.kind == "policy":
+                    _put(archive, name, block.policies.values)
+                    _put(archive, name + _ROWS, block.policies.rows)
+                else:
+                    _put(archive, name, block.arrays[name])
+
+    def close(self) -> None:
+        """Do nothing; the block has already been written."""
+
+
+def _put(archive: zipfile.ZipFile, name: str, array: NDArray[np.generic]) -> None:
+    # Opened by name, a member gets a fixed date in 1980, so equal rows result in equal bytes.
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+        np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+
+
+def _read_npz(path: Path) -> Iterator[RowBlock]:
+    """Yield the block of a file.
+
+    Raises:
+        ExportError: the file was not written by an export.
+    """
+    try:
+        # Opened here, because NumPy leaves a file open if it is not an archive.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            yield _block({name: archive[name] for name in archive.files})
+    except (OSError, EOFError, ValueError, LookupError, TypeError, zlib.error, zipfile.BadZipFile) as error:
+        raise ExportError(f"{path} is not an exported file that can be read ({error})") from error
+
+
+def _block(parts: dict[str, NDArray[Any]]) -> RowBlock:
+    arrays: dict[str, NDArray[Any]] = {}
+    texts: dict[str, Coded] = {}
+    for column in COLUMNS:
+        name = column.name
+        if column.kind == "text":
+            texts[name] = Coded(parts[name], tuple(parts[name + _VALUES].tolist()))
+        elif column.kind != "policy":
+            arrays[name] = parts[name]
+    policies = Policies(parts["policy" + _ROWS].astype(np.int32), parts["policy"].astype(np.float16))
+    return RowBlock(len(arrays["match_id"]), arrays, texts, policies)
 
 
 class Writer(Protocol):
@@ -38,7 +109,7 @@ class Writer(Protocol):
 
 WRITERS: Mapping[str, type[Writer]] = {
     "parquet": ParquetWriter,
-    "npz": NpzWriter,
+    "npz": _NpzWriter,
     "jsonl": JsonlWriter,
     "csv": CsvWriter,
 }
@@ -53,7 +124,7 @@ def read_blocks(path: Path, form: str, layout: ColumnWidths) -> Iterator[RowBloc
     if form == "parquet":
         return read_parquet(path)
     if form == "npz":
-        return read_npz(path)
+        return _read_npz(path)
     if form == "jsonl":
         return read_jsonl(path, layout)
     if form == "csv":

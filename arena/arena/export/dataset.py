@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 import numpy as np
 
 from arena.errors import ExportError
-from arena.export._batches import SymmetricBoard, tensors
+from arena.export._boards import bits_of
 from arena.export._files import read_blocks
 from arena.export._manifest import Manifest, file_sha256, read_manifest
 from arena.export._text import ColumnWidths
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from arena.export._blocks import Coded, RowBlock
     from arena.export._manifest import DatasetSplit
     from arena_plugins.contract import Symmetry
+
+    Batch = dict[str, NDArray[Any]]
+
 
 Batch: TypeAlias = "dict[str, NDArray[Any]]"
 """Arrays by name, with one row per position; see `Dataset.batches`."""
@@ -177,10 +180,10 @@ class Dataset:
         shuffle = wish.get("shuffle")
         order = None if shuffle is None else np.random.default_rng(shuffle)
         turns = np.random.default_rng(wish.get("seed", 0)) if wish.get("symmetry") == "random" else None
-        board = SymmetricBoard(self.shape, self.num_actions, tuple(self.symmetries))
+        board = _SymmetricBoard(self.shape, self.num_actions, tuple(self.symmetries))
         left: Batch | None = None
         for window in self._windows(split, order):
-            rows = _joined([tensors(block, board, policy=wish.get("policy", "stored")) for block in window])
+            rows = _joined([_tensors(block, board, policy=wish.get("policy", "stored")) for block in window])
             if order is not None:
                 chosen = order.permutation(len(rows["value"]))
                 rows = {name: array[chosen] for name, array in rows.items()}
@@ -260,3 +263,72 @@ def _joined(parts: Sequence[Batch]) -> Batch:
     if len(parts) == 1:
         return parts[0]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+_SAME = ("value", "root_value", "solver_value")
+_WIDE = ("action", "plies_to_end", "player", "ply", "match_id")
+
+
+class _SymmetricBoard:
+    """A board with its symmetries, which can be applied to rows."""
+
+    def __init__(self, shape: tuple[int, int], num_actions: int, symmetries: tuple[Symmetry, ...]) -> None:
+        self.shape = shape
+        self.num_actions = num_actions
+        self.symmetries = symmetries
+
+    def turn(self, rows: Batch, which: NDArray[np.int64]) -> None:
+        """Apply a symmetry to each row, in place.
+
+        Args:
+            rows: the result of `_tensors`.
+            which: index of the symmetry for each row; `[n]`.
+        """
+        num = len(which)
+        planes = rows["planes"].reshape(num, 2, -1)
+        actions = np.array([symmetry.actions for symmetry in self.symmetries])
+        for index, symmetry in enumerate(self.symmetries):
+            chosen = np.flatnonzero(which == index)
+            if not index or not len(chosen):
+                continue
+            # The content of cell i moves to cells[i]. The inverse permutation tells where each cell's content
+            # is from.
+            cells, back = np.argsort(symmetry.cells), np.argsort(symmetry.actions)
+            planes[chosen] = planes[chosen][:, :, cells]
+            for name in ("legal", "policy"):
+                rows[name][chosen] = rows[name][chosen][:, back]
+        rows["action"] = actions[which, rows["action"]].astype(np.int64)
+
+
+def _tensors(block: RowBlock, board: _SymmetricBoard, *, policy: str) -> Batch:
+    """Convert a block to arrays as described in `arena.export.dataset.Dataset.batches`."""
+    num, num_cells = block.num_rows, board.shape[0] * board.shape[1]
+    planes = np.empty((num, 2, num_cells), np.float32)
+    for plane, name in enumerate(("own", "opp")):
+        planes[:, plane] = bits_of(_words(block, name), num_cells)
+    rows: Batch = {
+        "planes": planes.reshape(num, 2, *board.shape),
+        "legal": bits_of(_words(block, "legal"), board.num_actions).astype(np.bool_),
+        "policy": np.zeros((num, board.num_actions), np.float32),
+        "has_policy": np.zeros(num, np.bool_),
+        "count": block.arrays["count"].astype(np.float32),
+        **{name: block.arrays[name].astype(np.float32) for name in _SAME},
+        **{name: block.arrays[name].astype(np.int64) for name in _WIDE},
+    }
+    rows["policy"][block.policies.rows] = block.policies.values
+    rows["has_policy"][block.policies.rows] = True
+    if policy == "played":
+        _fill_played(rows, block)
+    return rows
+
+
+def _fill_played(rows: Batch, block: RowBlock) -> None:
+    codes, openings = block.texts["opening"]
+    lengths = np.array([len(opening.split()) for opening in openings])
+    chosen = np.flatnonzero(~rows["has_policy"] & (rows["ply"] >= lengths[codes]))
+    rows["policy"][chosen, rows["action"][chosen]] = 1
+    rows["has_policy"][chosen] = True
+
+
+def _words(block: RowBlock, name: str) -> NDArray[np.uint64]:
+    return block.arrays[name].astype(np.uint64, copy=False)

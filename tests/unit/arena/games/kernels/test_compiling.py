@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena.games.kernels import _keeping
+from arena.games.kernels import compiling
 from children import run_child
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def write(folder: Path, *, added: int) -> None:
 
 def load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401 # numba has no types
     """Give `outer` as a fresh process has it."""
-    _keeping._stamp.cache_clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # a process keeps it
+    compiling._stamp.cache_clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # a process keeps it
     modules: dict[str, Any] = {}
     for name in ("callee", "caller"):
         spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
@@ -144,7 +144,7 @@ def test_a_change_of_the_kernels_compiles_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert load(folder, monkeypatch)(4) == 50
-    monkeypatch.setattr(_keeping, "_KERNELS", tmp_path)
+    monkeypatch.setattr(compiling, "_KERNELS", tmp_path)
     (tmp_path / "rules.py").write_text("", encoding="utf-8")
     changed = load(folder, monkeypatch)
     assert changed(4) == 50
