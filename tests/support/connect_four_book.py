@@ -26,8 +26,7 @@ from arena.games.solver._memory import new_memory
 from arena.games.solver._ordering import shipped_order
 from arena.games.solver.book import SHIPPED, Book
 from arena.games.solver.connect_four_solver import SMALL_BITS, ConnectFourSolver
-from arena.pairing.drawn import SHIPPED_PLIES, drawn_path
-from arena.pairing.positions import enumerate_positions
+from arena.pairing.openings import SHIPPED_PLIES, drawn_path, enumerate_positions
 from source_tree import ROOT
 
 if TYPE_CHECKING:

@@ -17,9 +17,17 @@ from arena.coordinator.commands import BOARD_COMMANDS, MakeMove
 from arena.errors import ArenaError
 from arena.home import open_store
 from arena.live.geometry import find_game, position
-from arena.live.plain import line_of, started_line
+from arena.live.plain import (
+    board_lines,
+    clock_line,
+    column_line,
+    last_line,
+    legal_line,
+    line_of,
+    row_line,
+    started_line,
+)
 from arena.live.reducer import reduce
-from arena.live.spoken import board_lines, clock_line, column_line, last_line, legal_line, row_line
 from arena.live.views import LiveView
 from arena.person.session_config import PERSON, is_rated
 from arena.person.sessions import open_play, reopen_play

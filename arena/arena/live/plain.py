@@ -1,21 +1,28 @@
-"""Events as plain lines of text, for screen readers, pipes and simple terminals."""
+"""Events as plain lines and boards in words, for screen readers, pipes and simple terminals."""
 
 from __future__ import annotations
 
 import shlex
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from arena.errors import ArenaError
+from arena.live.geometry import find_game, geometry, position
 from arena.live.views import ending_text
 from arena.naming import count_text
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.live.events import Event
+    from arena.live.geometry import Geometry
     from arena.live.table_views import StandingRow, StandingsView
     from arena.live.views import FinishedMatch, LiveView, MatchView, Notice, ProgressView
 
-SIDES = ("first", "second")
+
+_SIDES = ("first", "second")
 _MAX_LINE = 400
 
 
@@ -55,7 +62,7 @@ def move_line(match: MatchView) -> str:
         return f"match {match.address}: no move yet"
     move = match.moves[-1]
     seat = match.seats[move.player]
-    parts = [f"{SIDES[move.player]} {seat.name} plays {move.text}"]
+    parts = [f"{_SIDES[move.player]} {seat.name} plays {move.text}"]
     if move.eval is not None:
         parts.append(eval_text(move.eval))
     if seat.clock_ms is not None:
@@ -75,7 +82,7 @@ def finished_line(match: FinishedMatch) -> str:
 
 
 def _over(address: str, names: tuple[str, str], outcome: str, why: str) -> str:
-    sides = [f"{side} {name}" for side, name in zip(SIDES, names, strict=True)]
+    sides = [f"{side} {name}" for side, name in zip(_SIDES, names, strict=True)]
     if outcome == "second":
         sides.reverse()
     verb = {"first": "beats", "second": "beats", "draw": "draws with"}.get(outcome, "against")
@@ -160,3 +167,98 @@ def clock_text(milliseconds: int) -> str:
 def long_clock_text(milliseconds: int) -> str:
     """Return a clock with tenths of a second: `0:12.4`."""
     return f"{clock_text(milliseconds)}.{milliseconds % 1000 // 100}"
+
+
+STONES = ".XO"
+"""Symbols of an empty cell and of the two players' stones."""
+_SAID = ("empty", "X", "O")
+
+
+def board_lines(match: MatchView) -> list[str]:
+    """Return the board as text, one line per row, with the names of rows and columns."""
+    shape = _shape(match)
+    if shape is None:
+        return [match.trouble or "this game has no board"]
+    width = max(map(len, (*shape.column_names, "X")))
+    side = max(map(len, shape.row_names))
+    lines = [" ".join(["", " " * side, *(name.rjust(width) for name in shape.column_names)])]
+    for row in range(shape.rows):
+        cells = match.cells[row * shape.columns : (row + 1) * shape.columns]
+        stones = (STONES[cell].rjust(width) for cell in cells)
+        lines.append(" ".join(["", shape.row_names[row].rjust(side), *stones]))
+    return lines
+
+
+def column_line(match: MatchView, name: str) -> str:
+    """Return a column from the bottom: `column 4 from the bottom: X, O, 4 empty`."""
+    shape = _shape(match)
+    if shape is None or name not in shape.column_names:
+        return _no("column", name, () if shape is None else shape.column_names)
+    column = shape.column_names.index(name)
+    cells = [match.cells[row * shape.columns + column] for row in reversed(range(shape.rows))]
+    return f"column {name} from the bottom: {_said(cells)}"
+
+
+def row_line(match: MatchView, name: str) -> str:
+    """Return a row from the left: `row 2 from the left: 3 empty, X, 3 empty`."""
+    shape = _shape(match)
+    if shape is None or name not in shape.row_names:
+        return _no("row", name, () if shape is None else shape.row_names)
+    start = shape.row_names.index(name) * shape.columns
+    return f"row {name} from the left: {_said(match.cells[start : start + shape.columns])}"
+
+
+def last_line(match: MatchView) -> str:
+    """Return the last move: `last: O minimax plays 4, X wins 71 %`."""
+    if not match.moves:
+        return "no move yet"
+    move = match.moves[-1]
+    parts = [f"last: {STONES[1 + move.player]} {match.seats[move.player].name} plays {move.text}"]
+    if move.eval is not None:
+        parts.append(eval_text(move.eval))
+    return ", ".join(parts)
+
+
+def clock_line(match: MatchView, now: float) -> str:
+    """Return both clocks at `now`, in seconds since 1970 (UTC)."""
+    said: list[str] = []
+    for player, side in enumerate(_SIDES):
+        left = match.remaining_ms(player, now)
+        if left is not None:
+            said.append(f"{side} {STONES[1 + player]} {long_clock_text(left)}")
+    return f"clock: {', '.join(said)}" if said else "clock: none in this match"
+
+
+def legal_line(match: MatchView) -> str:
+    """Return the legal moves."""
+    try:
+        state, game = position(match.game, match.actions), find_game(match.game)
+    except ArenaError as error:
+        return str(error)
+    moves = [game.move(state, action) for action in state.legal_actions] if not match.is_over else []
+    return f"legal: {' '.join(moves)}" if moves else "legal: nothing, the match is over"
+
+
+def _shape(match: MatchView) -> Geometry | None:
+    try:
+        return geometry(match.game) if match.columns else None
+    except ArenaError:
+        return None
+
+
+def _no(what: str, name: str, names: Sequence[str]) -> str:
+    return (
+        f"there is no {what} {name}; there are {' '.join(names)}" if names else f"there is no {what} {name}"
+    )
+
+
+def _said(cells: Sequence[int]) -> str:
+    """Return cells in words; runs of empty cells are counted."""
+    found: list[str] = []
+    for cell, some in groupby(cells):
+        number = len(list(some))
+        if cell == 0:
+            found.append(f"{number} empty" if number > 1 else "empty")
+        else:
+            found += [_SAID[cell]] * number
+    return ", ".join(found)

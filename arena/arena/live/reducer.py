@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from arena.errors import ArenaError, ProtocolError
-from arena.live import match_reducer
 from arena.live.events import EntrantChange, Fault, Finished, Move, RunState, Started, ThinkingInfo, Voided
+from arena.live.geometry import changed_cells, find_game, position
 from arena.live.labels import show_name
 from arena.live.views import (
     MAX_FINISHED,
@@ -20,16 +20,21 @@ from arena.live.views import (
     FinishedMatch,
     LiveView,
     MatchView,
+    MoveView,
     Notice,
+    SeatView,
+    percent_for_first,
 )
 from arena.naming import match_address
 from arena.referee.blame import forfeiter
 from arena_plugins.text import clean_text
+from arena_plugins.thoughts import Thoughts, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from arena.live.events import Event, Payload
+
 
 MAX_TEXT = 200
 """Maximum characters kept of a text from outside."""
@@ -73,9 +78,7 @@ def stalled(view: LiveView) -> LiveView:
         view = replace(view, progress=replace(progress, given_rate=None, recent=()))
     if not any(match.is_played for match in view.matches.values()):
         return view
-    return replace(
-        view, matches={number: match_reducer.stall(match) for number, match in view.matches.items()}
-    )
+    return replace(view, matches={number: _stall(match) for number, match in view.matches.items()})
 
 
 def changed_matches(before: LiveView, after: LiveView) -> frozenset[int]:
@@ -97,18 +100,14 @@ def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
     elif isinstance(body, Fault):
         view = _note(view, _fault_notice(view, event, body))
         if body.stalls and match is not None:
-            view = _show(view, match_reducer.stall(match))
+            view = _show(view, _stall(match))
     elif isinstance(body, Started):
-        view = _place(view, match_reducer.begin(event, body, view.labels, view.progress.name))
+        view = _place(view, _begin(event, body, view.labels, view.progress.name))
     elif isinstance(body, Finished):
         view = _finish(view, event, body, match)
     # Moves of a match whose start was missed cannot be placed; the next snapshot contains it.
     elif match is not None and not match.is_over:
-        after = (
-            match_reducer.move(match, event, body)
-            if isinstance(body, Move)
-            else match_reducer.think(match, event, body)
-        )
+        after = _move(match, event, body) if isinstance(body, Move) else _think(match, event, body)
         view = _show(view, after)
     return view
 
@@ -137,7 +136,7 @@ def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | Non
         return view if is_counted else _count(view, event, body)
     if match.is_over:
         return view
-    match = match_reducer.end(match, event, body)
+    match = _end(match, event, body)
     if is_counted:
         # Past results were read after this match was stored but before its events.
         return _show(view, match)
@@ -219,5 +218,153 @@ def _run_state(view: LiveView, event: Event, body: RunState) -> LiveView:
     if body.state != "ended":
         return view
     # Matches that are still running were abandoned by a killed run.
-    left = {n: match_reducer.abandon(m, event.t) for n, m in view.matches.items() if not m.is_over}
+    left = {n: _abandon(m, event.t) for n, m in view.matches.items() if not m.is_over}
     return replace(view, matches={**view.matches, **left})
+
+
+_MAX_TEXT = 200
+_MAX_MOVE = 7
+"""Maximum characters of a move."""
+
+
+def _begin(event: Event, body: Started, labels: Mapping[str, str], tournament: str) -> MatchView:
+    """Return the view of a match that starts, with its opening on the board.
+
+    Args:
+        event: the event.
+        body: its payload.
+        labels: short labels of bots; bots without one are shown by name.
+        tournament: name of the tournament.
+    """
+    clocks = body.clock_ms or (None, None)
+    seats = tuple(
+        SeatView(
+            name=show_name(body.bots[player]),
+            label=labels.get(body.bots[player]) or show_name(body.bots[player]),
+            clock_ms=clocks[player],
+        )
+        for player in (0, 1)
+    )
+    match = MatchView(
+        number=event.match or 0,
+        attempt=event.attempt,
+        stored=body.stored,
+        tournament=event.tournament,
+        tournament_name=tournament,
+        game=clean_text(body.game, _MAX_TEXT),
+        tc=clean_text(body.tc, _MAX_TEXT),
+        seats=(seats[0], seats[1]),
+        clock_t=event.t,
+        free_ms=body.free_ms,
+        started_t=event.t,
+        last_t=event.t,
+    )
+    try:
+        start = position(match.game, ())
+        rows, columns = find_game(match.game).shape
+    except ArenaError as error:
+        trouble = clean_text(str(error), _MAX_TEXT)
+        return replace(match, actions=body.opening, trouble=trouble, to_move=len(body.opening) % 2)
+    cells = tuple(start.cells)
+    match = replace(match, rows=rows, columns=columns, cells=cells, to_move=start.current_player)
+    for action in body.opening:
+        match = _play(match, action, MoveView(ply=0, player=0, action=0, text="", is_opening=True))
+    return match
+
+
+def _move(match: MatchView, event: Event, body: Move) -> MatchView:
+    """Return the match after a move; a move that is already known, or comes too early, changes nothing."""
+    if event.ply != match.ply + 1 or match.to_move < 0:
+        return match
+    player = match.to_move
+    value = percent_for_first(body.value, player)
+    drawn = MoveView(ply=0, player=0, action=0, text="", elapsed_ms=body.elapsed_ms, eval=value)
+    seat = replace(
+        match.seats[player], thoughts=_only_thoughts(body), thoughts_ply=event.ply, thinking=None, eval=value
+    )
+    match = _with_seat(_play(match, body.action, drawn), player, seat)
+    if body.clock_ms is not None:
+        seats = tuple(
+            replace(seat, clock_ms=clock) for seat, clock in zip(match.seats, body.clock_ms, strict=True)
+        )
+        match = replace(match, seats=(seats[0], seats[1]))
+    return replace(match, clock_t=event.t, last_t=event.t, is_stalled=False)
+
+
+def _think(match: MatchView, event: Event, body: ThinkingInfo) -> MatchView:
+    """Return the match with the latest report of the bot to move; reports on past positions are ignored."""
+    if event.ply != match.ply or match.to_move < 0:
+        return match
+    player = match.to_move
+    value = percent_for_first(body.value, player)
+    before = match.seats[player]
+    seat = replace(before, thinking=_only_thoughts(body), eval=before.eval if value is None else value)
+    return replace(_with_seat(match, player, seat), last_t=event.t, is_stalled=False)
+
+
+def _end(match: MatchView, event: Event, body: Finished) -> MatchView:
+    """Return the match with stopped clocks and its result."""
+    stopped = tuple(
+        replace(seat, clock_ms=match.remaining_ms(player, event.t), thinking=None)
+        for player, seat in enumerate(match.seats)
+    )
+    return replace(
+        match,
+        seats=(stopped[0], stopped[1]),
+        outcome=body.outcome,
+        termination=clean_text(body.termination, _MAX_TEXT),
+        reason=clean_text(body.reason, _MAX_TEXT),
+        stored=match.stored if body.stored is None else body.stored,
+        last_t=event.t,
+    )
+
+
+def _abandon(match: MatchView, t: float) -> MatchView:
+    """Return a match that will get no further events as void."""
+    return replace(match, outcome="void", termination="aborted", reason="the run ended before it", last_t=t)
+
+
+def _stall(match: MatchView) -> MatchView:
+    """Return a match that is not being played as stalled, with stopped clocks; its next move resumes it."""
+    return match if match.is_over or match.is_stalled else replace(match, is_stalled=True)
+
+
+def _play(match: MatchView, action: int, drawn: MoveView) -> MatchView:
+    actions = (*match.actions, action)
+    if match.trouble:
+        return replace(match, actions=actions, to_move=len(actions) % 2)
+    try:
+        before = position(match.game, match.actions)
+        text = find_game(match.game).move(before, action)
+        after = position(match.game, actions)
+    except ArenaError as error:
+        trouble = clean_text(str(error), _MAX_TEXT)
+        return replace(match, actions=actions, trouble=trouble, to_move=len(actions) % 2)
+    cells = tuple(after.cells)
+    filled = [cell for cell in changed_cells(match.cells, cells) if cells[cell]]
+    drawn = replace(
+        drawn,
+        ply=len(actions),
+        player=before.current_player,
+        action=action,
+        text=clean_text(text, _MAX_MOVE),
+        cell=filled[0] if len(filled) == 1 else None,
+    )
+    to_move = -1 if after.is_terminal else after.current_player
+    return replace(
+        match,
+        actions=actions,
+        cells=cells,
+        winning=after.winning_cells,
+        moves=(*match.moves, drawn),
+        to_move=to_move,
+    )
+
+
+def _with_seat(match: MatchView, player: int, seat: SeatView) -> MatchView:
+    return replace(match, seats=(seat, match.seats[1]) if player == 0 else (match.seats[0], seat))
+
+
+def _only_thoughts(body: Thoughts) -> Thoughts:
+    text = None if body.text is None else clean_text(body.text, _MAX_TEXT)
+    return replace(Thoughts(**fields_of(body)), text=text)

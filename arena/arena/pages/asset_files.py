@@ -1,11 +1,10 @@
-"""The style sheets, the script and the icon of pages."""
+"""The style sheets, the script and the icon of pages, and the style rules for stepping through a match."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-
-from arena.pages.plies import ply_rules
+from typing import Final
 
 
 @cache
@@ -18,3 +17,24 @@ def asset_files() -> dict[str, bytes]:
     found = {file.name: file.read_bytes() for file in (files("arena.pages") / "assets").iterdir()}
     found["replay.css"] = found["style.css"] + ply_rules().encode()
     return found
+
+
+MAX_PLIES: Final = 400
+"""Plies of the longest match that can be stepped through without a script."""
+
+
+def ply_rules(most: int = MAX_PLIES) -> str:
+    """Return the style rules for the plies 0 to `most`.
+
+    Stones after the ply are hidden, its move and its last stone are highlighted, and the links "back" and
+    "on" are those of that ply. An element `p<n>` before board and moves is the target of the address.
+    """
+    rules: list[str] = []
+    for ply in range(most + 1):
+        here = f"#p{ply}:target~*"
+        rules.append(
+            f"{here} .g{ply + 1}{{display:none}}{here} .l{ply}{{visibility:visible}}"
+            f"{here} .m{ply}{{background:var(--here)}}{here} .c{ply}{{visibility:visible}}"
+            f"{here} .s{ply}{{display:flex}}"
+        )
+    return "\n".join(rules)

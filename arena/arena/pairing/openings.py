@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.errors import ConfigError, PluginError
-from arena.games.notation import spec_of
-from arena.pairing.drawn import SHIPPED_PLIES, drawn_openings, is_shipped
-from arena.pairing.opening_file import read_openings
-from arena.pairing.positions import enumerate_positions, is_enumerable
+from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError, PluginError
+from arena.games.notation import parse_moves, spec_of
+from arena.games.symmetry import canonical
 from arena.pairing.sampling import draw_number, sample_openings
-from arena.pairing.solve import is_decided
+from arena.pairing.solve import exact_value, is_decided
+from arena_plugins.regular import read_regular
 from arena_plugins.spec import OptionReader, Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from arena_plugins.contract import Game
+    from arena_plugins.contract import Game, State
+
 
 _PLIES = {"tic-tac-toe": 2, "gomoku:k=4,size=6": 2}
 """Default number of plies by spec; after 4, the first game has few openings left, the second too many to
@@ -188,3 +189,112 @@ def _ordered(openings: Iterable[tuple[int, ...]], plan: OpeningPlan, seed: int) 
     if plan.order == "sequential":
         return openings
     return sorted(openings, key=lambda actions: draw_number(f"{seed}/{actions}"))
+
+
+SHIPPED_PLIES = (2, 4, 6)
+"""Numbers of plies after which the drawn positions of Connect Four are shipped."""
+_TINY = 9
+"""Games with at most so many actions are solved on the spot; tic-tac-toe takes a tenth of a second."""
+
+
+def is_shipped(game: Game, plies: int) -> bool:
+    """Return whether the draws after `plies` actions are shipped: those of Connect Four 6x7."""
+    return str(spec_of(game)) == "connect-four" and plies in SHIPPED_PLIES
+
+
+def drawn_openings(game: Game, plies: int) -> list[tuple[int, ...]]:
+    """Return the least sequence of `plies` actions for each class of drawn positions, in canonical order.
+
+    Raises:
+        ConfigError: they are not known for this game or this number of actions.
+    """
+    if is_shipped(game, plies):
+        return _read(game, plies)
+    if game.max_length > _TINY:
+        raise ConfigError(
+            f"balance=drawn is not known for {spec_of(game)} after {plies} plies, only for connect-four after"
+            f" {', '.join(map(str, SHIPPED_PLIES))} and for tic-tac-toe; use balance=undecided"
+        )
+    known: dict[tuple[int, ...], float] = {}
+    return [
+        state.history
+        for state in enumerate_positions(game, plies)
+        if not state.is_terminal and exact_value(state, known) == 0
+    ]
+
+
+def drawn_path(plies: int) -> Path:
+    """Return the file of the drawn Connect Four positions after `plies` plies; `make book` rebuilds it."""
+    return Path(__file__).parent / "data" / f"connect-four-{plies}.txt"
+
+
+def _read(game: Game, plies: int) -> list[tuple[int, ...]]:
+    text = drawn_path(plies).read_text(encoding="ascii")
+    return [parse_moves(game, line) for line in text.splitlines() if not line.startswith("#")]
+
+
+def read_openings(game: Game, path: str) -> list[tuple[int, ...]]:
+    """Return the action sequences of a file, in its order.
+
+    Raises:
+        ConfigError: the file cannot be read, has no opening, or a line is not a valid opening; the text names
+            file and line.
+    """
+    try:
+        text = read_regular(Path(path).expanduser()).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not a text file of openings (UTF-8), one a line") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        # RuntimeError is raised for the home of an unknown user, `~nobody/book.txt`; ValueError for a NUL.
+        raise ConfigError(f"cannot read the openings in {path}: {error}") from error
+    openings: list[tuple[int, ...]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        moves = line.partition("#")[0].strip()
+        if moves:
+            openings.append(_read_line(game, moves, f"{path}, line {number}"))
+    if not openings:
+        raise ConfigError(f"{path} has no opening; write one a line, as moves of {game.name}")
+    return openings
+
+
+def _read_line(game: Game, moves: str, where: str) -> tuple[int, ...]:
+    try:
+        actions = parse_moves(game, moves)
+    except (IllegalMoveError, InvalidMoveError) as error:
+        raise ConfigError(f"{where}: {error}") from error
+    state = game.initial_state()
+    for action in actions:
+        state = state.child(action)
+    if state.is_terminal:
+        raise ConfigError(f"{where}: the match is over after {moves}; omit some moves")
+    return actions
+
+
+_MAX_SEQUENCES = 250_000
+"""Maximum number of enumerated action sequences, symmetric ones counted once: 6x6 after 4 plies takes 2.8
+s."""
+
+
+def is_enumerable(game: Game, plies: int) -> bool:
+    """Return whether `enumerate_positions` is fast enough, judged by the actions of the initial state."""
+    return len(game.initial_state().legal_actions) ** plies <= _MAX_SEQUENCES * len(game.symmetries)
+
+
+def enumerate_positions(game: Game, plies: int) -> list[State]:
+    """Return one state per class of symmetric positions after exactly `plies` actions, in canonical order.
+
+    Each is the state that the least action sequence of its class leads to; terminal states are included.
+    """
+    start = game.initial_state()
+    layer = {canonical(game, start).key: start}
+    for _ in range(plies):
+        deeper: dict[tuple[tuple[int, ...], int], State] = {}
+        # Each layer is sorted by history, so the first state of a class has the least one. No class is
+        # missed: every prefix of a least sequence is a least sequence, since otherwise a symmetry would map
+        # the whole to a smaller one.
+        for state in layer.values():
+            for action in state.legal_actions:
+                child = state.child(action)
+                deeper.setdefault(canonical(game, child).key, child)
+        layer = deeper
+    return [layer[key] for key in sorted(layer)]

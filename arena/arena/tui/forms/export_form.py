@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.errors import ConfigError
 from arena.export.match_selection import ExportQuery, count
-from arena.live.exports import ExportForm, ExportPreview
+from arena.live.forms import ExportForm, ExportPreview
 from arena.results.condition import read_condition
 from arena.watching.query import NoStoreYet
 from arena.watching.stored import row_of

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from arena.errors import ArenaError
 from arena.export.match_selection import FORMATS
-from arena.live.exports import OFF_ON, ExportForm, ExportPreview
+from arena.live.forms import OFF_ON, ExportForm, ExportPreview
 from arena.results.condition import HINT, word
 from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.screens.dashboard import dashboard_of

@@ -11,8 +11,7 @@ from typing_extensions import override
 
 from arena.coordinator.client import Link
 from arena.errors import ArenaError
-from arena.live.exports import OFF_ON
-from arena.live.play_form import SIDES, PlayForm
+from arena.live.forms import OFF_ON, SIDES, PlayForm
 from arena.person.session_config import make_play, play_config, words_of
 from arena.tui.forms.tournament_form import installed_bots
 from arena.tui.screens.dashboard import dashboard_of

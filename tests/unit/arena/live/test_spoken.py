@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from arena.live.plain import board_lines, clock_line, column_line, last_line, legal_line, row_line
 from arena.live.replay_views import Recorded, Replay
-from arena.live.spoken import board_lines, clock_line, column_line, last_line, legal_line, row_line
 
 if TYPE_CHECKING:
     from arena.live.views import MatchView

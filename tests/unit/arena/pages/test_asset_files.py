@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from arena.pages.asset_files import asset_files
+from arena.pages.asset_files import asset_files, ply_rules
 from arena.pages.frame import page
 from arena.pages.links import Links
-from arena.pages.plies import ply_rules
 
 LINKS = Links(root="")
 

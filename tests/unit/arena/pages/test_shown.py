@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from arena.live.table_views import StandingRow, StandingsView
+from arena.pages.bot import rating_chart
 from arena.pages.curve import curve
 from arena.pages.first_page import leaderboard_page
 from arena.pages.html import Html, breakable
 from arena.pages.links import Links
-from arena.pages.rating_chart import rating_chart
 from arena.pages.replay_page import match_page
 from arena.pages.strokes import RatingStroke, drawn, scale_of
 from arena.results.bot_page import CurvePoint

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from arena.pages.plies import MAX_PLIES, ply_rules
+from arena.pages.asset_files import MAX_PLIES, ply_rules
 
 ASSETS = files("arena.pages") / "assets"
 STYLE = (ASSETS / "style.css").read_text(encoding="utf-8")

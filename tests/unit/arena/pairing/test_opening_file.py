@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from arena.errors import ConfigError
 from arena.games.notation import format_moves
-from arena.pairing.opening_file import read_openings
-from arena.pairing.positions import enumerate_positions
+from arena.pairing.openings import enumerate_positions, read_openings
 from arena_plugins import load_game
 
 if TYPE_CHECKING:

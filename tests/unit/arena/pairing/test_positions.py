@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.games.symmetry import canonical, canonical_actions
-from arena.pairing.positions import enumerate_positions, is_enumerable
+from arena.pairing.openings import enumerate_positions, is_enumerable
 from arena.pairing.solve import can_force_win, exact_value, is_decided
 from arena_plugins import Game, State, load_game
 

@@ -9,7 +9,7 @@ import pytest
 
 from arena.errors import ConfigError
 from arena.home import has_store
-from arena.live.play_form import PlayForm
+from arena.live.forms import PlayForm
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.new_play import NewPlayScreen

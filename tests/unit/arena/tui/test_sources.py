@@ -14,7 +14,7 @@ from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError
 from arena.executor.checked import Checked, keep
 from arena.live.bot_views import BotsView
-from arena.live.exports import ExportForm
+from arena.live.forms import ExportForm
 from arena.live.tournament_views import TournamentForm, TournamentRow, command_line
 from arena.schedules.knockout import KnockoutSchedule
 from arena.schedules.swiss import SwissSchedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.errors import ConfigError
-from arena.live.exports import ExportForm, ExportPreview
+from arena.live.forms import ExportForm, ExportPreview
 
 
 def test_only_what_is_written_is_in_the_line() -> None:
