@@ -14,8 +14,7 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.referee.clock import GameClock
-from arena.referee.fast_path import fast_seats_of, play_fast
-from arena.referee.inprocess import InProcessSeat
+from arena.referee.inprocess import InProcessSeat, fast_seats_of, play_fast
 from arena.referee.remarks import NewsGate
 from arena.referee.seats import Answer, Detail, Forfeit, Record, Resignation, SeatSetup
 from arena.referee.timecontrol import TimeControl

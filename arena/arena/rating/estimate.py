@@ -1,4 +1,4 @@
-"""Estimates the Elo of two bots after a sequential test, which stops when one of them is ahead.
+"""The Elo of two bots after a sequential test, which stops when one is ahead, and the expected length of a test.
 
 The score at such an end overstates the difference, and the usual interval around it covers the truth too
 seldom. Here the ends of tests are ordered by how strongly they favour the tested bot: H1 accepted, sooner
@@ -14,24 +14,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arena.rating.beta import student_quantile
-from arena.rating.brownian import chance_beyond
 from arena.rating.model import LEVEL
-from arena.rating.pairs import (
-    NELO_PER_SIGMA,
-    expected_elo,
-    expected_score,
-    moments,
-)
+from arena.rating.pairs import NELO_PER_SIGMA, expected_elo, expected_score, moments
 from arena.rating.sprt import bounds, log_likelihood_ratio
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from arena.rating.pairs import Cells, Moments
     from arena.rating.sprt import Decision, EloModel
+
 
 _FEWEST = 100
 """Number of pairs from which the Brownian motion is close; shorter tests end only if the bots are far
 apart."""
-DISCRETE = 0.583
+_DISCRETE = 0.583
 """Mean overshoot of a barrier, in standard deviations of a step, of a motion observed in steps (Siegmund,
 X)."""
 _LINEAR = 0.5
@@ -94,10 +91,10 @@ class SprtEnd:
 
     def _motion(self, filled: Moments) -> _Motion:
         deviation = math.sqrt(filled.variance)
-        t0, t1 = (pair_excess(elo, self.model, deviation) for elo in (self.elo0, self.elo1))
+        t0, t1 = (_pair_excess(elo, self.model, deviation) for elo in (self.elo0, self.elo1))
         # The ratio is observed at looks only, and overshoots its bounds on average by this much; moving the
         # barriers outwards corrects for it (Siegmund).
-        away = DISCRETE * math.sqrt(self.last_step)
+        away = _DISCRETE * math.sqrt(self.last_step)
         low, high = (bound / (t1 - t0) for bound in bounds(self.alpha, self.beta))
         low, high = low - away, high + away
         if self.decision is None:
@@ -128,7 +125,7 @@ class _Motion:
         for _ in range(_STEPS):
             middle = (low + high) / 2
             # The chance increases with the excess, so bisection finds the only solution.
-            drift = drift_of(middle, self.t0, self.t1)
+            drift = _drift_of(middle, self.t0, self.t1)
             if chance_beyond(self.time, self.level, drift, self.low, self.high) < chance:
                 low = middle
             else:
@@ -136,7 +133,7 @@ class _Motion:
         return (low + high) / 2
 
 
-def drift_of(t: float, t0: float, t1: float) -> float:
+def _drift_of(t: float, t0: float, t1: float) -> float:
     """Return the mean growth per pair of the log likelihood ratio divided by t1 - t0.
 
     Van den Bergh, "Normalized Elo for practitioners", 4.2, with the excess of a pair.
@@ -154,7 +151,7 @@ def drift_of(t: float, t0: float, t1: float) -> float:
     return (drift + slope * (t - near)) / (t1 - t0)
 
 
-def pair_excess(elo: float, model: EloModel, deviation: float) -> float:
+def _pair_excess(elo: float, model: EloModel, deviation: float) -> float:
     """Return a difference as the excess of a pair's mean over one half, in standard deviations of a pair.
 
     Args:
@@ -182,3 +179,136 @@ def _plain(filled: Moments) -> SprtEstimate:
         expected_elo(1 / (1 + math.exp(-each))) for each in (logit - half, logit, logit + half)
     )
     return SprtEstimate(middle, low, high)
+
+
+_DRAWS = 0.11
+"""Share of draws between equal bots in Connect Four; only the length of logistic tests depends on it."""
+_DEVIATION = math.sqrt((1 - _DRAWS) / 8)
+"""Standard deviation of a pair's points per match between equal bots: the variance of a match is (1 - draws)
+/ 4, that of a pair's mean half as much."""
+
+
+def expected_pairs(  # noqa: PLR0913 - a test has five numbers
+    elo: float,
+    looks: Iterable[int],
+    *,
+    elo0: float,
+    elo1: float,
+    alpha: float,
+    beta: float,
+    model: EloModel,
+) -> float:
+    """Return the mean number of pairs after which a test ends.
+
+    The log likelihood ratio is approximated by a Brownian motion between barriers that are 0.583 standard
+    deviations of a step farther out (Siegmund, "Sequential Analysis", X); the mean is the sum of the
+    probabilities to go on.
+
+    Args:
+        elo: true difference, Elo of `model`.
+        looks: numbers of pairs after which the test may end, increasing; it ends after the last one.
+        elo0: difference under H0.
+        elo1: difference under H1.
+        alpha: probability of accepting H1 if H0 is true.
+        beta: probability of accepting H0 if H1 is true.
+        model: scale of all three differences.
+    """
+    t, t0, t1 = (_pair_excess(each, model, _DEVIATION) for each in (elo, elo0, elo1))
+    drift = _drift_of(t, t0, t1)
+    lower, upper = (bound / (t1 - t0) for bound in bounds(alpha, beta))
+    mean, last, goes_on = 0.0, 0, 1.0
+    for look in looks:
+        mean += (look - last) * goes_on
+        away = _DISCRETE * math.sqrt(look - last)
+        low, high = lower - away, upper + away
+        # Probability of no exit at the lower barrier, minus that of an exit at the upper one.
+        goes_on = chance_beyond(look, low, drift, low, high) - chance_beyond(look, high, drift, low, high)
+        last = look
+    return mean
+
+
+_SHORT = 0.05
+"""Times below this, in squared distances of the barriers, need many waves but few images."""
+_LARGEST = 8.0
+"""Natural logarithm of the largest wave that is summed; beyond it a sum of waves loses digits."""
+_SMALLEST = 45.0
+"""Waves below e to the minus this are omitted."""
+_NUM_IMAGES = 4
+"""Number of images on either side; where images are used, the fifth weighs less than e to the minus 100."""
+_FAR = 30.0
+"""Standard deviations from where on the normal tail is computed by its series."""
+
+
+def chance_beyond(time: float, level: float, drift: float, low: float, high: float) -> float:
+    """Return the chance that a motion from 0 exits at `high` before `time`, or is above `level` without exit.
+
+    At `level` = `high` this is the chance to exit at `high` in that time, at `level` = `low` the chance not
+    to exit at `low`. It increases with `drift`.
+
+    Args:
+        time: above 0, in units in which the variance grows by 1.
+        level: from `low` to `high`.
+        drift: mean growth per unit of time.
+        low: the lower barrier, below 0.
+        high: the upper barrier, above 0.
+    """
+    width = high - low
+    largest = drift * level - (drift**2 + (math.pi / width) ** 2) * time / 2
+    # Waves converge fast for long times and images for short ones; a large drift makes waves cancel.
+    if time > _SHORT * width**2 and largest < _LARGEST:
+        found = _by_waves(time, level - low, drift, -low, width)
+    else:
+        found = _by_images(time, level - low, drift, -low, width)
+    return min(1.0, max(0.0, found))
+
+
+def _by_waves(time: float, level: float, drift: float, start: float, width: float) -> float:
+    """Return the chance as a sum of eigenfunctions between 0 and `width`: exact, fast for long times."""
+    found = 0.0
+    num = 1
+    while True:
+        wave = num * math.pi / width
+        decay = (drift**2 + wave**2) / 2
+        exponent = drift * (level - start) - decay * time
+        if exponent < -_SMALLEST:
+            break
+        part = wave * math.cos(wave * level) - drift * math.sin(wave * level)
+        found += math.sin(wave * start) * math.exp(exponent) * part / decay
+        num += 1
+    return _leaves_above(drift, start, width) + found / width
+
+
+def _leaves_above(drift: float, start: float, width: float) -> float:
+    """Return the chance to exit at `width` rather than at 0, at any time."""
+    if abs(drift) * width < 1e-9:  # noqa: PLR2004 # there the two are equal to all digits
+        return start / width
+    if drift > 0:
+        return math.expm1(-2 * drift * start) / math.expm1(-2 * drift * width)
+    # For a negative drift this factor is taken out, so that no exponential overflows.
+    beyond = math.exp(2 * drift * (width - start))
+    return beyond * math.expm1(2 * drift * start) / math.expm1(2 * drift * width)
+
+
+def _by_images(time: float, level: float, drift: float, start: float, width: float) -> float:
+    """Return the chance by the method of images: fast for short times.
+
+    Siegmund, "Sequential Analysis", chapter III.
+    """
+    found = 0.0
+    for num in range(-_NUM_IMAGES, _NUM_IMAGES + 1):
+        for sign in (1, -1):
+            source = sign * start + 2 * num * width
+            away = (level - source - drift * time) / math.sqrt(time)
+            # The smaller tail is used for images above, with its sign changed, so that no digits cancel.
+            is_above = source > width
+            tail = _log_tail(-away if is_above else away)
+            found += (-sign if is_above else sign) * math.exp(drift * (source - start) + tail)
+    return found
+
+
+def _log_tail(x: float) -> float:
+    """Return the natural logarithm of the normal tail probability above `x`."""
+    if x < _FAR:
+        return math.log(math.erfc(x / math.sqrt(2)) / 2)
+    # Abramowitz and Stegun, 26.2.12; the next term is below 1e-7.
+    return -(x**2) / 2 - math.log(x * math.sqrt(2 * math.pi)) + math.log1p(-1 / x**2 + 3 / x**4)

@@ -16,8 +16,7 @@ from arena.rating import graph
 from arena.rating.beta import student_quantile, student_share
 from arena.rating.model import LEVEL, LOGITS_PER_ELO
 from arena.rating.pairs import expected_score
-from arena.rating.profile import ROUGH_HALVINGS, Gaps, curves, follow, variances
-from arena.rating.refine import MOST_BOTS, refine
+from arena.rating.profile import MOST_BOTS, ROUGH_HALVINGS, Gaps, curves, follow, refine, variances
 from arena.rating.sums import sum_by
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from arena.referee.line_reader import CHUNK, LineReader
-from arena.referee.stall import delays_itself, most_given_back_s, near_s
-from arena.referee.starvation import Starvation
+from arena.referee.stall import Starvation, delays_itself, most_given_back_s, near_s
 from arena.referee.verdict import FaultError
 from arena.referee.wirelog import WireLog
 from arena.sandbox.resources import own_cores

@@ -5,15 +5,15 @@ from __future__ import annotations
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 from typing_extensions import override
 
-from arena.rating.model import look_level
+from arena.rating.model import MEAN_ELO, look_level
+from arena.rating.pairs import expected_score
 from arena.rating.ratings import NO_MATCH
-from arena.rating.ticker import Ticker
 from arena.results.counts import EncounterCounts, HeadToHead, counts_of
 from arena.results.forfeits import count_forfeits
 from arena.results.one_moment import at_one_moment
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from arena.rating.sums import Encounters
     from arena_db.records import MatchRecord, Tally, TournamentRecord
     from arena_db.store import Store
+
 
 _Bot = TypeVar("_Bot", bound=Hashable)
 _TICKED: Final = 20_000
@@ -237,3 +238,28 @@ def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:
     """
     look = int(tomllib.loads(tournament.config).get("looks", 1))
     return meetings(store, tournament, look=look).get((0, 1)) or HeadToHead(EncounterCounts(), NO_MATCH)
+
+
+@dataclass(slots=True)
+class Ticker:
+    """Elo updated after each match; shown with a `~`."""
+
+    k: float = 16.0
+    """Maximum Elo that a match can move."""
+    elo: dict[str, float] = field(default_factory=dict[str, float])
+    """Current figure of each bot that has played."""
+
+    def update(self, first: str, second: str, score: float) -> None:
+        """Update both bots after a match.
+
+        Args:
+            first: name of the bot that moved first.
+            second: name of the other.
+            score: points of the first, 1, 0.5 or 0.
+        """
+        change = self.k * (score - expected_score(self.of(first) - self.of(second)))
+        self.elo[first], self.elo[second] = self.of(first) + change, self.of(second) - change
+
+    def of(self, bot: str) -> float:
+        """Return the current figure of a bot; 1500 before its first match."""
+        return self.elo.get(bot, MEAN_ELO)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.errors import ConfigError
-from arena.rating.bootstrap import bootstrap
-from arena.rating.misfit import Residual, cycles, residuals
+from arena.rating.diagnostics import Residual, bootstrap, cycles, residuals
 from arena.rating.replayed import ReplayedRatings
 from arena.results.sides import Sides
 from arena_plugins.spec import nearest

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
-from arena.rating.estimate import SprtEnd
-from arena.rating.lengths import expected_pairs
+from arena.rating.estimate import SprtEnd, expected_pairs
 from arena.rating.pairs import NUM_PAIR_CELLS
 from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio
 from arena.schedules.protocol import (

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from arena.errors import ConfigError
-from arena.rating.brownian import chance_beyond
-from arena.rating.estimate import SprtEnd, SprtEstimate
+from arena.rating.estimate import SprtEnd, SprtEstimate, chance_beyond
 from arena.rating.pairs import expected_elo, expected_score, moments, plain_interval
 from arena.schedules.sprt_schedule import SprtState, SprtTest
 from sprt_worlds import WORLDS, measure_estimates
@@ -19,6 +19,7 @@ from sprt_worlds import WORLDS, measure_estimates
 if TYPE_CHECKING:
     from arena.rating.sprt import Decision, EloModel
     from arena.schedules.sprt_schedule import SprtDecision
+
 
 SEED = 1
 LONG = (70, 60, 60, 70, 90)
@@ -164,3 +165,109 @@ def test_short_tests_are_plain() -> None:
 def test_a_test_without_a_pair_has_no_estimate() -> None:
     with pytest.raises(ConfigError, match="counts"):
         end((0, 0, 0, 0, 0), None).estimate()
+
+
+SIMULATED = {
+    # Mean pairs at H0, between, at H1 and as far beyond it, of 1,000 simulated tests each.
+    (0.0, 20.0, 4000): (880, 1456, 870, 310),
+    (0.0, 20.0, 972): (675, 800, 672, 317),
+    (0.0, 30.0, 972): (385, 560, 372, 143),
+}
+
+
+@pytest.mark.parametrize(("elo0", "elo1", "num_openings"), SIMULATED)
+def test_lengths_are_those_of_simulated_tests(elo0: float, elo1: float, num_openings: int) -> None:
+    test = SprtTest(elo0=elo0, elo1=elo1)
+    strengths = (elo0, (elo0 + elo1) / 2, elo1, 2 * elo1 - elo0)
+    found = [test.expected_pairs(elo, num_openings) for elo in strengths]
+    assert found == pytest.approx(SIMULATED[elo0, elo1, num_openings], rel=0.05)
+
+
+def test_a_shifted_or_mirrored_test_is_as_long() -> None:
+    gain, other = SprtTest(), SprtTest(elo0=-30, elo1=0)
+    assert other.expected_pairs(-30, 972) == pytest.approx(gain.expected_pairs(30, 972), rel=0.001)
+    assert other.expected_pairs(30, 972) == pytest.approx(gain.expected_pairs(60, 972), rel=0.02)
+
+
+def test_a_logistic_test_is_as_long_as_the_normalized_one_of_the_same_difference() -> None:
+    # 30 nElo are 28.3 Elo at 11 % draws.
+    logistic = SprtTest(elo1=28.3, model="logistic")
+    for share in (0.0, 0.5, 1.0, 2.0):
+        found = logistic.expected_pairs(28.3 * share, 972)
+        assert found == pytest.approx(SprtTest().expected_pairs(30 * share, 972), rel=0.03)
+
+
+def test_rarer_errors_take_longer_and_few_openings_end_every_test() -> None:
+    assert SprtTest(alpha=0.01).expected_pairs(30, 972) > SprtTest().expected_pairs(30, 972)
+    assert SprtTest().expected_pairs(15, 12) == pytest.approx(12, abs=0.01)
+    assert SprtTest().expected_pairs(600, 972) < 30
+
+
+TIMES = st.floats(4, 5000)
+DRIFTS = st.floats(-2, 2)
+BARRIERS = st.floats(2, 300)
+SHARES = st.floats(0, 1)
+
+
+def test_chances_are_those_of_fishtest() -> None:
+    text = Path(__file__).with_name("fishtest-motions.txt").read_text(encoding="ascii")
+    lines = [line.split(":") for line in text.splitlines() if not line.startswith("#")]
+    assert len(lines) == 60
+    for motion, chance in lines:
+        time, level, drift, low, high = map(float, motion.split())
+        found = chance_beyond(time, level, drift, low, high)
+        assert found == pytest.approx(float(chance), abs=1e-8), motion
+
+
+@pytest.mark.parametrize(
+    ("time", "drift", "low", "high"),
+    [(3.0, 0.0, -3, 3), (30.0, 0.2, -5, 4), (9.0, 1.5, -4, 6), (9.0, -1.5, -4, 6), (0.5, 0.3, -1, 2)],
+)
+def test_chances_against_a_walk_on_a_fine_grid(time: float, drift: float, low: int, high: int) -> None:
+    fine = 40
+    at = np.zeros((high - low) * fine + 1)
+    at[-low * fine] = 1
+    up = (1 + math.tanh(drift / fine)) / 2
+    for _ in range(round(time * fine**2)):
+        inner = at[1:-1]
+        after = np.zeros_like(at)
+        after[0], after[-1] = at[0], at[-1]
+        after[2:] += inner * up
+        after[:-2] += inner * (1 - up)
+        at = after
+    for level in range(low, high + 1):
+        above = at[(level - low) * fine :].sum() - (at[(level - low) * fine] / 2 if level < high else 0)
+        above = 1 - at[0] if level == low else above
+        assert chance_beyond(time, level, drift, low, high) == pytest.approx(above, abs=2e-3)
+
+
+@given(TIMES, SHARES, DRIFTS, BARRIERS, BARRIERS)
+def test_a_mirrored_motion_has_mirrored_chances(
+    time: float, share: float, drift: float, below: float, above: float
+) -> None:
+    level = -below + share * (above + below)
+    chance = chance_beyond(time, level, drift, -below, above)
+    assert 0 <= chance <= 1
+    mirrored = chance_beyond(time, -level, -drift, -above, below)
+    assert chance == pytest.approx(1 - mirrored, abs=1e-9)
+
+
+@given(TIMES, SHARES, DRIFTS, BARRIERS, BARRIERS)
+def test_chances_grow_with_the_drift_and_fall_with_the_level(
+    time: float, share: float, drift: float, below: float, above: float
+) -> None:
+    assume(abs(drift) < 1.9)
+    level = -below + share * (above + below)
+    chance = chance_beyond(time, level, drift, -below, above)
+    assert chance_beyond(time, level, drift + 0.01, -below, above) >= chance - 1e-9
+    assert chance_beyond(time, (level + above) / 2, drift, -below, above) <= chance + 1e-9
+
+
+@given(DRIFTS, BARRIERS, BARRIERS)
+def test_in_the_end_a_motion_leaves_somewhere(drift: float, below: float, above: float) -> None:
+    chance = chance_beyond(1e7, above, drift, -below, above)
+    assert chance == pytest.approx(chance_beyond(1e7, -below, drift, -below, above), abs=1e-9)
+    # The martingale e to the minus 2 drift x: its mean at the end is 1.
+    if abs(drift) * max(below, above) < 8 and abs(drift) > 1e-3:
+        mean = chance * math.exp(-2 * drift * above) + (1 - chance) * math.exp(2 * drift * below)
+        assert mean == pytest.approx(1, rel=1e-6)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.clock import GameClock
-from arena.referee.fast_path import fast_seats_of, play_fast
-from arena.referee.inprocess import InProcessSeat
+from arena.referee.inprocess import InProcessSeat, fast_seats_of, play_fast
 from arena.referee.seats import Answer, Record, SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena_plugins.contract import Limit, PlayResult, State, Termination

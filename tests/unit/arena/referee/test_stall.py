@@ -1,10 +1,21 @@
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+import arena_plugins
+from arena.match import MatchResult, MatchSetup, play_match
+from arena.referee import stall
+from arena.referee.hosted import HostedSeat
 from arena.referee.stall import (
+    Starvation,
     delays_itself,
     is_stall,
     kept_by_others_s,
@@ -12,6 +23,13 @@ from arena.referee.stall import (
     near_s,
     suspended_s,
 )
+from arena.referee.timecontrol import TimeControl
+from arena.sandbox.waiting import Waited, idle_s
+from arena_plugins.manager import load_game
+from wire_bots import SEARCH, wire_bot
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
 
 
 @pytest.mark.parametrize(
@@ -93,3 +111,251 @@ def test_elsewhere_no_suspend_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_suspend_while_this_runs() -> None:
     # This process may have to wait for a core between two clocks, but not at every try.
     assert min(abs(suspended_s() - suspended_s()) for _ in range(100)) < 0.01
+
+
+HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
+GAME = load_game("tic-tac-toe")
+LIMIT_MS = 200
+TICK_S = 0.01
+
+
+NOW = (0.0, 0.0)
+"""A deadline, and its margin: there is a look at every beat."""
+
+
+class World:
+    """A bot that waits and runs as it is told, on cores that are idle as they are told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, cores: int = 1) -> None:
+        self.now = self.used_s = self.own_s = 0.0
+        self.idle_s = dict.fromkeys(range(cores), 0.0)
+        self.num_looks = self.num_stats = 0
+        self._progress = Waited(0.0, 0.0)
+        self.starvation = Starvation(1, range(cores))
+        monkeypatch.setattr(stall, "Waiting", self._watch)
+        monkeypatch.setattr(stall, "idle_s", self._stat)
+        monkeypatch.setattr(stall, "tick_s", lambda: TICK_S)
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(time, "process_time", lambda: self.own_s)
+
+    def _watch(self, _: object) -> World:
+        return self
+
+    def _stat(self, cores: range) -> dict[int, float]:
+        self.num_stats += 1
+        return {core: self.idle_s[core] for core in cores if core in self.idle_s}
+
+    def look(self, _: float) -> Waited:
+        self.num_looks += 1
+        return self._progress
+
+    def beat(self, waited_s: float, ran_s: float, idle_s: float = 0.0, clock_s: float | None = None) -> None:
+        """Pass 10 ms; `clock_s` is what the clock of the process says of `ran_s`."""
+        self.now += 0.01
+        self.used_s += ran_s if clock_s is None else clock_s
+        for core in self.idle_s:
+            self.idle_s[core] += idle_s
+        self._progress = Waited(waited_s, ran_s)
+        self.starvation.look(self.now, self.used_s)
+        self._progress = Waited(0.0, 0.0)
+
+    def waited_ms(self) -> float:
+        return round(1000 * self.starvation.waited_s(self.used_s), 6)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("deadline", "margin_s", "looks"),
+    [
+        # Two margins before the deadline, then not before the limit, then at every beat.
+        (0.1, 0.03, [0, 0, 0, 0, 1, 1, 1, 2, 3, 4]),
+        (0.1, 0.01, [0, 0, 0, 0, 0, 1, 1, 1, 1, 2]),
+        (0.1, 0.0, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]),
+    ],
+)
+def test_when_there_is_a_look(world: World, deadline: float, margin_s: float, looks: list[int]) -> None:
+    world.starvation.begin(deadline + 0.001, margin_s)
+    found: list[int] = []
+    for _ in looks:
+        world.beat(0.01, 0)
+        found.append(world.num_looks)
+    assert found == looks
+    assert world.num_stats == 1
+
+
+def test_a_starved_bot(world: World) -> None:
+    world.starvation.begin(*NOW)
+    # Counted from the first look on, less a tick.
+    for _ in range(10):
+        world.beat(0.01, 0.0)
+    assert world.waited_ms() == 80
+    world.starvation.begin(*NOW)
+    assert world.waited_ms() == 0
+    for _ in range(5):
+        world.beat(0.0, 0.0)
+    assert world.waited_ms() == 0
+
+
+@pytest.mark.parametrize(("ran_s", "expected"), [(0.0, 80.0), (0.004, 44.0), (0.0055, 30.5), (0.0065, 0.0)])
+def test_a_bot_with_most_of_its_core_gains_nothing(world: World, ran_s: float, expected: float) -> None:
+    world.starvation.begin(*NOW)
+    for _ in range(10):
+        world.beat(0.01, ran_s)
+    assert world.waited_ms() == expected
+
+
+def test_a_wait_is_no_longer_than_its_beat_less_what_the_bot_ran(world: World) -> None:
+    world.starvation.begin(*NOW)
+    world.beat(0.0, 0.0)
+    world.beat(5.0, 0.004)
+    world.beat(0.0, 0.0)
+    world.beat(0.0, 0.0)
+    assert world.waited_ms() == 6
+
+
+@pytest.mark.parametrize(("clock_s", "ran_s"), [(0.005, 0.0), (0.0, 0.005)])
+def test_the_larger_of_two_counts_of_its_cpu_holds(world: World, clock_s: float, ran_s: float) -> None:
+    world.starvation.begin(*NOW)
+    world.beat(0.0, 0.0)
+    world.beat(0.01, ran_s, clock_s=clock_s)
+    world.beat(0.0, 0.0)
+    world.beat(0.0, 0.0)
+    assert world.waited_ms() == 5
+
+
+def test_threads_that_wait_for_each_other_gain_nothing(world: World) -> None:
+    world.starvation.begin(*NOW)
+    for _ in range(10):
+        world.beat(0.005, 0.005, idle_s=0.005)
+    assert world.waited_ms() == 0
+
+
+def test_what_the_referee_uses_is_not_the_doing_of_others(world: World) -> None:
+    world.starvation.begin(*NOW)
+    for _ in range(10):
+        world.own_s += 0.008
+        world.beat(0.01, 0.0)
+    # 90 ms since the first look, less a tick, and 72 of the referee.
+    assert world.waited_ms() == 8
+
+
+def test_of_two_cores_an_idle_one_was_there_for_the_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch, 2)
+    world.starvation.begin(*NOW)
+    for _ in range(10):
+        world.beat(0.01, 0.0)
+    assert world.waited_ms() == 80
+    world.idle_s[1] += 0.05
+    assert world.waited_ms() == 30
+
+
+def test_without_counts_of_the_cores_nothing_is_known(world: World) -> None:
+    world.idle_s = {}
+    world.starvation.begin(*NOW)
+    for _ in range(10):
+        world.beat(0.01, 0.0)
+    assert world.waited_ms() == 0
+
+
+def test_nothing_is_looked_for_at_first() -> None:
+    watch = Starvation(os.getpid(), {0})
+    watch.look(1e9, 0.0)
+    assert watch.waited_s(0.0) == 0
+
+
+# --- real bots
+
+
+@contextmanager
+def busy(core: int, number: int) -> Generator[None]:
+    code = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+    command = [sys.executable, "-I", "-S", "-c", code]
+    # A session of its own for each: the kernel divides a core among sessions first.
+    started = [subprocess.Popen(command, start_new_session=True) for _ in range(number)]  # noqa: S603
+    try:
+        # Until its interpreter has started, a process takes nothing from the bot.
+        while any(os.sched_getaffinity(each.pid) != {core} for each in started):
+            time.sleep(0.005)
+        yield
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
+
+
+@pytest.fixture
+def good() -> Iterator[HostedSeat]:
+    seat = HostedSeat([sys.executable, "-I", "-S", HOSTILE, "good", "2"], name="good", version="1")
+    yield seat
+    seat.close()
+
+
+def play(name: str, good: HostedSeat, core: int) -> MatchResult:
+    command = [sys.executable, "-I", "-S", HOSTILE, name, "2"]
+    return play_with(HostedSeat(command, name="bot", version="1", cores={core}), good)
+
+
+def play_with(bot: HostedSeat, good: HostedSeat) -> MatchResult:
+    controls = (TimeControl(mode="move", move_ms=LIMIT_MS), TimeControl(mode="move", move_ms=20_000))
+    setup = MatchSetup(id="m", labels=("A", "B"), seeds=(1, 2), controls=controls)
+    result = play_match(GAME, (bot, good), setup)
+    bot.close()
+    return result
+
+
+def queued_ms(result: MatchResult) -> float:
+    assert result.fault is not None
+    assert "time_move" in {result.termination, result.fault.get("verdict")}
+    return float(str(result.fault["queued_ms"]))
+
+
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts waits")
+
+
+@needs_linux
+def test_a_bot_that_others_starve_is_not_blamed(good: HostedSeat) -> None:
+    # It computes until its time is nearly over; the referee, which sleeps, is on time itself.
+    core = max(os.sched_getaffinity(0))
+    bot = HostedSeat(wire_bot(SEARCH), name="bot", version="1", cores={core})
+    with busy(core, 6):
+        result = play_with(bot, good)
+    assert (result.termination, result.fault) == ("rules", None)
+
+
+@needs_linux
+def test_a_bot_that_others_starve_and_that_never_answers_loses(good: HostedSeat) -> None:
+    core = max(os.sched_getaffinity(0))
+    with busy(core, 4):
+        result = play("busy", good, core)
+    assert result.termination == "time_move"
+    assert result.fault is not None
+    given_back_ms = float(str(result.fault["given_back_ms"]))
+    assert queued_ms(result) > 25
+    assert given_back_ms >= queued_ms(result)
+    assert float(str(result.fault["overrun_ms"])) - 50 - given_back_ms < 100
+
+
+@needs_linux
+def test_a_bot_that_makes_itself_less_urgent_waits_of_its_own_will(good: HostedSeat) -> None:
+    core = max(os.sched_getaffinity(0))
+    with busy(core, 4):
+        assert queued_ms(play("meek", good, core)) == 0
+
+
+@needs_linux
+@pytest.mark.parametrize("name", ["crowd", "crowd-in-bursts"])
+def test_threads_that_crowd_each_other_out_prove_no_more_than_what_others_had(
+    name: str, good: HostedSeat
+) -> None:
+    core = max(os.sched_getaffinity(0))
+    began, idle = time.monotonic(), idle_s({core})[core]
+    result = play(name, good, core)
+    wall_ms = 1000 * (time.monotonic() - began)
+    used_ms = float(str((result.fault or {})["cpu_ms"]))
+    others_ms = max(0.0, wall_ms - 1000 * (idle_s({core})[core] - idle) - used_ms)
+    # On a quiet machine nearly nothing. Its start, and the good bot, are others here.
+    assert queued_ms(result) <= max(10.0, others_ms)

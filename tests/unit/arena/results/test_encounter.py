@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arena.results.encounter import Scores, count_match
+from arena.results.encounter import Scores, Ticker, count_match
 from arena_db.store import Store
 from stores import add_cup, digest
 
@@ -50,3 +51,21 @@ def test_the_viewpoint_is_that_of_the_lower_seat(tmp_path: Path) -> None:
         counts = count_match(store, cup.record).counts
     assert (counts.wins, counts.losses) == (2, 0)
     assert counts.ptnml == (0, 0, 0, 0, 1)
+
+
+def test_equal_bots_move_half_of_k() -> None:
+    ticker = Ticker()
+    ticker.update("a", "b", 1)
+    assert (ticker.of("a"), ticker.of("b"), ticker.of("c")) == (1508, 1492, 1500)
+
+
+def test_it_depends_on_order_and_keeps_the_sum() -> None:
+    matches = [("a", "b", 1.0), ("b", "c", 1.0), ("c", "a", 0.5), ("a", "b", 0.0)]
+    one, other = Ticker(), Ticker()
+    for match in matches:
+        one.update(*match)
+    for match in reversed(matches):
+        other.update(*match)
+    assert one.elo != other.elo
+    assert sum(one.elo.values()) == pytest.approx(4500)
+    assert sum(other.elo.values()) == pytest.approx(4500)
