@@ -1,4 +1,4 @@
-"""View-models of the forms for an export and for a match against a person, with the equivalent command lines."""
+"""View-models of the forms for an export and for a play against a bot, with their command lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics of a fit: bootstrap intervals by resampling openings, and results that the model does not describe."""
+"""Diagnostics of a fit: intervals by resampling openings, and results that the model does not describe."""
 
 from __future__ import annotations
 

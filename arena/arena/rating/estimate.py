@@ -1,4 +1,4 @@
-"""The Elo of two bots after a sequential test, which stops when one is ahead, and the expected length of a test.
+"""The Elo of two bots after a sequential test, which stops when one is ahead, and the length of a test.
 
 The score at such an end overstates the difference, and the usual interval around it covers the truth too
 seldom. Here the ends of tests are ordered by how strongly they favour the tested bot: H1 accepted, sooner

@@ -4,7 +4,9 @@ Here the virtual matches of the prior count as results. Without them the interva
 sparse fields instead of 95 %. A side that no result bounds has no end, whatever the prior says.
 
 The quasi-likelihood is followed along the straight line on which the other ratings adapt best. For two bots
-this is the profile likelihood itself; in fields of many bots it comes close, see `arena.rating.profile`.
+this is the profile likelihood itself, and in dense fields it comes close. In a sparse field it yields
+intervals that are too narrow; there `refine` computes the exact profile likelihood, for which it refits the
+other ratings at every evaluated gap.
 """
 
 from __future__ import annotations

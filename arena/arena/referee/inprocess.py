@@ -1,4 +1,4 @@
-"""Seats whose bots run in this process (tier T0): fast, for trusted bots only; two of them play even faster."""
+"""Seats whose bots run in this process (tier T0): fast, and faster if both bots do; for trusted bots only."""
 
 from __future__ import annotations
 

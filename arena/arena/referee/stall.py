@@ -1,4 +1,4 @@
-"""Decides whether a late answer is the fault of the bot or of the machine, and returns time the machine took."""
+"""Decides whether a late answer is the fault of the bot or of the machine, whose delays are given back."""
 
 from __future__ import annotations
 

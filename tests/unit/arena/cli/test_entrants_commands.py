@@ -1,4 +1,7 @@
-"""`arena entrants`: bots are added, withdrawn and disqualified from any shell."""
+"""`arena entrants`: bots are added, withdrawn and disqualified from any shell.
+
+`arena ladder`: run, join, leave, status.
+"""
 
 from __future__ import annotations
 

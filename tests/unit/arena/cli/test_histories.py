@@ -1,4 +1,7 @@
-"""`arena bots history`: ratings over time and versions, as people type bots, in all forms."""
+"""`arena bots history`: ratings over time and versions, as people type bots, in all forms.
+
+Plots: every point is where it belongs, whatever the curves are.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The first word of a command: which program it is, and what is said when there is none to start."""
+"""The first word of a command: which program it is, and what is said when there is none to start.
+
+The packages of a virtual environment are a part of the bot that its interpreter runs.
+"""
 
 from __future__ import annotations
 

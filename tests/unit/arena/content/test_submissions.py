@@ -1,4 +1,7 @@
-"""Submissions to Kaggle as content: however they are packed, the same files are one competitor."""
+"""Submissions to Kaggle as content: however they are packed, the same files are one competitor.
+
+Archives of submissions: what is unpacked is what was packed; hostile ones leave nothing behind.
+"""
 
 from __future__ import annotations
 

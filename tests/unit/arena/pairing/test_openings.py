@@ -1,4 +1,7 @@
-"""Opening plans and the lists they give: defaults, order, length, warnings."""
+"""Opening plans and the lists they give: defaults, order, length, warnings.
+
+The lists of drawn openings: complete in number, well formed, consistent with search and each other.
+"""
 
 from __future__ import annotations
 

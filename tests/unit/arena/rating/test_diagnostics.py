@@ -1,4 +1,7 @@
-"""Resampled openings: an independent check of the errors of the fit."""
+"""Resampled openings: an independent check of the errors of the fit.
+
+Where one number per bot does not describe the results.
+"""
 
 from __future__ import annotations
 

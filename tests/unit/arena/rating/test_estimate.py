@@ -1,3 +1,5 @@
+"""Lengths of sequential tests before they are played, against simulated ones."""
+
 from __future__ import annotations
 
 import math

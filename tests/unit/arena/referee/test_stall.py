@@ -1,3 +1,5 @@
+"""What counts as waiting for others: sums by hand, then bots that are starved or starve themselves."""
+
 from __future__ import annotations
 
 import os
