@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from arena.sandbox.launch_recipe import is_open_to_all
 from arena.sandbox.limits.cgroup import NoSubtreeError, enter
 from arena.sandbox.tier import tiers_to_try
-from arena.sandbox.users import is_open_to_all
 from groups import new_group
 from interpreters import PACKAGES, copy_interpreter
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from arena.sandbox.attacks.promises import ATTACKS, KEPT
+from arena.sandbox.launch_recipe import is_open_to_all
 from arena.sandbox.tier import Tier, tiers_to_try, weaknesses
-from arena.sandbox.users import is_open_to_all
 from interpreters import PACKAGES, copy_interpreter
 
 NOBODY = 65534

@@ -178,10 +178,9 @@ def _own_verdict(found: dict[str, bool], function: str) -> str:
 
 def _collect_facts(grades: Sequence[Grade]) -> MachineFacts:
     """Return the facts about this machine, from the grades of the tiers T1 to T3."""
-    from arena.sandbox.cures import cure
     from arena.sandbox.limits.exact import describe_limits
     from arena.sandbox.tier import weaknesses
-    from arena.sandbox.tier_grades import default_tier
+    from arena.sandbox.tier_grades import cure, default_tier
     from arena_db.backend.sqlite.engine import find_driver
 
     driver = find_driver()

@@ -1,28 +1,39 @@
-"""Writes the launcher's recipe: the user, the limits, the accessible files, the command."""
+"""Writes the launcher's recipe: user, limits, accessible files or the root of a container, command."""
 
 from __future__ import annotations
 
+import itertools
 import os
+import stat
 import sys
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.errors import ConfigError
 from arena.own_python import interpreter
-from arena.sandbox.container import container_entries
 from arena.sandbox.launch.calls import ALLOWABLE
-from arena.sandbox.launch.container_paths import COMPILED, FILLS, NO_PROCFS, OWN_PROCFS, SCRATCH, WHOLE_PROCFS
+from arena.sandbox.launch.container_paths import (
+    COMPILED,
+    CONTENT,
+    FILLS,
+    NO_PROCFS,
+    OWN_PROCFS,
+    SCRATCH,
+    WHOLE_PROCFS,
+)
 from arena.sandbox.readable import DEVICES, SYSTEM, python_readable
 from arena.sandbox.resources import environment
 from arena.sandbox.starter import LAUNCHER
 from arena.sandbox.tier import Tier, landlock_abi, namespace_mode, tiers_to_try
-from arena.sandbox.users import unused_user, unused_user_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from arena.sandbox.readable import Readable
     from arena.sandbox.resources import Resources
     from arena.sandbox.scratch import ScratchFolder
+
 
 Entries = list[tuple[str, str]]
 
@@ -52,7 +63,7 @@ def make_recipe(  # noqa: PLR0913 - one argument for each setting of a bot
     readable = readable or python_readable(tuple(sys.path))
     in_container = tier is Tier.T3
     if in_container:
-        user = unused_user_inside(filter(os.path.exists, readable.shown))
+        user = _unused_user_inside(filter(os.path.exists, readable.shown))
     else:
         programs = (interpreter(), LAUNCHER, command[0], *(engine or ())[:1])
         needed = [*programs, *filter(os.path.exists, readable.paths)]
@@ -139,3 +150,155 @@ def _locks(
         calls = [("allow", name) for name in resources.allow]
     landlock = [*files, *(("device", path) for path in DEVICES)] if landlock_abi() else []
     return [("locks", ""), *landlock, *calls]
+
+
+LIBRARIES = (
+    *("/lib", "/lib32", "/lib64", "/libx32"),
+    *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/sys/devices/system/cpu"),
+)
+"""Parts of the system, besides procfs, that programs need: libraries, time zones, processor count."""
+_MAX_LINKS = 40
+"""Maximum number of links to follow, the same as in the kernel."""
+
+Entry = tuple[str, str]
+
+
+@lru_cache(maxsize=32)
+def container_entries(readable: Readable) -> list[Entry]:
+    """Return the recipe entries that show these files in a container, see `sandbox.launch.view`."""
+    real: set[str] = set()
+    links: dict[str, str] = {}
+    for path in (*LIBRARIES, *readable.shown):
+        _follow(path, real, links)
+    shown = sorted(_outermost(real))
+    content = [(readable.content, CONTENT), *readable.also] if readable.content else []
+    return [
+        *(entry for path, place in content for entry in (("from", path), ("to", place))),
+        *(entry for path in shown for entry in (("from", path), ("to", path))),
+        *(
+            entry
+            for place, target in sorted(links.items())
+            if not _is_below(place, shown)
+            for entry in (("link", target), ("at", place))
+        ),
+        *(("hide", path) for path in sorted(_outermost(readable.hidden)) if _is_below(path, shown)),
+    ]
+
+
+def _follow(path: str, real: set[str], links: dict[str, str]) -> None:
+    """Record the file or folder that a path names, and each link on the way to it, if it exists."""
+    parts = list(reversed(Path(os.path.abspath(path)).parts[1:]))  # noqa: PTH100 - must keep links
+    here, found = "/", dict[str, str]()
+    while parts:
+        part = parts.pop()
+        if part == "..":
+            here = os.path.dirname(here)  # noqa: PTH120 - pure text operation
+            continue
+        here = os.path.join(here, part)  # noqa: PTH118 - pure text operation
+        try:
+            target = os.readlink(here)  # noqa: PTH115 - fast failure matters, since most are not links
+        except OSError:
+            continue
+        found[here] = target
+        if len(found) > _MAX_LINKS:
+            return
+        parts += reversed([word for word in target.split("/") if word not in {"", "."}])
+        here = "/" if target.startswith("/") else os.path.dirname(here)  # noqa: PTH120 - pure text operation
+    if os.access(here, os.F_OK):
+        real.add(here)
+        links |= found
+
+
+def _outermost(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that are not inside any other of the paths."""
+    last = ""
+    for path in sorted(set(paths), key=lambda path: f"{path}/"):
+        if not last or not path.startswith(last):
+            last = f"{path}/"
+            yield path
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for folder in folders)
+
+
+_RANGES = (range(0x70000000, 0x7FFFFFFF), range(60706, 61184))
+"""User ids of no account, per https://systemd.io/UIDS-GIDS; a container may map only the second range."""
+_next = itertools.count(os.getpid())
+
+
+def unused_user(needed: Iterable[str], below: str) -> int | None:
+    """Return the id of a user without files and other processes, or None to keep the current user.
+
+    Only root can change its user. It stays root if `needed` (files and folders) are not readable by
+    everybody, or if everybody may not pass through `below`, the parent of scratch folders.
+    """
+    return _draw_user() if all(map(is_open_to_all, needed)) and may_pass(below) else None
+
+
+def _unused_user_inside(shown: Iterable[str]) -> int | None:
+    """Return an unused user id for a container; the parents of its bound files do not matter there."""
+    return _draw_user() if all(map(_may_read, shown)) else None
+
+
+def _draw_user() -> int | None:
+    """Return a new id at each call; None if the arena is not root, or these ids are not mapped."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return None
+    numbers = next((numbers for numbers in _RANGES if _is_mapped(numbers)), None)
+    return None if numbers is None else numbers[next(_next) % len(numbers)]
+
+
+def is_open_to_all(path: str) -> bool:
+    """Return whether any user may read a file or folder, which includes entering all its parents.
+
+    Links are followed like the kernel does, so the folders that contain a link count too.
+    """
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links to be checked
+    return _is_open(str(absolute)) and _is_open(os.path.realpath(absolute))
+
+
+def may_pass(folder: str) -> bool:
+    """Return whether any user may pass through a folder and all its parents."""
+    real = Path(os.path.realpath(folder))
+    return all(map(_may_pass, (real, *real.parents)))
+
+
+@cache
+def _is_open(path: str) -> bool:
+    return _may_read(path) and all(map(_may_pass, Path(path).parents))
+
+
+@cache
+def _may_read(path: str) -> bool:
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return False
+    wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
+    return mode & wanted == wanted
+
+
+@cache
+def _may_pass(folder: Path) -> bool:
+    try:
+        return bool(folder.stat().st_mode & stat.S_IXOTH)
+    except OSError:
+        return False
+
+
+def _is_mapped(numbers: range) -> bool:
+    """Return whether this process's user namespace maps these ids, for users and groups."""
+    try:
+        maps = [Path(f"/proc/self/{kind}_map").read_text(encoding="ascii") for kind in ("uid", "gid")]
+    except OSError:
+        return False
+    spans = [
+        [
+            range(int(first), int(first) + int(length))
+            for first, _, length in map(str.split, text.splitlines())
+        ]
+        for text in maps
+    ]
+    return all(any(numbers[0] in span and numbers[-1] in span for span in of_kind) for of_kind in spans)

@@ -1,19 +1,34 @@
-"""One trial of a tier: runs all attacks in it and judges each of them."""
+"""One trial of a tier: runs all attacks in it, ends an arena, pauses an attacker, and judges each attack."""
 
 from __future__ import annotations
 
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.sandbox.attacks.promises import ATTACKS
-from arena.sandbox.canaries.attackers import read_reports, send_order
+from arena.sandbox.attacks.waking import BEGIN_S
+from arena.sandbox.canaries.attackers import INTERPRETER, attacker, read_reports, send_order
 from arena.sandbox.canaries.bait import set_out
-from arena.sandbox.canaries.filled import fills_scratch, hides_memory, misleads_removal
-from arena.sandbox.canaries.orphans import orphans
-from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
+from arena.sandbox.canaries.held import fills_scratch, hides_memory, misleads_removal
 from arena.sandbox.canaries.signs import Signs
+from arena.sandbox.family import members
+from arena.sandbox.resources import Resources
+from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:
-    from arena.sandbox.tier import Tier
+    from collections.abc import Generator
+
+    from arena.sandbox.process import Process
+
 
 _LAST = 9
 """The attack that runs last, because it kills the opponent, which the others need alive."""
@@ -48,7 +63,7 @@ def try_attacks(tier: Tier, numbers: frozenset[int] = QUICK) -> Outcomes:
     if numbers <= QUICK:
         worked, errors, user = _try_quick(tier)
         return Outcomes(frozenset(worked), user, errors)
-    with orphans(tier) as arena:
+    with _orphans(tier) as arena:
         # The other arena starts meanwhile, and its remaining processes have time to end.
         worked, errors, user = _try_quick(tier)
         arena.kill_arena()
@@ -73,3 +88,152 @@ def _try_quick(tier: Tier) -> tuple[set[int], dict[int, str], int | None]:
     missing = {each.number for each in chosen if str(each.number) not in reports}
     errors = {int(key): str(report["error"]) for key, report in reports.items() if report["error"]}
     return worked | missing, errors, user
+
+
+WAIT_S = 1.0
+"""Seconds after the arena's death in which remaining processes may still be ending."""
+_BEAT_S = 0.01
+_ATTACKS = [("31", "outliving.attack_outlive"), ("32", "outliving.attack_daemon")]
+_ARENA = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from arena.sandbox.canaries import orphans
+orphans.have_attacker(sys.argv[2], sys.argv[3])
+"""
+
+
+class Orphans:
+    """An arena in another process, with an attacker that tries to outlive it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], token: str) -> None:
+        self._process = process
+        self._token = token
+        self._members: set[int] = set()
+        self._attacked: set[int] = set()
+        self._killed_at = 0.0
+
+    def kill_arena(self) -> None:
+        """Wait until the attacks have been made, then kill the arena."""
+        line = self._process.stdout.readline() if self._process.stdout else b""
+        with suppress(ValueError):
+            told = json.loads(line)
+            self._members, self._attacked = set(told["members"]), set(told["attacked"])
+        self._process.kill()
+        self._process.wait()
+        self._killed_at = time.monotonic()
+
+    def worked(self) -> set[int]:
+        """Return the attacks that worked or were not made; wait at most `WAIT_S` for the processes to end."""
+        while alive := self._alive():
+            if time.monotonic() > self._killed_at + WAIT_S:
+                break
+            time.sleep(_BEAT_S)
+        found = {31, 32} - self._attacked
+        found |= {31} if alive & self._members else set()
+        found |= {32} if alive - self._members else set()
+        for pid in alive:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        return found
+
+    def _alive(self) -> set[int]:
+        """Return the living processes that have the attacker's command line or were in its container."""
+        if sys.platform != "linux":
+            return self._members  # the attacks were never made, so nothing can be concluded from this
+        own = {pid for pid in self._members if _is_alive(pid)}
+        mark = self._token.encode()
+        names = [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
+        return own | {int(name) for name in names if mark in _command_line(name)}
+
+
+@contextmanager
+def _orphans(tier: Tier) -> Generator[Orphans]:
+    """Start an arena with an attacker; kill it at the end of the block, and remove the files it leaves."""
+    token = secrets.token_hex(16)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-orphans-")))
+        folder.chmod(0o711)  # a bot with another user must be able to pass through
+        process = stack.enter_context(
+            subprocess.Popen(  # noqa: S603 - runs this interpreter with our own script
+                [*INTERPRETER, "-c", _ARENA, json.dumps(sys.path), tier.value, token],
+                env={**os.environ, "TMPDIR": str(folder)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+        stack.callback(process.kill)
+        yield Orphans(process, token)
+
+
+def have_attacker(tier: str, token: str) -> None:
+    """Start an attacker, have it attack, print its process ids and wait; runs in the arena that is killed."""
+    with attacker(Tier(tier), token=token) as process:
+        send_order(process, {}, _ATTACKS)
+        reports = read_reports(process)
+        told = {"members": list(members(process.pid)), "attacked": [int(key) for key in reports]}
+        print(json.dumps(told), flush=True)  # noqa: T201 - read by the other arena
+        sys.stdin.read()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        # The state follows the name in parentheses, which may contain any characters.
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in {b"Z", b"X"}
+    except (OSError, IndexError):
+        return False
+
+
+def _command_line(name: str) -> bytes:
+    """Return the command line of a process; empty if it has ended."""
+    try:
+        return Path(f"/proc/{name}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+PAUSE_S = 0.15
+"""Seconds for which `arena doctor` stops an attacker."""
+STOP = getattr(signal, "SIGSTOP", 0)
+ALLOWED_S = 0.02
+"""CPU seconds that are tolerated."""
+_STOP_S = 0.05
+"""Seconds that the threads of a process may take to stop."""
+_PROCESS_CLOCK = 2
+"""CPUCLOCK_SCHED, as in `arena.referee.pause`."""
+
+
+def idle_cpu_s(tier: Tier, pause_s: float = PAUSE_S) -> float | None:
+    """Return the CPU seconds an attacker uses while it is stopped; None if it did not attack.
+
+    Args:
+        tier: its isolation tier.
+        pause_s: how long it is stopped, in seconds.
+
+    Raises:
+        OSError, ConfigError: the tier cannot be set up at all.
+    """
+    # The default limits, because each of the attacker's threads reserves address space.
+    with attacker(tier, resources=Resources()) as process:
+        send_order(process, {}, [("29", "waking.attack_wake")])
+        reports = read_reports(process)
+        time.sleep(2 * BEGIN_S)
+        os.killpg(process.pid, STOP)
+        # On a busy machine a process with many threads takes a while to stop, which is not to be measured.
+        time.sleep(_STOP_S)
+        before = _cpu_s(process)
+        time.sleep(pause_s / 2)
+        # As in a match, in which the question is sent before the process is resumed.
+        with suppress(OSError):
+            os.write(process.stdin, b"\n")
+        time.sleep(pause_s / 2)
+        used = _cpu_s(process) - before
+    return used if "29" in reports else None
+
+
+def _cpu_s(process: Process) -> float:
+    used = 0.0
+    for pid in members(process.pid) if sys.platform == "linux" else ():
+        with suppress(OSError):
+            used += time.clock_gettime(~pid << 3 | _PROCESS_CLOCK)
+    return used

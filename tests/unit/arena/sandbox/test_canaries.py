@@ -15,13 +15,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from arena.sandbox.canaries import filled, held, pausing
+from arena.sandbox.canaries import held, tier_trial
 from arena.sandbox.canaries.bait import DEVICE, set_out
-from arena.sandbox.canaries.filled import Amounts, fills_scratch, hides_memory, misleads_removal
+from arena.sandbox.canaries.held import Amounts, fills_scratch, hides_memory, misleads_removal
 from arena.sandbox.canaries.host_attacks import try_own
-from arena.sandbox.canaries.pausing import ALLOWED_S, idle_cpu_s
 from arena.sandbox.canaries.signs import Signs
-from arena.sandbox.canaries.tier_trial import try_attacks
+from arena.sandbox.canaries.tier_trial import ALLOWED_S, idle_cpu_s, try_attacks
 from arena.sandbox.process import Process
 from arena.sandbox.scratch import ScratchFolder
 from arena.sandbox.tier import Tier, tiers_to_try
@@ -50,7 +49,7 @@ def test_full_folders_that_nobody_notices_are_an_attack(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("lifted", ["scratch_bytes", "scratch_entries", "scratch_depth"])
 def test_each_way_to_fill_a_folder_counts(lifted: str) -> None:
-    resources = filled.QUICK_AMOUNTS.resources
+    resources = held.QUICK_AMOUNTS.resources
     fields = {"folders": "scratch_depth", "files": "scratch_entries", "num_bytes": "scratch_bytes"}
     # As much as is allowed of everything but one thing, of which there is no end.
     bounds = {field: getattr(resources, name) // 8 for field, name in fields.items()}
@@ -58,7 +57,7 @@ def test_each_way_to_fill_a_folder_counts(lifted: str) -> None:
     assert not any(fills_scratch(tier, amounts) for tier in TIERS[:1])
     wide = msgspec.structs.replace(resources, **{lifted: 1 << 30})
     if Tier.T2 in TIERS:
-        assert fills_scratch(Tier.T2, filled.QUICK_AMOUNTS._replace(folders=100, resources=wide))
+        assert fills_scratch(Tier.T2, held.QUICK_AMOUNTS._replace(folders=100, resources=wide))
 
 
 def test_a_folder_that_is_left_is_an_attack(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,13 +103,13 @@ def test_memory_outside_the_resident_size_is_bounded(tier: Tier) -> None:
 @pytest.mark.parametrize("tier", STRONG)
 def test_more_than_the_bound_is_an_attack(tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
     # Pipes and sockets alone hold some megabytes in every tier.
-    monkeypatch.setattr(filled, "MEMORY_BYTES", 1 << 20)
+    monkeypatch.setattr(held, "MEMORY_BYTES", 1 << 20)
 
-    def ignore(_: filled.Watch) -> None:
+    def ignore(_: held.Watch) -> None:
         return
 
-    monkeypatch.setattr(filled.Watch, "look", ignore)
-    monkeypatch.setattr(filled.Watch, "__call__", ignore)
+    monkeypatch.setattr(held.Watch, "look", ignore)
+    monkeypatch.setattr(held.Watch, "__call__", ignore)
     assert hides_memory(tier)
 
 
@@ -122,7 +121,7 @@ def test_a_stopped_bot_does_not_think(tier: Tier) -> None:
 
 
 def test_a_bot_that_is_not_stopped_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pausing, "STOP", signal.SIGURG)  # which it ignores
+    monkeypatch.setattr(tier_trial, "STOP", signal.SIGURG)  # which it ignores
     used = idle_cpu_s(TIERS[-1], 0.5)
     assert used is not None
     assert used > ALLOWED_S

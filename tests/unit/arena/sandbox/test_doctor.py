@@ -16,7 +16,7 @@ from arena.cli.doctor import doctor
 from arena.cli.exits import Exit, exit_code
 from arena.errors import ConfigError
 from arena.executor import sandbox_trial
-from arena.sandbox import cures, tier, tier_grades
+from arena.sandbox import tier, tier_grades
 from arena.sandbox.attacks.promises import ATTACKS
 from arena.sandbox.canaries.host_attacks import names_in
 from arena.sandbox.canaries.tier_trial import ALL
@@ -84,7 +84,7 @@ def test_it_says_what_is_not_granted_why_and_what_to_do(
     restricted = tmp_path / "proc" / "sys" / "kernel" / "apparmor_restrict"
     restricted.parent.mkdir(parents=True)
     restricted.write_text("1\n")
-    monkeypatch.setattr(cures, "_RESTRICTED", restricted)
+    monkeypatch.setattr(tier_grades, "_RESTRICTED", restricted)
     monkeypatch.setattr(tier_grades, "run_attacks", _told(grades))
     monkeypatch.setattr(tier_grades, "default_tier", lambda: Tier.T1)
     told = json.loads(run("--format", "json"))
@@ -113,11 +113,11 @@ def test_cures(
     cause: str, files: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("_CLONE", "_MOST", "_RESTRICTED"):
-        monkeypatch.setattr(cures, name, tmp_path / name)
+        monkeypatch.setattr(tier_grades, name, tmp_path / name)
         if name in files:
             (tmp_path / name).write_text(files[name])
-    monkeypatch.setattr(cures.sys, "platform", "linux")
-    found = cures.cure(cause)
+    monkeypatch.setattr(tier_grades.sys, "platform", "linux")
+    found = tier_grades.cure(cause)
     assert said in found
     assert bool(found) == bool(said)
 

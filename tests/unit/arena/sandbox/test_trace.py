@@ -13,13 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from arena.cli.doctor import doctor
-from arena.sandbox.call_names import call_name
 from arena.sandbox.launch.calls import ALLOWABLE, ALLOWED, NEWEST, REFUSALS, RULED
 from arena.sandbox.process import spawn
 from arena.sandbox.readable import Readable
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena.sandbox.tier_grades import default_tier
-from arena.sandbox.trace import Refused, Tracer
+from arena.sandbox.trace import Refused, Tracer, call_name
 
 SCRIPT = """
 import errno, os, socket, sys

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import users
+from arena.sandbox import launch_recipe
 
 
 @pytest.fixture
@@ -13,14 +13,14 @@ def open_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.getuid() and folder.is_relative_to("/tmp") and folder != Path("/tmp"):  # noqa: S108 - where pytest puts it
             folder.chmod(0o755)
-    users._is_open.cache_clear()  # noqa: SLF001 - modes change here, and in a run they do not  # pyright: ignore[reportPrivateUsage]
-    users._may_pass.cache_clear()  # noqa: SLF001 - the same  # pyright: ignore[reportPrivateUsage]
+    launch_recipe._is_open.cache_clear()  # noqa: SLF001 - modes change here, and in a run they do not  # pyright: ignore[reportPrivateUsage]
+    launch_recipe._may_pass.cache_clear()  # noqa: SLF001 - the same  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     return tmp_path
 
 
 def test_root_gives_each_bot_a_user_of_its_own(open_folder: Path) -> None:
-    first, second = (users.unused_user(["/"], str(open_folder)) for _ in range(2))
+    first, second = (launch_recipe.unused_user(["/"], str(open_folder)) for _ in range(2))
     assert first is not None
     assert second is not None
     assert first != second
@@ -40,20 +40,20 @@ def test_root_stays_where_others_cannot_go(open_folder: Path) -> None:
         open_folder / "secret",
         private / "no",
     ):
-        assert users.unused_user([str(needed)], str(open_folder)) is None, needed
-    assert users.unused_user([], str(private)) is None
-    assert users.unused_user([], str(open_folder / "missing")) is None
+        assert launch_recipe.unused_user([str(needed)], str(open_folder)) is None, needed
+    assert launch_recipe.unused_user([], str(private)) is None
+    assert launch_recipe.unused_user([], str(open_folder / "missing")) is None
 
 
 def test_others_cannot_become_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert users.unused_user([], "/") is None
+    assert launch_recipe.unused_user([], "/") is None
     monkeypatch.delattr(os, "geteuid")
-    assert users.unused_user([], "/") is None
+    assert launch_recipe.unused_user([], "/") is None
 
 
 def test_a_namespace_without_such_numbers_has_no_user_to_spare(
     open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(users, "_RANGES", (range(1 << 33, 1 << 34),))
-    assert users.unused_user([], str(open_folder)) is None
+    monkeypatch.setattr(launch_recipe, "_RANGES", (range(1 << 33, 1 << 34),))
+    assert launch_recipe.unused_user([], str(open_folder)) is None
