@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import itertools
 import shutil
+import subprocess
 import time
 import uuid
 from contextlib import suppress
@@ -17,8 +19,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from arena import removal
-from arena.errors import PluginError
-from arena.shelf import pip
+from arena.errors import ArenaError, PluginError
+from arena.own_python import interpreter, own_python
 from arena.shelf.bounds import MAX_BYTES, check_sum
 from arena.shelf.listing import list_bots, offers_of, same_name
 from arena.shelf.records import (
@@ -34,15 +36,15 @@ from arena.shelf.records import (
     wheel_folders,
     write_record,
 )
-from arena.shelf.requirements import OURS, lacking
 from arena.shelf.versions import choose, order
-from arena.shelf.wheel_files import Wheel, read_wheel
+from arena.shelf.wheel_files import OURS, Wheel, lacking, read_wheel
 from arena_plugins.entries import BOTS, NUM_DIGITS, make_listing, offers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from arena_plugins.entries import Entry
+
 
 _HIDDEN = ".work-"
 """Name prefix of folders that are being installed or removed."""
@@ -164,7 +166,7 @@ def _copy(source: Path, work: Path) -> Wheel:
 
 def _fetch(work: Path, index: str | None, wanted: Requirement) -> Wheel:
     name = str(canonicalize_name(wanted.name))
-    return read_wheel(pip.fetch(f"{name}{wanted.specifier}", work / "fetched" / name, index))
+    return read_wheel(fetch(f"{name}{wanted.specifier}", work / "fetched" / name, index))
 
 
 def _check_distribution(name: str) -> None:
@@ -247,7 +249,7 @@ def _shelve(done: Path, folder: Path) -> None:
 def _unpack(wheels: Sequence[Wheel], folder: Path, name: str) -> Installed:
     wheel, *others = wheels
     (folder / LIB).mkdir(parents=True)
-    pip.unpack([wheel.path for wheel in wheels], folder / LIB)
+    unpack([wheel.path for wheel in wheels], folder / LIB)
     installed = Installed(
         distribution=wheel.distribution,
         version=wheel.version,
@@ -306,3 +308,50 @@ def _sweep(shelf: Path) -> None:
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > _STALE_S:
                 removal.remove(folder)
+
+
+def fetch(requirement: str, folder: Path, index: str | None) -> Path:
+    """Fetch the best wheel for a requirement into a new folder.
+
+    Args:
+        requirement: name and versions, without anything else.
+        folder: the folder, which is created.
+        index: URL of the package index; None for the one pip is configured to use.
+
+    Raises:
+        ArenaError: there is no such wheel, or it cannot be fetched.
+    """
+    folder.mkdir(parents=True)
+    arguments = ["download", "--no-deps", "--only-binary=:all:", f"--dest={folder}"]
+    arguments += [f"--index-url={index}"] if index else []
+    _run_pip(*arguments, "--", requirement)
+    (found,) = folder.iterdir()
+    return found
+
+
+def unpack(wheels: Iterable[Path], folder: Path) -> None:
+    """Unpack wheels into one folder, without their requirements and without contacting an index.
+
+    Raises:
+        ArenaError: a wheel is damaged, or is for another Python or machine.
+    """
+    files = [str(wheel) for wheel in wheels]
+    _run_pip("install", "--isolated", "--no-index", "--no-deps", f"--target={folder}", "--", *files)
+
+
+def _run_pip(*arguments: str) -> None:
+    if importlib.util.find_spec("pip") is None:
+        raise ArenaError(f"installing needs pip, which {interpreter()} lacks; {interpreter()} -m ensurepip")
+    command = own_python("-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check")
+    done = subprocess.run(  # noqa: S603 - the names were checked, so none can be taken for an option
+        [*command, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        last = lines[-1].removeprefix("ERROR: ") if lines else f"it ended with {done.returncode}"
+        raise ArenaError(f"pip {arguments[0]}: {last}")

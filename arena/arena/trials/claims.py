@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from arena.coordinator.config import config_from
@@ -15,7 +16,6 @@ from arena.errors import ArenaError
 from arena.executor.worker_seats import make_seat
 from arena.shelf.install import install
 from arena.shelf.listing import list_bots
-from arena.trials.hostile_wheels import install_bot, make_wheel, own_home
 from arena.trials.rogues import spoils
 from arena_db.store import Store
 from arena_plugins.contract import Termination
@@ -24,13 +24,14 @@ from arena_plugins.manager import game_spec
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
     from arena.referee.seats import Seat
     from arena.sandbox.tier import Tier
     from arena_plugins.contract import Game
     from arena_plugins.hostile.table import Misbehaviour
+
 
 NAMES = (
     "[/]",
@@ -117,7 +118,7 @@ def accepted_names(folder: Path) -> Iterator[str]:
         for number, name in enumerate(NAMES):
             place = folder / str(number)
             place.mkdir()
-            wheel = make_wheel(name, {}, place)
+            wheel = _make_wheel(name, {}, place)
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(place)
             said = [problem.reason for problem in list_plugins(BOTS, [str(place)]).problems]
@@ -168,3 +169,56 @@ def _refusal(attempt: Callable[[str], object], what: str) -> str:
 
 def _ignore(_: object) -> None:
     """Ignore a message."""
+
+
+_HOME = "ARENA_HOME"
+
+
+@contextmanager
+def own_home(folder: Path) -> Generator[None]:
+    """Set the arena's home to `folder` within a `with` block."""
+    before = os.environ.get(_HOME)
+    os.environ[_HOME] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_HOME]
+        else:
+            os.environ[_HOME] = before
+
+
+def install_bot(name: str, sources: Mapping[str, str], folder: Path) -> None:
+    """Build a wheel and install it, as `arena bots install` does.
+
+    Args:
+        name: name of the bot; its module has the same name with `_` for `-`.
+        sources: content of the wheel's files by path.
+        folder: folder for the wheel; it is created.
+
+    Raises:
+        PluginError: it is refused.
+        ArenaError: pip cannot unpack it.
+    """
+    folder.mkdir()
+    install(str(_make_wheel(name, sources, folder)))
+
+
+def _make_wheel(name: str, sources: Mapping[str, str], folder: Path) -> Path:
+    """Write the wheel of a bot; its distribution has the bot's name, as far as file names allow."""
+    module = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name[:64])
+    info = f"{module}-1.dist-info"
+    files = {
+        **sources,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {module}\nVersion: 1\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": (
+            f"[arena.bots]\n{name} = {module}\n[console_scripts]\n{module} = {module}:main\n"
+        ),
+    }
+    path = folder / f"{module}-1-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for inside, text in files.items():
+            wheel.writestr(inside, text)
+        wheel.writestr(f"{info}/RECORD", "".join(f"{inside},,\n" for inside in [*files, f"{info}/RECORD"]))
+    return path

@@ -1,7 +1,9 @@
-"""Plays the hostile bots against a good one, and compares the referee's verdicts with the expected ones."""
+"""Plays the hostile bots against a good one, checks the referee's verdicts, and finds what the bots leave."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import secrets
 import tempfile
 import time
@@ -15,10 +17,8 @@ from arena.referee.hosted import HostedSeat
 from arena.referee.seats import SeatSetup
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.tier import Tier
-from arena.trials.canary import Canary
+from arena.trials.canary import Canary, TrialEnvironment
 from arena.trials.claims import accepted_names, unflagged_liar
-from arena.trials.environment import TrialEnvironment
-from arena.trials.traces import leftovers, num_descriptors, rss_bytes, surviving
 from arena_plugins.contract import Outcome, Termination
 from arena_plugins.hostile.table import TABLE, Misbehaviour
 from arena_plugins.manager import load_game
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from arena.match import MatchResult
     from arena.referee.seats import Seat
     from arena_plugins.contract import Game
+
 
 GAMES = ("connect-four", "tic-tac-toe", "gomoku")
 """The default games."""
@@ -80,7 +81,7 @@ class Left(NamedTuple):
 
     descriptors: int
     files: int
-    rss_bytes: int
+    _rss_bytes: int
 
 
 def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
@@ -123,7 +124,7 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
                 TrialEnvironment(Tier(tiers[0]), rules[0], canary, folder), 1, lambda row: row.name in chosen
             )
         )
-        before = (num_descriptors(), rss_bytes())
+        before = (_num_descriptors(), _rss_bytes())
         for tier in tiers:
             for game in rules:
                 environment = TrialEnvironment(Tier(tier), game, canary, folder)
@@ -135,7 +136,7 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
                     trials.append(trial)
                     if on_trial is not None:
                         on_trial(trial)
-        after = (num_descriptors(), rss_bytes())
+        after = (_num_descriptors(), _rss_bytes())
         num_files = len(list(folder.glob(_SCRATCH)))
     return trials, Left(after[0] - before[0], num_files, after[1] - before[1])
 
@@ -284,3 +285,74 @@ def _left(token: str, canary: Canary, num_folders: int) -> Iterable[str]:
         yield f"its scratch folder was left, or that of its opponent ({num_folders})"
     if harm := canary.find_harm():
         yield harm
+
+
+_GONE_S = 2.0
+"""Seconds that the kernel may take to remove a killed process."""
+_KEY_DIGITS = 7
+"""Hex digits of a mark that form the key of a segment, as in `arena_plugins.hostile`."""
+_REMOVE = 0
+"""IPC_RMID."""
+
+
+def surviving(token: str) -> list[int]:
+    """Return the processes with `token` among their arguments, after a grace period; Linux only."""
+    deadline = time.monotonic() + _GONE_S
+    while (found := _with_argument(token)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
+
+
+def leftovers(mark: str) -> list[str]:
+    """Return what a bot left in the kernel under a mark, and remove all but mounts; Linux only."""
+    found: list[str] = []
+    libc, key = ctypes.CDLL(None), int(mark[:_KEY_DIGITS], 16)
+    for words in map(str.split, _lines("/proc/sysvipc/shm")):
+        if words[0] == str(key):
+            libc.shmctl(int(words[1]), _REMOVE, None)
+            found.append("a segment of System V shared memory")
+    # Message queues are not listed everywhere; a successful removal shows that one existed.
+    remove_queue = getattr(libc, "mq_unlink", None)
+    if remove_queue is not None and remove_queue(f"/{mark}".encode()) == 0:
+        found.append("a POSIX message queue")
+    file = Path("/dev/shm", mark)  # noqa: S108 - nothing is created there
+    if file.exists():
+        file.unlink()
+        found.append("a file in /dev/shm")
+    if any(mark in line for line in _lines("/proc/self/mountinfo")):
+        found.append("a mount")
+    return found
+
+
+def _num_descriptors() -> int:
+    """Return the number of open descriptors of this process; 0 if the system does not report it."""
+    folder = Path("/proc/self/fd")
+    return len(os.listdir(folder)) if folder.is_dir() else 0  # noqa: PTH208 - a generator would count its own
+
+
+def _rss_bytes() -> int:
+    """Return the resident memory of this process in bytes; 0 if the system does not report it."""
+    try:
+        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _with_argument(token: str) -> list[int]:
+    mark, found = token.encode(), list[int]()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            arguments = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if mark in arguments:
+            found.append(int(folder.name))
+    return found

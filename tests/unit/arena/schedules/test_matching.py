@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import PluginError
-from arena.schedules.matching import pair_off
+from arena.schedules.swiss import pair_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import PluginError
-from arena.shelf.listing import list_bots, read_bot
-from arena.shelf.paths import way_in
+from arena.shelf.listing import list_bots, read_bot, way_in
 
 if TYPE_CHECKING:
     from pathlib import Path

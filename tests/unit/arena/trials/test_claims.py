@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.sandbox.tier import Tier
-from arena.trials import claims, hostile_wheels
+from arena.trials import claims
 from arena_plugins import load_game
 from arena_plugins.hostile.table import TABLE
 
@@ -58,7 +58,7 @@ def test_a_liar_that_is_not_found_out_is_told(
 def test_a_wheel_whose_code_runs_does_harm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def run_then_install(name: str, sources: dict[str, str], folder: Path) -> None:
         exec(sources["setup.py"])  # noqa: S102 - as an installer would
-        hostile_wheels.install_bot(name, sources, folder)
+        claims.install_bot(name, sources, folder)
 
     store = tmp_path / "store"
     row = next(row for row in TABLE if row.name == "runs-at-install")
@@ -71,9 +71,9 @@ def test_a_wheel_whose_code_runs_does_harm(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_the_home_comes_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ARENA_HOME", raising=False)
-    with hostile_wheels.own_home(tmp_path):
+    with claims.own_home(tmp_path):
         assert os.environ["ARENA_HOME"] == str(tmp_path)
-        with hostile_wheels.own_home(tmp_path / "inner"):
+        with claims.own_home(tmp_path / "inner"):
             pass
         assert os.environ["ARENA_HOME"] == str(tmp_path)
     assert "ARENA_HOME" not in os.environ

@@ -9,7 +9,7 @@ import uuid
 import pytest
 
 from arena.sandbox.scratch import ScratchFolder
-from arena.trials import rogues, suite, traces
+from arena.trials import rogues, suite
 from arena.trials.suite import run_suite
 from arena_plugins.hostile.table import TABLE, Misbehaviour
 
@@ -84,14 +84,14 @@ def test_what_is_left_in_the_kernel(name: str, left: str, monkeypatch: pytest.Mo
 
 def test_a_mount_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     mark = uuid.uuid4().hex
-    assert traces.leftovers(mark) == []
+    assert suite.leftovers(mark) == []
     line = f"36 35 98:0 / /mnt rw - tmpfs {mark} rw"
 
     def lines(path: str) -> list[str]:
         return [line] if path == "/proc/self/mountinfo" else []
 
-    monkeypatch.setattr(traces, "_lines", lines)
-    assert traces.leftovers(mark) == ["a mount"]
+    monkeypatch.setattr(suite, "_lines", lines)
+    assert suite.leftovers(mark) == ["a mount"]
 
 
 def leave(_: object) -> None:
@@ -131,12 +131,12 @@ def test_starts_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_survivor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "_GONE_S", 0.05)
+    monkeypatch.setattr(suite, "_GONE_S", 0.05)
     token = uuid.uuid4().hex
     command = [sys.executable, "-I", "-S", "-c", "print(flush=True); input()", token]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own code
         assert process.stdout is not None
         process.stdout.readline()  # just after its start a process has no arguments yet
-        assert traces.surviving(token) == [process.pid]
+        assert suite.surviving(token) == [process.pid]
         process.kill()
-    assert traces.surviving(token) == []
+    assert suite.surviving(token) == []
