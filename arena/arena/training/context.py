@@ -12,9 +12,8 @@ from arena.live.run_views import PAUSED
 from arena.pairing.sampling import draw_number
 from arena.training import checkpoints
 from arena.training.files import write_whole
-from arena.training.keeping import entrants_in_the_making, entrants_of, keep
 from arena.training.stopping import ORDER, Stopped
-from arena.training.training_matches import play, stored_matches
+from arena.training.training_matches import entrants_in_the_making, entrants_of, keep, play, stored_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -17,14 +17,13 @@ from PIL import Image
 from arena.cli.train import TrainingView
 from arena.errors import ArenaError, ConfigError
 from arena.live.run_views import is_paused
-from arena.training import checkpoints, curves, metrics
+from arena.training import checkpoints, metrics
 from arena.training.context import Context
 from arena.training.files import held, toml_lines, write_whole
-from arena.training.keeping import entrants_in_the_making, keep
-from arena.training.provenance import Measured, provenance
 from arena.training.runs import RunSettings
 from arena.training.stopping import RunOrders, Stopped
-from arena.training.training_matches import play, stored_matches
+from arena.training.training_matches import entrants_in_the_making, keep, play, stored_matches
+from arena.training.training_session import Measured, provenance
 from arena_plugins import Checkpoint, Score, TrainingMatch
 from game_samples import make
 
@@ -98,10 +97,10 @@ def test_figures_that_are_no_numbers_are_null_and_cut_lines_left_out(tmp_path: P
 
 
 def test_curves_need_figures_and_hold_many(tmp_path: Path) -> None:
-    curves.draw(tmp_path)
+    metrics.draw(tmp_path)
     assert list(tmp_path.iterdir()) == []
-    charts = curves.charts_of({"a<b": [(1, 2.0)], "loss": [(step, 1 / step) for step in range(1, 5000)]})
-    picture = curves.svg(charts)
+    charts = metrics.charts_of({"a<b": [(1, 2.0)], "loss": [(step, 1 / step) for step in range(1, 5000)]})
+    picture = metrics.svg(charts)
     assert "a&lt;b" in picture
     assert picture.count("<polyline") == 4, "axes and a curve each"
     assert "4,999" in picture
@@ -111,7 +110,7 @@ def test_curves_are_drawn_as_png_too_where_pillow_is(tmp_path: Path, monkeypatch
     with metrics.MetricsWriter(tmp_path) as file:
         for step in range(1, 20):
             file.add(step, "loss", 1 / step)
-    curves.draw(tmp_path)
+    metrics.draw(tmp_path)
     with Image.open(tmp_path / "curves.png") as picture:
         assert (picture.format, picture.size) == ("PNG", (960, 400))
         colours = {colour for _, colour in picture.getcolors(1 << 16) or []}
@@ -122,8 +121,8 @@ def test_curves_are_drawn_as_png_too_where_pillow_is(tmp_path: Path, monkeypatch
     def absent(name: str) -> None:
         del name
 
-    monkeypatch.setattr(curves, "find_spec", absent)
-    curves.draw(tmp_path)
+    monkeypatch.setattr(metrics, "find_spec", absent)
+    metrics.draw(tmp_path)
     assert [path.name for path in tmp_path.glob("curves.*")] == ["curves.svg"]
 
 
