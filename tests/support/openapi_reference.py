@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from arena.serve.api.openapi import describe, written
-from arena.serve.routes import ROUTES
+from arena.serve.api.api_rows import describe, written
+from arena.serve.asgi_app import ROUTES
 from source_tree import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "openapi.json"

@@ -1,4 +1,4 @@
-"""Builds the ASGI application from a table of routes."""
+"""Builds the ASGI application from the table of all routes; nothing else is served."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route as Registered
 
+from arena.serve.api.api_rows import API_ROWS
 from arena.serve.callers import Callers
 from arena.serve.endpoints import endpoints
 from arena.serve.guard import Guard
 from arena.serve.limits import RequestLimits
+from arena.serve.live_rows import LIVE_ROWS
+from arena.serve.page_routes import ASSET_ROWS, BOT_PAGE_ROWS, PAGE_ROWS
 from arena.serve.problems import ProblemError
 from arena.serve.request_context import Serving
-from arena.serve.routes import ROUTES
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
     from arena.serve.rows import Route
     from arena.serve.server_options import ServeSettings
+
+
+ROUTES: Final[tuple[Route, ...]] = (*PAGE_ROWS, *BOT_PAGE_ROWS, *LIVE_ROWS, *ASSET_ROWS, *API_ROWS)
+"""All routes."""
 
 
 _NAMES: Final = re.compile(r"\{[a-z_]+(?::path)?\}")

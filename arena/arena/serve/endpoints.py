@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Final
+from threading import Timer
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl, quote
 
 import anyio
@@ -18,7 +19,6 @@ from arena.serve.problems import ProblemError
 from arena.serve.request_context import RequestContext
 from arena.serve.rows import JSON, DataRoute, FileRoute, KeptRoute, PageRoute, Raw, StreamRoute
 from arena.serve.sending import Whole, raw_headers
-from arena.serve.time_limit import within_time_limit
 from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from arena.serve.reading import Reading
     from arena.serve.request_context import Serving
     from arena.serve.rows import Route
+
 
 HTML: Final = "text/html; charset=utf-8"
 AGAIN_S: Final = 30
@@ -302,3 +303,38 @@ async def _parts(receive: Receive) -> AsyncGenerator[bytes]:
         yield message.get("body", b"")
         if not message.get("more_body", False):
             return
+
+
+_Found = TypeVar("_Found")
+
+LONGEST_S: Final = 10.0
+"""Seconds after which queries of the store are interrupted."""
+
+
+def within_time_limit(reading: Reading, make: Callable[[], _Found]) -> _Found:
+    """Call a function and return its result; its queries of the store are interrupted after `LONGEST_S`.
+
+    Args:
+        reading: the store as the function reads it.
+        make: the function; called in this thread.
+
+    Raises:
+        ProblemError: 503, it took too long.
+    """
+    timer = Timer(LONGEST_S, reading.query.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        with reading.store.while_wanted(reading.query.is_wanted):
+            return make()
+    except Exception as error:
+        if reading.query.is_cancelled:
+            raise ProblemError(
+                503,
+                f"This query took longer than {LONGEST_S:.0f} s and was ended; ask for fewer matches "
+                "(tournament, date, limit), or run the command on the server's machine.",
+                retry_after=30,
+            ) from error
+        raise
+    finally:
+        timer.cancel()

@@ -1,8 +1,9 @@
-"""The routes of live pages: the live page of a tournament, a running match, and their stream."""
+"""The routes of live pages with their stream, and the hubs that follow at most 16 tournaments for them."""
 
 from __future__ import annotations
 
 import asyncio
+from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
@@ -20,12 +21,12 @@ from arena.pages.live import MAX_BOARDS, LiveFrame, live_page
 from arena.pages.live_parts import MAX_NEWS
 from arena.pages.replay_page import match_page
 from arena.results.addresses import planned_match
-from arena.serve.hubs import Hubs, read_once
-from arena.serve.live_hub import TABLES, WALL
+from arena.serve.live_hub import TABLES, WALL, Hub
 from arena.serve.problems import ProblemError
 from arena.serve.rows import PageRoute, Route, StreamAnswer, StreamRoute
 from arena.watching.page_source import event_view
 from arena.watching.page_views import MatchPage, TournamentPage
+from arena.watching.store_feed import StoreFeed
 from arena.watching.tournament_list import tournament_row
 
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
     from arena.results.addresses import Address
     from arena.serve.page_stream import PageChannel
     from arena.serve.reading import Reading
-    from arena.serve.request_context import RequestContext
+    from arena.serve.request_context import RequestContext, Serving
     from arena.watching.feed import Model
     from arena_db.records import TournamentRecord
+
 
 _RETRY_S: Final = 10
 """Seconds after which a client may retry when too many pages are followed."""
@@ -173,7 +175,7 @@ def _followed(reading: Reading, context: RequestContext, record: TournamentRecor
     taken = None if hub is None else hub.snapshot(topic)
     stream = ""
     if taken is None:
-        taken = read_once(settings.db, record, reading.links, settings.delay).snapshot(topic)
+        taken = _read_once(settings.db, record, reading.links, settings.delay).snapshot(topic)
     else:
         stream = f"/t/{quote(slug, safe='')}/stream?of={topic}"
     assert taken is not None  # noqa: S101 - a hub of its own has room for a page
@@ -257,3 +259,80 @@ LIVE_ROWS: Final[tuple[Route, ...]] = (
         summary="What changes on a live page, as events whose data is a time and fragments of HTML.",
     ),
 )
+
+
+MAX_HUBS: Final = 16
+"""Maximum number of tournaments that are followed at once."""
+_READ_S: Final = 3.0
+"""Maximum seconds that a page waits for the first poll of its tournament."""
+
+
+class Hubs:
+    """Creates hubs on demand; an idle hub ends by itself."""
+
+    def __init__(self, serving: Serving) -> None:
+        """Create an empty collection."""
+        self._settings = serving.settings
+        self._lock = Lock()
+        self._hubs: dict[int, Hub] = {}
+        self._ids: dict[str, int] = {}
+        self._is_closed = False
+
+    def known(self, slug: str) -> Hub | None:
+        """Return the hub of the tournament with this slug, if there is one, without reading the store.
+
+        Viewers can thus reconnect and see the last state while the store is unavailable.
+        """
+        with self._lock:
+            return self._hubs.get(self._ids.get(slug, -1))
+
+    def hub(self, slug: str, record: TournamentRecord, links: Links) -> Hub | None:
+        """Return the hub of a tournament, after its first poll; None if there are too many hubs.
+
+        Args:
+            slug: name of the tournament in addresses.
+            record: the tournament.
+            links: addresses of other pages.
+        """
+        with self._lock:
+            found = self._hubs.get(record.id)
+            if found is None:
+                if len(self._hubs) >= MAX_HUBS or self._is_closed:
+                    return None
+                feed = StoreFeed(self._settings.db, record.id, is_read_only=True)
+                found = self._hubs[record.id] = Hub(feed, links, delay=self._settings.delay)
+                found.start(f"hub-{record.id}", lambda hub, id_=record.id: self._let_go(hub, id_))
+            self._ids[slug] = record.id
+            found.want()
+        found.wait(_READ_S)
+        return found
+
+    def close(self) -> None:
+        """Stop all hubs."""
+        with self._lock:
+            self._is_closed = True
+            hubs = list(self._hubs.values())
+            self._hubs.clear()
+        for hub in hubs:
+            hub.stop()
+
+    def _let_go(self, hub: Hub, number: int) -> bool:
+        """Remove a hub if it is still idle; return whether it was removed."""
+        with self._lock:
+            if not hub.is_idle:
+                return False
+            if self._hubs.get(number) is hub:
+                del self._hubs[number]
+            self._ids = {slug: id_ for slug, id_ in self._ids.items() if id_ != number}
+            return True
+
+
+def _read_once(settings_db: str | None, record: TournamentRecord, links: Links, delay: int) -> Hub:
+    """Return a hub without a thread, polled once, for a page without a stream."""
+    feed = StoreFeed(settings_db, record.id, is_read_only=True)
+    hub = Hub(feed, links, delay=delay)
+    try:
+        hub.look()
+    finally:
+        feed.close()
+    return hub

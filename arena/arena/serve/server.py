@@ -1,4 +1,4 @@
-"""Runs the application until it is told to end."""
+"""Runs the application until it is told to end, and closes connections that send or read too slowly."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import h11
 import uvicorn
 from typing_extensions import override
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena.errors import ConfigError
 from arena.serve.asgi_app import make_app
-from arena.serve.connections import HEAD_S, PatientProtocol
 from arena.serve.hosts import is_loopback
+from arena.serve.sending import HEALTH, SECURITY
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Generator
     from types import FrameType
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from arena.serve.request_context import Serving
     from arena.serve.server_options import ServeSettings
+
 
 _NICE: Final = 5
 """Niceness of the server: matches have priority over pages."""
@@ -151,3 +155,134 @@ class _Server(uvicorn.Server):
         finally:
             for each, handler in before.items():
                 signal.signal(each, handler)
+
+
+HEAD_S: Final = 20.0
+"""Seconds for a client to send the head of its first request, or of its next one."""
+STALLED_S: Final = 30.0
+"""Seconds after which a client that reads nothing of its buffered data is disconnected."""
+WAITING_BYTES: Final = 16_384
+"""Maximum number of bytes buffered for a client before the answer blocks.
+
+With 1,000 slow viewers this takes a quarter of the memory of asyncio's default, 64 KiB.
+"""
+SPARE: Final = 500
+"""Number of connections beyond the limit that are kept; the process may open 4,096 files."""
+_LOOK_S: Final = 2.0
+"""Seconds between two checks of a connection; 1,000 connections cost 0.2 % of a core."""
+_LEAVE_S: Final = 0.3
+"""Seconds to send the rest of answers when the server ends."""
+BUSY_RETRY_S: Final = 5
+"""Seconds after which a client may retry when there are too many connections."""
+_PLAIN: Final = ((b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"), *SECURITY)
+_UNREADABLE: Final = b"The server cannot read this as an HTTP/1.1 request; its head may be too long.\n"
+_BUSY: Final = b"The server has as many connections as it can serve; try again in some seconds.\n"
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP/1.1 with timeouts: uvicorn itself waits without limit for a head, and for a slow reader."""
+
+    _waits_since = 0.0
+    """Time on the loop's clock since when the head of a request is awaited."""
+    _buffered = 0
+    """Bytes buffered for the client at the last check."""
+    _stalled_since: float | None = None
+    _look: asyncio.TimerHandle | None = None
+
+    @override
+    def __init__(self, *args: Any, **named: Any) -> None:  # those of uvicorn
+        super().__init__(*args, **named)
+        # Uvicorn's own answer beyond the limit lacks our headers and an explanation.
+        self._most, self.limit_concurrency = self.limit_concurrency, None
+        self._application, self.app = self.app, self._within_limit
+
+    async def _within_limit(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - two libraries' words
+        """Pass a request on unless its head is too long, or there are too many connections or requests.
+
+        Health checks pass even then: a monitor must not restart a server that is only busy.
+        """
+        if _head_size(scope) > (self.config.h11_max_incomplete_event_size or 0):
+            # The parser bounds only what is incomplete; a longer head passes where it comes in one piece.
+            head = [*_PLAIN, (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": 400, "headers": head})
+            await send({"type": "http.response.body", "body": _UNREADABLE})
+            return
+        num = max(len(self.connections), len(self.tasks) - 1)
+        if self._most is None or num < self._most or scope["path"] == HEALTH:
+            await self._application(scope, receive, send)
+            return
+        headers = [*_PLAIN, (b"connection", b"close"), (b"retry-after", b"%d" % BUSY_RETRY_S)]
+        await send({"type": "http.response.start", "status": 503, "headers": headers})
+        await send({"type": "http.response.body", "body": _BUSY})
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        """Answer a malformed request; uvicorn's message would give no details anyway."""
+        head = h11.Response(status_code=400, headers=[*_PLAIN, (b"connection", b"close")])
+        for event in (head, h11.Data(data=_UNREADABLE), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - uvicorn's
+        super().connection_made(transport)
+        self._make_room()
+        transport.set_write_buffer_limits(high=WAITING_BYTES)
+        self._waits_since = self.loop.time()
+        self._look = self.loop.call_later(_LOOK_S, self._look_after)
+
+    def _make_room(self) -> None:
+        """Close another connection without a request if there are far too many.
+
+        Otherwise silent connections would use up all files of the process within a second, and nobody else,
+        not even a health check, would be accepted until they are closed for their silence.
+        """
+        if self._most is None or len(self.connections) <= self._most + SPARE:
+            return
+        others = (each for each in self.connections if each is not self and isinstance(each, PatientProtocol))
+        idle = next((each for each in others if each._is_idle), None)  # noqa: SLF001  # pyright: ignore[reportUnknownMemberType] - its own class
+        if idle is not None:
+            idle.transport.abort()
+            self.connections.discard(idle)
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._look is not None:
+            self._look.cancel()
+        super().connection_lost(exc)
+
+    @override
+    def on_response_complete(self) -> None:
+        self._waits_since = self.loop.time()
+        super().on_response_complete()
+
+    @override
+    def shutdown(self) -> None:
+        super().shutdown()
+        self.loop.call_later(_LEAVE_S, self.transport.abort)
+
+    def _look_after(self) -> None:
+        now = self.loop.time()
+        buffered = self.transport.get_write_buffer_size()
+        if buffered and self._stalled_since is not None and buffered >= self._buffered:
+            if now - self._stalled_since > STALLED_S:
+                self.transport.abort()
+                return
+        else:
+            self._stalled_since = now if buffered else None
+        self._buffered = buffered
+        if self._is_idle and not buffered and now - self._waits_since > HEAD_S:
+            self.transport.abort()
+            return
+        self._look = self.loop.call_later(_LOOK_S, self._look_after)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison] - uvicorn sets it later
+
+
+def _head_size(scope: Any) -> int:  # noqa: ANN401 - two libraries' words
+    """Return the bytes of a request's line and header fields, without what separates them."""
+    fields = sum(len(name) + len(value) for name, value in scope["headers"])
+    return len(scope["raw_path"]) + len(scope["query_string"]) + fields

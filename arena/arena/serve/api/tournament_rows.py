@@ -1,16 +1,21 @@
-"""The routes of tournaments: the list, one in full, its tables, and commands to its coordinator."""
+"""The routes of tournaments and matches: lists in pages, one in full, tables, commands to a coordinator."""
 
 from __future__ import annotations
 
 from math import inf
 from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
+from msgspec.structs import replace
 
 from arena.coordinator.client import ask
 from arena.coordinator.commands import RunCommand
 from arena.coordinator.event_tables import event_tables, place_rows_of
-from arena.errors import ArenaError, ConfigError, StoreError
+from arena.errors import ArenaError, ConfigError, NotFoundError, StoreError
+from arena.pages.twins import twin_json
+from arena.results.absence import check_names
+from arena.results.addresses import find_address, find_played
 from arena.results.crosstable import crosstable
 from arena.results.rating_tables import standings
 from arena.serve.api.answers import (
@@ -19,23 +24,28 @@ from arena.serve.api.answers import (
     CommandAnswer,
     EntrantAnswer,
     ListedTournament,
+    MatchAnswer,
     RatingAnswer,
     StandingPlace,
+    UnplayedAnswer,
+    WholeMatch,
     WholeTournament,
     answer_of,
 )
-from arena.serve.api.paging import page_of
-from arena.serve.api.questions import TableChoice, TournamentFilters
+from arena.serve.api.questions import MatchFilters, TableChoice, TournamentFilters
 from arena.serve.problems import ProblemError
-from arena.serve.rows import DataRoute, Route
-from arena.watching.objects import entrant_object, listed_object
+from arena.serve.rows import JSON, DataRoute, Raw, Route
+from arena.watching.objects import entrant_object, listed_object, stored_match_object
 from arena.watching.table_objects import cell_objects, event_objects, rating_objects
-from arena.watching.whole_objects import whole_tournament
+from arena.watching.whole_objects import is_played_again, unplayed_match, whole_match, whole_tournament
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.results.addresses import Address
     from arena.serve.reading import Reading
     from arena.serve.request_context import RequestContext
-    from arena.serve.rows import Raw
+    from arena.watching.whole_objects import UnplayedMatch
     from arena_db.records import TournamentRecord
 
 
@@ -57,7 +67,7 @@ def _list(reading: Reading, context: RequestContext) -> Raw:
     shown = found[: asked.limit]
     rows = [answer_of(ListedTournament, "tournament", listed_object(store, record)) for record in shown]
     following = reading.slugs[shown[-1].name] if len(found) > len(shown) else None
-    return page_of(rows, context, following)
+    return _page_of(rows, context, following)
 
 
 def _whole(reading: Reading, context: RequestContext) -> WholeTournament:
@@ -166,3 +176,84 @@ TOURNAMENT_ROWS: Final[tuple[Route, ...]] = (
         summary="Ask the process that runs a tournament to pause, resume, stop or abort; its answer.",
     ),
 )
+
+
+def _list_matches(reading: Reading, context: RequestContext) -> Raw:
+    asked, store = context.query(MatchFilters), reading.store
+    condition = asked.condition()
+    where = condition.to_filter(store, rated_only=not asked.unrated)
+    newest = None if asked.before is None else find_played(store, asked.before)[0].id
+    found = store.matches(where, before=newest, limit=asked.limit + 1)
+    if not found and newest is None:
+        check_names(store, condition)
+    shown = found[: asked.limit]
+    rows = [answer_of(MatchAnswer, "match", stored_match_object(match)) for match in shown]
+    # Identified by its number in the store, which void attempts have, too, and which needs no escapes.
+    return _page_of(rows, context, str(shown[-1].id) if len(found) > len(shown) else None)
+
+
+def _whole_match(reading: Reading, context: RequestContext) -> WholeMatch | UnplayedAnswer:
+    store, address = reading.store, _address(reading, context.parameters["address"])
+    if address.number is None:
+        raise NotFoundError(
+            f"{address} is a tournament, not a match; /api/v1/matches?tournament={address} lists its matches"
+        )
+    if address.match is not None and not is_played_again(store, address):
+        # Solving takes a request of an anonymous client up to seconds of CPU, which matches need more.
+        return answer_of(WholeMatch, "match", whole_match(store, address.match, is_solved=False))
+    found = _held_back(unplayed_match(store, address), context)
+    return answer_of(UnplayedAnswer, "match", msgspec.structs.asdict(found))
+
+
+def _address(reading: Reading, text: str) -> Address:
+    """Return the address that a text names; the tournament may be its uid, as in addresses of pages."""
+    head, slash, tail = text.partition("/")
+    if slash and reading.store.tournament(head) is None:
+        name = next((name for name, slug in reading.slugs.items() if slug == head), head)
+        text = f"{name}/{tail}"
+    return find_address(reading.store, text)
+
+
+def _held_back(match: UnplayedMatch, context: RequestContext) -> UnplayedMatch:
+    """Return a match without its last moves if viewers may be opponents (`--delay`)."""
+    delay = context.settings.delay
+    if not delay or context.caller.may("host"):
+        return match
+    shown = max(match.num_opening, len(match.actions) - delay)
+    return replace(match, actions=match.actions[:shown])
+
+
+MATCH_ROWS: Final[tuple[Route, ...]] = (
+    DataRoute(
+        path="/api/v1/matches",
+        query=MatchFilters,
+        handle=_list_matches,
+        kept_s=inf,
+        answer=list[MatchAnswer],
+        summary="Stored matches, newest first; what `arena matches` prints under the same filters.",
+    ),
+    DataRoute(
+        path="/api/v1/matches/{address:path}",
+        handle=_whole_match,
+        answer=WholeMatch,
+        other_answer=UnplayedAnswer,
+        summary="A match by its address, `spring/89` or `spring/89.1`, in full; what `arena show` prints "
+        "with a stored grading.",
+    ),
+)
+
+
+def _page_of(rows: Sequence[msgspec.Struct], context: RequestContext, before: str | None) -> Raw:
+    """Return one page of a list as JSON.
+
+    Args:
+        rows: the rows of the page.
+        context: the request, whose other parameters the next page keeps.
+        before: value of the parameter `before` for the next page; None on the last page.
+    """
+    content = twin_json(rows)
+    if before is None:
+        return Raw(content=content, media_type=JSON)
+    kept = [each for each in parse_qsl(context.query_text) if each[0] != "before"]
+    following = f"{quote(context.path)}?{urlencode([*kept, ('before', before)])}"
+    return Raw(content=content, media_type=JSON, headers={"link": f'<{following}>; rel="next"'})

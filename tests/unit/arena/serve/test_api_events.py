@@ -13,7 +13,7 @@ import pytest
 import arena_db.live
 from api_clients import StreamReader, served
 from arena.live.events import Fault, Move, RunState, Started, pack
-from arena.serve.api import event_rows, event_tails
+from arena.serve.api import event_rows
 from arena.serve.server_options import ServeSettings
 from arena_db.records import LiveEvent
 from arena_db.store import Store
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    monkeypatch.setattr(event_tails, "POLL_S", 0.01)
+    monkeypatch.setattr(event_rows, "POLL_S", 0.01)
 
 
 def _event(number: int | None, kind: str = "fault", ply: int = 0, tournament: int = 1) -> LiveEvent:
@@ -106,7 +106,7 @@ def test_a_stream_that_breaks_again_and_again_loses_and_repeats_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A short memory, so that those who come back also read the store.
-    monkeypatch.setattr(event_tails, "_KEPT", 3)
+    monkeypatch.setattr(event_rows, "_KEPT", 3)
     store.append_events([_event(1)] * 4)
 
     num = 4 + sum(1 + number % 4 for number in range(40) if number % 3 < 2)
@@ -248,7 +248,7 @@ def test_a_stream_says_that_it_is_alive_and_where_it_is(
 
 
 def test_a_stream_outlives_a_store_that_is_away(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_tails, "LOST_S", 0.02)
+    monkeypatch.setattr(event_rows, "LOST_S", 0.02)
     monkeypatch.setattr(event_rows, "LOST_S", 0.02)
     monkeypatch.setattr(event_rows, "BEAT_S", 0.05)
     store.append_events([_event(1)])

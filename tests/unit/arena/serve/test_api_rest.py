@@ -15,9 +15,9 @@ from api_clients import ask, served
 from arena.live.events import Move, Started, pack
 from arena.results.condition import Condition
 from arena.results.leaderboards import rate
-from arena.serve import answer_cache, time_limit
+from arena.serve import answer_cache, endpoints
 from arena.serve.api import bot_rows
-from arena.serve.api.badge import badge, text_width
+from arena.serve.api.badge_rows import badge, text_width
 from arena.serve.problems import ProblemError
 from arena.serve.reading import Reading
 from arena.serve.server_options import ServeSettings
@@ -118,7 +118,7 @@ def test_what_is_kept_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limit, "LONGEST_S", 0.01)
+    monkeypatch.setattr(endpoints, "LONGEST_S", 0.01)
     query = Query(str(store.path))
 
     def slow() -> None:
@@ -130,7 +130,7 @@ def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pyte
     with query.store() as read:
         reading = Reading(read, query)
         with pytest.raises(ProblemError, match="took longer") as raised:
-            time_limit.within_time_limit(reading, slow)
+            endpoints.within_time_limit(reading, slow)
     assert raised.value.status == 503
     assert raised.value.headers["retry-after"] == "30"
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from arena.secret_tokens import digest_of
-from arena.serve import connections, endpoints, limits
+from arena.serve import endpoints, limits, server
 from arena.serve.rows import DataRoute, FileRoute, Raw, StreamAnswer, StreamRoute
 from arena.serve.server_options import ServeSettings
 from arena_db.store import Store
@@ -112,8 +112,8 @@ def test_streams_end_with_the_server(served: Running, streams: Streams) -> None:
 def test_a_reader_that_reads_nothing_is_given_up(
     served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "STALLED_S", 0.2)
-    monkeypatch.setattr(connections, "_LOOK_S", 0.05)
+    monkeypatch.setattr(server, "STALLED_S", 0.2)
+    monkeypatch.setattr(server, "_LOOK_S", 0.05)
     with served.connect() as connection:
         connection.sendall(served.head("/stream/loud"))
         streams.wait_for(1)
@@ -125,24 +125,24 @@ def test_little_waits_for_a_slow_reader_before_its_answer_is_held_back(
     served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits: list[tuple[int, int]] = []
-    made = connections.PatientProtocol.connection_made
+    made = server.PatientProtocol.connection_made
 
-    def seen(protocol: connections.PatientProtocol, transport: asyncio.Transport) -> None:
+    def seen(protocol: server.PatientProtocol, transport: asyncio.Transport) -> None:
         made(protocol, transport)
         limits.append(transport.get_write_buffer_limits())
 
-    monkeypatch.setattr(connections.PatientProtocol, "connection_made", seen)
+    monkeypatch.setattr(server.PatientProtocol, "connection_made", seen)
     with served.connect() as connection:
         connection.sendall(served.head("/stream/quiet"))
         streams.wait_for(1)
-    assert [high for _, high in limits] == [connections.WAITING_BYTES]
+    assert [high for _, high in limits] == [server.WAITING_BYTES]
 
 
 def test_a_head_that_does_not_come_is_not_waited_for(
     served: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_S", 0.2)
-    monkeypatch.setattr(connections, "_LOOK_S", 0.05)
+    monkeypatch.setattr(server, "HEAD_S", 0.2)
+    monkeypatch.setattr(server, "_LOOK_S", 0.05)
     with served.connect() as silent, served.connect() as slow:
         slow.sendall(b"GET /file HTTP/1.1\r\nHost: ")
         for connection in (silent, slow):
@@ -153,13 +153,13 @@ def test_a_head_that_does_not_come_is_not_waited_for(
 def test_a_stream_outlives_the_patience_for_heads(
     served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_LOOK_S", 0.02)
+    monkeypatch.setattr(server, "_LOOK_S", 0.02)
     with served.connect() as connection:
         connection.sendall(served.head("/stream/quiet"))
         streams.wait_for(1)
         seen = connection.recv(1000)
         # Not before: on a busy machine the head itself may be as late.
-        monkeypatch.setattr(connections, "HEAD_S", 0.1)
+        monkeypatch.setattr(server, "HEAD_S", 0.1)
         connection.settimeout(0.5)
         with pytest.raises(TimeoutError):
             list(iter(lambda: connection.recv(1000), b""))
@@ -285,7 +285,7 @@ def test_a_health_check_is_answered_when_there_are_too_many_connections(
     served: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served.config, "limit_concurrency", 3)
-    monkeypatch.setattr(connections, "SPARE", 5)
+    monkeypatch.setattr(server, "SPARE", 5)
     # Silent, and with half a head; each beyond 3 + 5 takes the place of another one.
     flood = [served.connect() for _ in range(30)]
     for connection in flood[::2]:
@@ -313,7 +313,7 @@ def test_a_request_that_is_being_answered_is_not_closed_for_others(
     served: Running, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served.config, "limit_concurrency", 2)
-    monkeypatch.setattr(connections, "SPARE", -1)
+    monkeypatch.setattr(server, "SPARE", -1)
     with served.connect() as viewer:
         viewer.sendall(served.head("/stream/quiet"))
         streams.wait_for(1)
