@@ -13,7 +13,7 @@ from urllib.parse import urldefrag
 import pytest
 from playwright.sync_api import sync_playwright
 
-from arena.site.site_folder import build
+from arena.site import build
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
 from browsing import HOSTILE, NAMES, Site, crawl

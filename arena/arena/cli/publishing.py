@@ -296,7 +296,7 @@ def site(out: Path, *, matches: int, tournament: str | None, title: str, db: str
     from arena.cli.output import say
     from arena.home import open_store
     from arena.results.addresses import find_tournament
-    from arena.site.site_folder import build
+    from arena.site import build
 
     with open_store(db, read_only=True) as store:
         if tournament is not None:

@@ -3,7 +3,8 @@
 A traced bot runs under the filter of its tier, but the kernel asks a listener about each refusal. The
 listener is this process: it counts the call and answers as the filter would have.
 
-Layouts: struct seccomp_notif and struct seccomp_notif_resp in linux/seccomp.h.
+Layouts: struct seccomp_notif and struct seccomp_notif_resp in linux/seccomp.h. Names of calls, for display:
+arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux 6.17.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Pairing by results biases the ratings that are computed from the same results: two bots that drift apart by
 chance would no longer meet, so the error would stay. Therefore pairs belong alternately to two folds, and the
 opponent of a pair is drawn by a ranking from the *other* fold alone.
+
+These rankings are never displayed. A prior keeps them finite for any results, so that a ladder always finds
+the next pair; displayed ratings come from `arena.rating.fit`, whose prior shrinks less.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 
 from arena.serve.asgi_app import make_app
 from arena.serve.server_options import ServeSettings
-from arena.site.site_folder import build
+from arena.site import build
 from arena_db.store import Store
 from stores import add_cup
 from tournaments import Sitting, config

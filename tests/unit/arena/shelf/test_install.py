@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arena.errors import ArenaError, PluginError
-from arena.shelf import install
+from arena.shelf import install as installing
 from arena.shelf.install import install, remove
 from arena.shelf.listing import find_bot, list_bots
 from arena.shelf.records import read_record, wheel_folders
@@ -136,7 +136,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, shelf: Path, monkeypatch: p
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(install, "unpack", interrupt)
+    monkeypatch.setattr(installing, "unpack", interrupt)
     with pytest.raises(KeyboardInterrupt):
         install(str(wheel_of(tmp_path)))
     assert list(shelf.iterdir()) == [living]
@@ -152,7 +152,7 @@ def test_of_two_at_once_the_second_is_refused(
 
     wheel = wheel_of(tmp_path)
     place = f"1.0-{hashlib.sha256(wheel.read_bytes()).hexdigest()[:8]}"
-    monkeypatch.setattr(install, "unpack", unpack)
+    monkeypatch.setattr(installing, "unpack", unpack)
     with pytest.raises(OSError, match="Directory not empty"):
         install(str(wheel))
     assert [path.name for path in shelf.rglob("*")] == ["a-bot", place, "lib"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from arena.entrants import resolve
 from arena.errors import PluginError
-from arena.shelf import install
+from arena.shelf import install as installing
 from arena.shelf.install import install, remove
 from arena.shelf.listing import find_bot, list_bots
 from arena.shelf.records import read_record, wheel_folders
@@ -65,7 +65,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
         for wheel in wheels:
             shutil.unpack_archive(wheel, folder, "zip")
 
-    monkeypatch.setattr(install, "unpack", unpack)
+    monkeypatch.setattr(installing, "unpack", unpack)
 
 
 def versions(name: str = "edge") -> list[str]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from arena import site as building
 from arena.results.bot_page import bot_page
 from arena.results.condition import Condition
 from arena.results.versus import versus
-from arena.site import site_folder as building
-from arena.site.site_folder import build
+from arena.site import build
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
 from leagues import add_league

@@ -18,7 +18,7 @@ from arena.coordinator.config import TournamentConfig
 from arena.errors import ConfigError
 from arena.results.crosstable import crosstable
 from arena.results.rating_tables import standings
-from arena.site.site_folder import MARK, Folder, build
+from arena.site import MARK, Folder, build
 from arena.watching.table_objects import rating_objects
 from arena_db.store import Store
 from live_samples import EVIL
@@ -28,7 +28,7 @@ from tournaments import Sitting, config
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.site.site_folder import Built
+    from arena.site import Built
 
 
 class _Links(HTMLParser):

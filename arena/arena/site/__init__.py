@@ -1,1 +1,0 @@
-"""The static site: a store as a folder of pages."""
