@@ -11,7 +11,7 @@ from arena.home import open_store
 from arena.results.addresses import find_address
 from arena.tui.screens.export_screen import ExportScreen
 from arena.tui.screens.matches_screen import MatchesScreen
-from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.new_events import NewTournamentScreen
 from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.screens.tournaments_screen import TournamentsScreen

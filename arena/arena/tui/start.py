@@ -13,7 +13,7 @@ from arena.tui.screens.export_screen import ExportScreen
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.matrix_screen import MatrixScreen
-from arena.tui.screens.new_play import NewPlayScreen
+from arena.tui.screens.new_events import NewPlayScreen
 from arena.tui.screens.palette_search import SCREEN_OF, StoreDashboard
 from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.screens.replay_screen import ReplayScreen

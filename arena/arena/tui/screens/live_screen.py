@@ -19,9 +19,15 @@ from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.focus_panel import FocusPanel
-from arena.tui.screens.getting_started import GettingStarted
+from arena.tui.screens.live_panels import (
+    GettingStarted,
+    WallPanel,
+    fault_lines,
+    finished_line,
+    finished_text,
+    notice_line,
+)
 from arena.tui.screens.replay_screen import ReplayScreen
-from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import shorten
 from arena.tui.widgets.bare_lines import BareLines
@@ -30,7 +36,6 @@ from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.charts import RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.matrix import Matrix
-from arena.tui.widgets.news_panel import fault_lines, finished_line, finished_text, notice_line
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable

@@ -16,7 +16,7 @@ from arena.coordinator.commands import BOARD_COMMANDS, AskHint, kind_of
 from arena.errors import ArenaError
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import search_lines
-from arena.tui.screens.play_texts import PlayState, header_of, status_of
+from arena.tui.screens.play_texts import PlayState, play_header, status_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.screen import ArenaScreen
@@ -338,7 +338,7 @@ class PlayScreen(ArenaScreen):
 
     @override
     def header_parts(self, width: int) -> Sequence[HeaderPart] | None:
-        return header_of(self.seen, dashboard_of(self).glyphs)
+        return play_header(self.seen, dashboard_of(self).glyphs)
 
     @override
     def farewell(self) -> tuple[str, str] | None:

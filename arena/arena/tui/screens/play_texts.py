@@ -116,7 +116,7 @@ class PlayState(msgspec.Struct, frozen=True, kw_only=True):
         return seen
 
 
-def header_of(seen: PlayState, glyphs: Glyphs) -> Sequence[HeaderPart]:
+def play_header(seen: PlayState, glyphs: Glyphs) -> Sequence[HeaderPart]:
     """Return play, game, players, and whether the match is rated."""
     match = seen.match
     what = seen.name if match is None else match.address

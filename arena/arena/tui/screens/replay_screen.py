@@ -18,7 +18,7 @@ from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
 from arena.tui.screens.openings_screen import OpeningsScreen
 from arena.tui.screens.play_screen import PlayScreen
-from arena.tui.screens.replay_texts import about_lines, grade_text, header_of, search_texts, status_line
+from arena.tui.screens.replay_texts import about_lines, grade_text, replay_header, search_texts, status_line
 from arena.tui.screens.voiding import ask_and_void
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines
@@ -223,7 +223,7 @@ class ReplayScreen(JudgedScreen):
 
     @override
     def header_parts(self, width: int) -> Sequence[HeaderPart] | None:
-        return header_of(self.match, dashboard_of(self).glyphs)
+        return replay_header(self.match, dashboard_of(self).glyphs)
 
     @override
     def export_filter(self) -> str:

@@ -30,7 +30,7 @@ _BAR, _WIDE_BAR = 10, 32
 """Width of the evaluation bar on normal and on wide terminals, in cells."""
 
 
-def header_of(match: OneMatch | None, glyphs: Glyphs) -> Sequence[HeaderPart]:
+def replay_header(match: OneMatch | None, glyphs: Glyphs) -> Sequence[HeaderPart]:
     """Return address, bots, game, result, day."""
     parts = [HeaderPart("arena", "title"), HeaderPart("REPLAY", "focus")]
     if match is None:

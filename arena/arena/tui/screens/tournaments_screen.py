@@ -20,7 +20,7 @@ from arena.naming import count_text
 from arena.results.condition import word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.event_control import HELD, PLAYED, EventControl
-from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.new_events import NewTournamentScreen
 from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.shell.child import ChildProcess, Output
 from arena.tui.shell.confirm import ConfirmScreen

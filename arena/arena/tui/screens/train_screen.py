@@ -16,7 +16,7 @@ from arena.live.plain import duration_text, moment_text
 from arena.live.run_views import MetricChart, RunRow, Runs, number_text
 from arena.results.names import shortened
 from arena.tui.screens.dashboard import dashboard_of
-from arena.tui.screens.training_orders import TrainingControl
+from arena.tui.screens.event_control import TrainingControl
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.text import left, right
 from arena.tui.widgets.bare_lines import BareLines

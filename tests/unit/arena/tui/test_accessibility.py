@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from arena.tui.glyphs import ASCII, UNICODE, Glyphs
 from arena.tui.look import LookApp
-from arena.tui.screens.wall_panel import WallPanel
+from arena.tui.screens.live_panels import WallPanel
 from arena.tui.widgets.line_input import LineInput
 from dashboard import Host, piloted, settle
 from watching import press, shown, watch

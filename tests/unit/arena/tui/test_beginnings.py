@@ -12,8 +12,7 @@ from arena.home import has_store
 from arena.live.forms import PlayForm
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.live_screen import LiveScreen
-from arena.tui.screens.new_play import NewPlayScreen
-from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.new_events import NewPlayScreen, NewTournamentScreen
 from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.start import ALL_SCREENS, empty_app
@@ -159,7 +158,7 @@ def test_p_plays_the_bot_at_hand_and_comes_back(
         links.append(LocalLink(tmp_path / "play.db", config()))
         return links[-1]
 
-    monkeypatch.setattr("arena.tui.screens.new_play.Link", link)
+    monkeypatch.setattr("arena.tui.screens.new_events.Link", link)
 
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "2", "down", "p")

@@ -11,6 +11,7 @@ from arena.live.events import Finished, RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import FinishedMatch, LiveView, Notice
 from arena.tui.app import ArenaApp
+from arena.tui.screens.live_panels import fault_lines, finished_line, notice_line
 from arena.tui.shell.chrome import FooterLine, HeaderLine
 from arena.tui.shell.follow import NewData
 from arena.tui.widgets.bars import EvalStrip
@@ -18,7 +19,6 @@ from arena.tui.widgets.charts import LineChart, RatingPlot
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.matrix import Matrix
-from arena.tui.widgets.news_panel import fault_lines, finished_line, notice_line
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable

@@ -8,11 +8,10 @@ import pytest
 from textual.command import CommandPalette
 
 from arena.tui.screens.export_screen import ExportScreen
+from arena.tui.screens.live_panels import WallPanel
 from arena.tui.screens.live_screen import LiveScreen
-from arena.tui.screens.new_play import NewPlayScreen
-from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.new_events import NewPlayScreen, NewTournamentScreen
 from arena.tui.screens.replay_screen import ReplayScreen
-from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.help import HelpScreen
 from arena.tui.shell.screen import FilterLine
 from arena.tui.widgets.form import FormField, Push

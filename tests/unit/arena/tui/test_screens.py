@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.live_panels import WallPanel
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.screens.page_screens import VersusScreen
 from arena.tui.screens.replay_screen import NARROWED, ReplayScreen
 from arena.tui.screens.standings_screen import StandingsScreen
-from arena.tui.screens.wall_panel import WallPanel
 from arena.tui.shell.keys import clashes
 from arena.tui.start import SCREENS, replay_app
 from arena.tui.widgets.match_list import MatchList

@@ -13,7 +13,7 @@ from arena.live.table_views import MatchRow
 from arena.live.views import LiveView, MatchView, ProgressView
 from arena.tui.glyphs import choose_glyphs
 from arena.tui.screens.export_screen import ExportScreen
-from arena.tui.screens.wall_panel import WallPanel
+from arena.tui.screens.live_panels import WallPanel
 from arena.tui.shell.chrome import HeaderLine
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData

@@ -18,9 +18,9 @@ from arena.live.forms import ExportForm
 from arena.live.tournament_views import TournamentForm, TournamentRow, command_line
 from arena.schedules.knockout import KnockoutSchedule
 from arena.schedules.swiss import SwissSchedule
-from arena.tui.forms import export_form
-from arena.tui.forms.export_form import export_words, preview, preview_line
 from arena.tui.forms.tournament_form import config_of, estimate, installed_bots
+from arena.tui.screens import export_screen
+from arena.tui.screens.export_screen import export_words, preview, preview_line
 from arena.watching.bots_source import read_bots, read_status
 from arena.watching.query import Queries, Query
 from arena.watching.query_answers import Answer, Rows
@@ -333,7 +333,7 @@ def test_a_form_that_cannot_be_exported_is_refused(shown_store: Path, form: Expo
 def test_a_preview_shows_the_newest_matches_of_the_export_behind_any_number_of_forfeits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_form, "_PAGE", 3)
+    monkeypatch.setattr(export_screen, "_PAGE", 3)
     path = tmp_path / "arena.db"
     with Store.open(path) as store:
         cup = add_cup(store, "a", "b", num=20)

@@ -11,9 +11,8 @@ from textual.geometry import Region
 from textual.theme import BUILTIN_THEMES
 
 from arena.tui.glyphs import ASCII, UNICODE, choose_glyphs
-from arena.tui.look import LookApp
+from arena.tui.look import GLYPH_CONTRAST, TEXT_CONTRAST, THEMES, LookApp, arena_variables, contrast, readable
 from arena.tui.shell.screen import FilterLine
-from arena.tui.themes import GLYPH_CONTRAST, TEXT_CONTRAST, THEMES, arena_variables, contrast, readable
 from arena.tui.widgets.form import Choice, FieldInput, FieldLabel, FormField, Push
 from arena.tui.widgets.small_board import SmallBoard
 from dashboard import Host, lines_of, piloted

@@ -10,7 +10,7 @@ import pytest
 
 from arena.coordinator.config import Refusal, TournamentConfig
 from arena.tui.screens.export_screen import ExportScreen
-from arena.tui.screens.new_tournament import NewTournamentScreen
+from arena.tui.screens.new_events import NewTournamentScreen
 from arena.tui.screens.tournaments_screen import TournamentsScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.widgets.bare_lines import BareLines

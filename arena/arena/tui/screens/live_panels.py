@@ -1,27 +1,38 @@
-"""A grid of boards of running matches: as many as fit, in pages."""
+"""The panels of the live screen: a grid of boards, finished matches and notices, or how to begin."""
 
 from __future__ import annotations
 
+from datetime import datetime
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from typing_extensions import override
 
+from arena.home import store_place
 from arena.live.views import LiveView
 from arena.live.wall import SORTS, WallView, wall
 from arena.results.condition import Condition
 from arena.tui.look import app_of
+from arena.tui.screens.dashboard import dashboard_of
+from arena.tui.text import clip
 from arena.tui.widgets.blank_containers import BlankContainer
-from arena.tui.widgets.small_board import SmallBoard, board_size
+from arena.tui.widgets.panel import Panel
+from arena.tui.widgets.small_board import SmallBoard, board_size, short_termination
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual import events
     from textual.app import ComposeResult
 
-    from arena.live.views import MatchView
+    from arena.live.views import FinishedMatch, MatchView, Notice
     from arena.live.wall import Sort
+    from arena.tui.text import Line
+
 
 MAX_BOARDS = 40
 """Maximum number of boards on a page."""
@@ -238,3 +249,78 @@ class WallPanel(BlankContainer):
 
     def _board(self, place: int) -> SmallBoard:
         return self._boards[place]
+
+
+_WORDS = 58
+"""Width of the longest line, in cells."""
+
+
+class GettingStarted(Panel):
+    """Explains how to begin a tournament; hidden once there is one."""
+
+    DEFAULT_CSS = """
+    GettingStarted { width: 1fr; height: 1fr; display: none; }
+    """
+
+    @override
+    def body(self, width: int, height: int) -> list[Line]:
+        app = dashboard_of(self)
+        keys: list[Line] = [
+            (("7 ", "focus"), ("then ", ""), ("n ", "focus"), ("opens the form of a tournament", "")),
+            (("p ", "focus"), ("opens the form of a match of yours against a bot", "")),
+        ]
+        where = clip(f"The store is {store_place(app.store)}", min(width - 2, 200))
+        lines: list[Line] = [
+            (("No tournament has been played yet.", "title"),),
+            (),
+            *(() if app.is_read_only else keys),
+            (("", ""), ("arena tournament mcts minimax", "title"), (" in another terminal does, too;", "")),
+            (("what is begun there is shown here at once.", ""),),
+            (),
+            ((where, "dim"),),
+        ]
+        left = " " * max(1, (width - _WORDS) // 2)
+        above = max(0, (height - len(lines)) // 3)
+        return [*([()] * above), *(((left, ""), *line) if line else () for line in lines)]
+
+
+@lru_cache(maxsize=256)
+def finished_line(match: FinishedMatch, width: int) -> Line:
+    """Format a finished match: `/312 keras 0-1 az 16`, with its plies or why it ended early.
+
+    If it does not fit, the last part is left out, then the number; labels are never cut.
+    """
+    last = str(match.plies) if match.end == "rules" else short_termination(match.end)
+    who = f"{match.labels[0]} {match.result} {match.labels[1]}"
+    forms = (f"{match.short_address} {who} {last}", f"{match.short_address} {who}", who)
+    text = next((text for text in forms if cell_len(text) < width), who)
+    return ((f" {text}", ""),)
+
+
+@lru_cache(maxsize=256)
+def finished_text(match: FinishedMatch) -> str:
+    """Format a finished match with time and reason: `09:34:12 live1/312 keras 0-1 az (rules, ply 16)`."""
+    why = f"{match.end}, ply {match.plies}" if match.end == "rules" else match.why
+    return f"{time_text(match.t)} {match.address} {match.labels[0]} {match.result} {match.labels[1]} ({why})"
+
+
+def notice_line(notice: Notice) -> Line:
+    """Format a notice: `09:33:40 ! match live1/308 td: time_game, too late by 12 ms`."""
+    about = f"match {notice.address} " if notice.address else ""
+    mark = ("", "") if notice.is_decision else ("! ", "alert")
+    return ((f" {time_text(notice.t)} ", "dim"), mark, (f"{about}{notice.what}", ""))
+
+
+def fault_lines(faults: Mapping[str, Mapping[str, int]], games: Mapping[str, int]) -> list[Line]:
+    """Format the forfeits of bots: `! td: 3 time_game in 104`; `games` has the number of matches of each."""
+    lines: list[Line] = []
+    for name, counts in faults.items():
+        what = ", ".join(f"{number} {termination}" for termination, number in sorted(counts.items()))
+        played = f" in {games[name]}" if name in games else ""
+        lines.append(((" ! ", "alert"), (f"{name}: {what}{played}", "")))
+    return lines
+
+
+def time_text(t: float) -> str:
+    """Format a moment as the local time of day."""
+    return datetime.fromtimestamp(t).astimezone().strftime("%H:%M:%S")
