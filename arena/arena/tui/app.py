@@ -11,12 +11,10 @@ from textual.command import CommandPalette
 from typing_extensions import override
 
 from arena.tui.look import LookApp
-from arena.tui.shell.chrome import HeaderPart
+from arena.tui.shell.chrome import HeaderPart, usual_parts
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
-from arena.tui.shell.header import usual_parts
-from arena.tui.shell.help import HelpScreen, help_text
-from arena.tui.shell.keys import APP_BINDINGS, TAB_KEYS, key_commands, keymap_clashes
+from arena.tui.shell.keys import APP_BINDINGS, TAB_KEYS, HelpScreen, help_text, key_commands, keymap_clashes
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import clip
 from arena.watching.feed import Model, change_between

@@ -10,7 +10,7 @@ import msgspec
 
 from arena.home import home
 from arena.live.wall import Sort
-from arena.tui.widgets.matrix import Mode
+from arena.tui.widgets.encounter_tables import Mode
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from arena.tui.settings import SettingsFile
     from arena.tui.shell.follow import NewData
     from arena.tui.shell.screen import ArenaScreen
-    from arena.tui.widgets.matrix import Matrix
+    from arena.tui.widgets.encounter_tables import Matrix
     from arena.watching.feed import Feed
 
 _PLAY_FORM = "new-play"

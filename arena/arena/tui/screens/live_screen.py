@@ -34,8 +34,8 @@ from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.bars import ProgressPanel
 from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.charts import RatingPlot
+from arena.tui.widgets.encounter_tables import Matrix
 from arena.tui.widgets.large_board import LargeBoard
-from arena.tui.widgets.matrix import Matrix
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable

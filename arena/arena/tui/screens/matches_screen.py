@@ -10,9 +10,9 @@ from typing_extensions import override
 
 from arena.live.replay_views import Replay
 from arena.results.condition import HINT
+from arena.tui.screens.board_texts import ending_lines
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.replay_screen import ReplayScreen
-from arena.tui.screens.replay_texts import ending_lines
 from arena.tui.screens.voiding import ask_and_void
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe

@@ -18,8 +18,7 @@ from arena.tui.screens.opening import show_matches
 from arena.tui.screens.page_screens import VersusScreen
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.bare_lines import BareLines
-from arena.tui.widgets.bracket import BracketList
-from arena.tui.widgets.matrix import Matrix
+from arena.tui.widgets.encounter_tables import BracketList, Matrix
 from arena.tui.widgets.table import Col, ColumnTable
 
 if TYPE_CHECKING:

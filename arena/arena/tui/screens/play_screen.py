@@ -14,9 +14,9 @@ from typing_extensions import override
 from arena.coordinator.client import NotStartedError
 from arena.coordinator.commands import BOARD_COMMANDS, AskHint, kind_of
 from arena.errors import ArenaError
+from arena.tui.screens.board_texts import PlayState, play_header, status_of
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.focus_panel import search_lines
-from arena.tui.screens.play_texts import PlayState, play_header, status_of
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
 from arena.tui.shell.screen import ArenaScreen

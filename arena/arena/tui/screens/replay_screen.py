@@ -14,11 +14,11 @@ from arena.coordinator.client import Link
 from arena.errors import ArenaError
 from arena.person.session_config import make_play, play_from, words_of
 from arena.results.condition import word
+from arena.tui.screens.board_texts import about_lines, grade_text, replay_header, search_texts, status_line
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.judged import JudgedScreen
 from arena.tui.screens.openings_screen import OpeningsScreen
 from arena.tui.screens.play_screen import PlayScreen
-from arena.tui.screens.replay_texts import about_lines, grade_text, replay_header, search_texts, status_line
 from arena.tui.screens.voiding import ask_and_void
 from arena.tui.text import safe
 from arena.tui.widgets.bare_lines import BareLines

@@ -18,8 +18,7 @@ from arena.tui.screens.opening import show_matches
 from arena.tui.shell.screen import NAME_HINT, ArenaScreen
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.charts import LineChart, RatingPlot
-from arena.tui.widgets.places_table import PlacesTable, RankedBot
-from arena.tui.widgets.standings_table import STANDINGS, StandingsTable
+from arena.tui.widgets.standings_table import STANDINGS, PlacesTable, RankedBot, StandingsTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.matrix_screen import MatrixScreen
 from arena.tui.shell.prompt import PromptScreen
 from arena.tui.widgets.bare_lines import BareLines
-from arena.tui.widgets.bracket import BracketList
-from arena.tui.widgets.places_table import PlacesTable
+from arena.tui.widgets.encounter_tables import BracketList
+from arena.tui.widgets.standings_table import PlacesTable
 from arena.watching.feed import Model, advance
 from arena.watching.store_feed import StoreFeed
 from arena_db.store import Store

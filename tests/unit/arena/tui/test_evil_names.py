@@ -16,9 +16,9 @@ from arena.tui.shell.chrome import FooterLine, HeaderLine
 from arena.tui.shell.follow import NewData
 from arena.tui.widgets.bars import EvalStrip
 from arena.tui.widgets.charts import LineChart, RatingPlot
+from arena.tui.widgets.encounter_tables import Matrix
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
-from arena.tui.widgets.matrix import Matrix
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable

@@ -13,9 +13,9 @@ from arena.live.views import FinishedMatch, Notice, ProgressView
 from arena.tui.screens.live_panels import fault_lines, finished_line, finished_text, notice_line
 from arena.tui.widgets.bars import EvalStrip, ProgressPanel
 from arena.tui.widgets.charts import EvalChart, LineChart, RatingPlot
+from arena.tui.widgets.encounter_tables import Matrix
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
-from arena.tui.widgets.matrix import Matrix
 from arena.tui.widgets.moves import MoveList, Timeline
 from arena.tui.widgets.panel import LinesPanel
 from arena.tui.widgets.small_board import SmallBoard, board_size

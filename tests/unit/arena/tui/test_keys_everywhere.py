@@ -12,7 +12,7 @@ from arena.tui.screens.live_panels import WallPanel
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.new_events import NewPlayScreen, NewTournamentScreen
 from arena.tui.screens.replay_screen import ReplayScreen
-from arena.tui.shell.help import HelpScreen
+from arena.tui.shell.keys import HelpScreen
 from arena.tui.shell.screen import FilterLine
 from arena.tui.widgets.form import FormField, Push
 from arena.tui.widgets.small_board import SmallBoard

@@ -12,7 +12,7 @@ from arena.live.table_views import MatrixView, Series, StandingsView
 from arena.live.views import LiveView
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.start import SCREENS
-from arena.tui.widgets.matrix import Matrix
+from arena.tui.widgets.encounter_tables import Matrix
 from arena.watching.feed import FeedUpdate
 from arena.watching.store_feed import StoreFeed
 from arena_db.records import Entrant

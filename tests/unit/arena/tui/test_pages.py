@@ -19,13 +19,12 @@ from arena.tui.screens.bots_screen import BotsScreen
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.openings_screen import NextMoves, OpeningsScreen
-from arena.tui.screens.page_screens import BotPageScreen, PageScreen, VersusScreen
+from arena.tui.screens.page_screens import BotPageScreen, PagePanel, PageScreen, VersusScreen
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.keys import clashes
 from arena.tui.start import SCREENS, replay_app
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
-from arena.tui.widgets.page import PagePanel
 from arena.watching.bot_curves import curves_of, version_ratings_of
 from arena.watching.bot_pages import read_bot, read_openings, read_versus
 from arena.watching.page_rows import bot_rows, versus_rows

@@ -10,7 +10,7 @@ import pytest
 from arena.tui.screens.dashboard import Dashboard
 from arena.tui.settings import SavedSettings, SettingsFile
 from arena.tui.start import SCREENS
-from arena.tui.widgets.matrix import Matrix
+from arena.tui.widgets.encounter_tables import Matrix
 from dashboard import piloted, settle
 from watching import Brief, press
 

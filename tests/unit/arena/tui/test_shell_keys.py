@@ -9,8 +9,7 @@ from textual.widgets import Input
 
 from arena.tui.app import ArenaApp
 from arena.tui.shell.chrome import FooterLine
-from arena.tui.shell.help import HelpScreen
-from arena.tui.shell.keys import APP_BINDINGS, clashes
+from arena.tui.shell.keys import APP_BINDINGS, HelpScreen, clashes
 from arena.tui.shell.screen import ArenaScreen, FilterLine
 from arena.tui.widgets.small_board import SmallBoard
 from dashboard import live_screen, piloted, sample_app, screen_lines, settle

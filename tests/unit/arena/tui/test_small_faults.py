@@ -17,12 +17,12 @@ from arena.tui.screens.live_panels import WallPanel
 from arena.tui.shell.chrome import HeaderLine
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData
-from arena.tui.shell.help import HelpScreen
+from arena.tui.shell.keys import HelpScreen
 from arena.tui.widgets.bars import ProgressPanel
+from arena.tui.widgets.encounter_tables import Matrix
 from arena.tui.widgets.form import FormField
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
-from arena.tui.widgets.matrix import Matrix
 from arena.tui.widgets.small_board import SmallBoard
 from arena.watching.feed import FeedUpdate, Health
 from dashboard import (
