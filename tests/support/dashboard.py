@@ -23,7 +23,7 @@ from arena.tui.widgets.match_list import MatchList
 from arena.tui.widgets.small_board import SmallBoard
 from arena.tui.widgets.standings_table import StandingsTable
 from arena.watching.feed import FeedUpdate, Health
-from arena.watching.page_requests import Page
+from arena.watching.match_source import Page
 from arena.watching.query import Queries
 from feeds import RecordedFeed
 from live_samples import match_events
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from arena.tui.glyphs import GlyphName
     from arena.watching.feed import Change, Feed, Model
-    from arena.watching.page_requests import PageRequest
+    from arena.watching.match_source import PageRequest
     from arena.watching.query import Query
 
 _Result = TypeVar("_Result")

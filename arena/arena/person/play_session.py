@@ -1,32 +1,47 @@
-"""The source of a person's matches: one after the other, as the person requests them."""
+"""The matches of a person: their source, the seat that takes the person's moves, the pool that plays them."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from typing_extensions import override
 
 from arena.coordinator.jobs import make_job
 from arena.coordinator.run_events import MatchFinished
+from arena.executor.pools import InlinePool
 from arena.executor.preflight import position
 from arena.executor.record import void_record
-from arena.person.session_config import BOT_SEAT, PERSON_SEAT
+from arena.executor.worker import play_batch
+from arena.executor.worker_seats import WarmSeats, make_seat
+from arena.person.session_config import BOT_SEAT, PERSON, PERSON_SEAT
+from arena.referee.seats import Answer, Forfeit, Resignation
+from arena.referee.verdict import FaultError, evidence
+from arena.sandbox.tier import Tier
 from arena_db.errors import LockedError
 from arena_db.records import PlannedMatch
 from arena_plugins import Termination
+from arena_plugins.thoughts import UNSAID
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from concurrent.futures import Future
 
     from arena.coordinator.run_events import BotWithdrawn, Event
+    from arena.entrants import Competitor
     from arena.executor.job import Job
+    from arena.executor.slots import Slot
     from arena.person.session_commands import SessionCommands
     from arena.person.session_config import SessionPlan
-    from arena.sandbox.tier import Tier
+    from arena.referee.clock import GameClock
+    from arena.referee.seats import Seat, SeatSetup
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
+    from arena_plugins import Outcome, State
+
 
 IDLE_S = 3600.0
 """Seconds after a match in which the person may request another one."""
@@ -192,3 +207,132 @@ def planned_match(number: int, first: int, opening: tuple[int, ...]) -> PlannedM
 def _side(match: PlannedMatch) -> int:
     """Return the player, 0 or 1, that the person is."""
     return 0 if match.first == PERSON_SEAT else 1
+
+
+_TICK_S = 0.1
+"""Seconds between two checks whether the match must end."""
+
+
+class PersonSeat:
+    """Seat of a person. The screen already shows the question, so the seat only waits for a command."""
+
+    name = PERSON
+    version = ""
+    tier = max(Tier)
+    """A person needs no isolation, so the bot's seat determines the tier of the match."""
+    deterministic = False
+    limits = ""
+    runtime = ""
+    idle_cpu_s = None
+
+    def __init__(self, commands: SessionCommands, give_hint: Callable[[State, int], None]) -> None:
+        """Attach the seat to the commands of its session.
+
+        Args:
+            commands: source of the person's commands.
+            give_hint: called as `give_hint(state, command)` when the person requests a hint.
+        """
+        self._commands = commands
+        self._give_hint = give_hint
+        self._player = 0
+
+    def start(self, setup: SeatSetup) -> Forfeit | None:
+        """Store the side of the person."""
+        self._player = setup.player
+
+    def ask(self, state: State, num_opening: int, clock: GameClock) -> Answer | Resignation | Forfeit:
+        """Wait for a move or a resignation; a match that is taken back ends as `aborted`."""
+        del num_opening
+        limit_ms, allowance_s, lateness = clock.bound(self._player)
+        began = time.monotonic()
+        self._commands.turn(state)
+        while (elapsed_s := time.monotonic() - began) <= allowance_s:
+            if self._commands.must_end:
+                return Forfeit(Termination.ABORTED, {})
+            order = self._commands.next_order(min(_TICK_S, allowance_s - elapsed_s))
+            if order is None:
+                continue
+            if order.kind == "hint":
+                self._give_hint(state, order.command)
+            elif order.kind == "resign":
+                return Resignation(order.t - began)
+            else:
+                self._commands.moved(order.action)
+                return Answer(order.action, max(0.0, order.t - began), UNSAID)
+        late = FaultError(lateness, "no move came in time")
+        return Forfeit(lateness, evidence(late, self, elapsed_s, limit_ms))
+
+    def check(self) -> Forfeit | None:
+        """Return None: a person cannot fail between moves."""
+
+    def check_idle(self, opponent_s: float) -> Forfeit | None:
+        """Return None: a person may think during the opponent's turn."""
+
+    def finish(self, outcome: Outcome, termination: Termination) -> None:
+        """Accept no further move; the screen shows the result."""
+        del outcome, termination
+        self._commands.over()
+
+    def close(self) -> None:
+        """Accept no further move; there is no process to stop."""
+        self._commands.over()
+
+
+class SessionSeats(WarmSeats):
+    """The seats of a person and of a bot that is already running."""
+
+    def __init__(self, person: Seat, bot: Seat) -> None:
+        """Keep both seats until the first match."""
+        super().__init__()
+        self._person = person
+        self._started = [bot]
+
+    @override
+    def make(self, competitor: Competitor, game_name: str, tier: Tier) -> Seat:
+        if competitor.label == PERSON:
+            return self._person
+        if self._started:
+            return self._started.pop()
+        # The temporary files of the bot were deleted, and its process was stopped because of that.
+        return make_seat(competitor, game_name, tier, keeps_compiled=True)
+
+
+class SessionPool(InlinePool):
+    """Plays in a thread, so that the coordinator can process commands while the bot thinks."""
+
+    def __init__(self, commands: SessionCommands, person: Seat, bot: Seat) -> None:
+        """Set up the seats.
+
+        Args:
+            commands: reports when a match must end at once.
+            person: seat of the person.
+            bot: seat of the bot, started; the pool closes it.
+        """
+        # Every event is streamed at once, since the person waits for it.
+        super().__init__(SessionSeats(person, bot), quiet_s=0.0)
+        self._commands = commands
+        # One thread serves all matches, since a process ends with the thread that started it.
+        self._thread = ThreadPoolExecutor(1, "session")
+
+    @override
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        del slot, tick
+        return self._thread.submit(self._play, list(jobs))
+
+    @override
+    def abort(self) -> None:
+        super().abort()
+        self._commands.abort()
+
+    @override
+    def close(self) -> None:
+        self._thread.submit(super().close).result()
+        self._thread.shutdown()
+
+    @override
+    def _must_abort(self) -> bool:
+        return super()._must_abort() or self._commands.must_end
+
+    def _play(self, jobs: Sequence[Job]) -> list[MatchRecord]:
+        # An interrupted match of a person is never repeated.
+        return [dataclasses.replace(record, is_final=True) for record in play_batch(jobs, self._control)]

@@ -30,12 +30,17 @@ from arena.executor.preflight import (
 from arena.executor.worker_seats import make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
-from arena.person.hints import Hinter, Hints, default_hinter
-from arena.person.play_session import Play, PlaySession, end_match, go_on_from, planned_match
-from arena.person.seat import PersonSeat
-from arena.person.session_commands import SessionCommands
+from arena.person.play_session import (
+    PersonSeat,
+    Play,
+    PlaySession,
+    SessionPool,
+    end_match,
+    go_on_from,
+    planned_match,
+)
+from arena.person.session_commands import Hinter, Hints, SessionCommands, default_hinter
 from arena.person.session_config import BOT_SEAT, PERSON_SEAT, make_play, parse_play
-from arena.person.session_pool import SessionPool
 from arena.referee.timecontrol import MARGIN_MS, TimeControl
 from arena.sandbox.limits.exact import check_limits
 from arena.sandbox.tier import Tier

@@ -1,4 +1,4 @@
-"""Bots for the screen of bots: installed ones from package metadata, results from the store."""
+"""Lists of bots: all for the screen of bots, and those that can judge matches of a game."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from arena.analysis import SOLVER, has_solver
 from arena.coordinator.quarantine import Quarantine
 from arena.errors import ArenaError
 from arena.executor.checked import last_checks
@@ -16,6 +17,8 @@ from arena.live.labels import show_name
 from arena.results.forfeits import count_forfeits, count_matches
 from arena.watching.query import Cancelled, NoStoreYet, StoreLost
 from arena.watching.query_answers import Rows
+from arena_plugins import load_game
+from arena_plugins.errors import PluginError
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from arena.watching.query import Query
     from arena_db.records import BotRecord, Tally
     from arena_plugins.entries import Problem
+
 
 _MAX_TEXT: Final = 300
 _MAX_LINE: Final = 1 << 16
@@ -210,3 +214,46 @@ def _quarantined(tallies: Sequence[Tally], names: Mapping[int, str]) -> Mapping[
             if rule.holds(identity):
                 held[identity].append(show_name(names.get(tournament, str(tournament))))
     return held
+
+
+class Judges(msgspec.Struct, frozen=True):
+    """The judges for a game."""
+
+    game: str
+    """Canonical spec."""
+    is_solvable: bool
+    """Whether the exact solver supports the game."""
+    bots: tuple[str, ...]
+    """Names of installed bots in order; none has been loaded."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names to choose from, the solver first."""
+        return (SOLVER, *self.bots) if self.is_solvable else self.bots
+
+
+def read_judges(query: Query, game: str) -> Rows[Judges]:
+    """Return the judges for a game, given by its canonical spec."""
+    # Imported late: package metadata is large, and only viewers that choose a judge need it.
+    from arena.shelf.listing import list_bots
+
+    query.check()
+    try:
+        is_solvable = has_solver(load_game(game))
+    except PluginError:
+        is_solvable = False
+    return Rows(Judges(game, is_solvable, tuple(sorted(set(list_bots().entries) - {SOLVER}))))
+
+
+def grading_words(match: str, by: str = "", nodes: str = "") -> list[str]:
+    """Return the command, without `arena`, that judges a match.
+
+    Args:
+        match: its address, or its id in the store.
+        by: the judge; empty for the solver.
+        nodes: node limit per ply; empty for the judge's default.
+    """
+    # `--name=value` in one word, so that a value that starts with - is not parsed as an option.
+    options = [f"--by={by}"] if by else []
+    options += [f"--nodes={nodes}"] if nodes else []
+    return ["grade", *options, "--", match]

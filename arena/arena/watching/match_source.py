@@ -1,26 +1,26 @@
-"""Pages of stored matches; with a filter, all matches are searched in pieces."""
+"""Pages of stored matches, requested one at a time; with a filter, all matches are searched in pieces."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import TYPE_CHECKING, Final, cast, get_args
+from typing import TYPE_CHECKING, Final, TypeAlias, cast, get_args
+
+import msgspec
 
 from arena.errors import ConfigError
+from arena.live.table_views import MatchRow
 from arena.results.condition import read_condition
-from arena.watching.page_requests import Page
+from arena.watching.query import Query
 from arena.watching.stored import row_of, with_mistakes
 from arena_db.match_order import Order, OrderPlace
 from arena_db.records import MatchFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from arena.live.table_views import MatchRow
     from arena.results.condition import Condition
-    from arena.watching.page_requests import PageRequest
-    from arena.watching.query import Query
     from arena_db.store import Store
+
 
 PIECE: Final = 20_000
 """Number of matches that one statement searches, which takes 10 to 100 ms."""
@@ -189,3 +189,45 @@ class _Search:
             return store.match_ids(self._order, descending=self._descending, offset=begin, limit=limit)
         found = store.match_ids(self._order, descending=not self._descending, offset=behind, limit=limit)
         return found[::-1]
+
+
+PAGE_SIZE = 200
+"""Rows per page."""
+
+
+class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for rows: `limit` of them starting at `offset`, in this order."""
+
+    page: int
+    """`offset` is `page * PAGE_SIZE`."""
+    sort: str = "number"
+    """`number`, `date`, `plies` or `duration`."""
+    descending: bool = True
+    condition: str = ""
+    """The condition as typed; the provider parses it."""
+    limit: int = PAGE_SIZE
+
+    @property
+    def offset(self) -> int:
+        """Number of rows before the page."""
+        return self.page * PAGE_SIZE
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer: rows, and the number of all rows that pass the condition, as far as was searched."""
+
+    rows: tuple[MatchRow, ...]
+    total: int
+    share: float = 1.0
+    """Share of matches that were searched; below 1, more rows may follow on this and later pages."""
+    num_newer: int = 0
+    """Number of rows added at the top since the search began."""
+    bots: tuple[str, ...] = ()
+    """Names of all bots of the store, so that labels are the same on every page."""
+
+
+Provider: TypeAlias = Callable[[PageRequest, Query], Iterator[Page]]
+"""Yields a page repeatedly, each time more complete, until all matches are searched.
+
+It is called in changing threads and may raise ArenaError.
+"""

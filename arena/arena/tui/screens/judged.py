@@ -16,7 +16,7 @@ from arena.tui.shell.child import ChildProcess
 from arena.tui.shell.prompt import Asked, PromptScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import safe
-from arena.watching.judge_list import grading_words, read_judges
+from arena.watching.bots_source import grading_words, read_judges
 from arena.watching.one_match import load_analyses, read_told, replay_of, with_told
 from arena.watching.query_answers import Rows
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.live.replay_views import Replay
     from arena.tui.shell.child import Output
     from arena.tui.shell.prompt import Filled
-    from arena.watching.judge_list import Judges
+    from arena.watching.bots_source import Judges
     from arena.watching.one_match import OneMatch, ToldPly
     from arena.watching.query import Query
     from arena.watching.query_answers import Answer

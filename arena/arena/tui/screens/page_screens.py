@@ -169,7 +169,7 @@ class BotPageScreen(PageScreen):
             self.say(answer)
 
     def _draw(self, page: BotPage) -> None:
-        from arena.watching.bot_curves import curves_of, version_ratings_of
+        from arena.watching.bot_pages import curves_of, version_ratings_of
 
         where, rows = version_ratings_of(page)
         plot = self.query_one(RatingPlot)

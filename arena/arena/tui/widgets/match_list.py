@@ -21,7 +21,7 @@ from arena.tui.query_runner import QueryRunner
 from arena.tui.text import left, right, safe
 from arena.tui.widgets.match_columns import ALWAYS, COLUMNS, SORTS
 from arena.tui.widgets.row_list import LIST_BINDINGS
-from arena.watching.page_requests import PAGE_SIZE, PageRequest
+from arena.watching.match_source import PAGE_SIZE, PageRequest
 from arena.watching.query_answers import Answer, Empty, Loading, Rows, Unavailable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from arena.live.table_views import MatchRow
     from arena.tui.widgets.match_columns import MatchColumn
-    from arena.watching.page_requests import Page, Provider
+    from arena.watching.match_source import Page, Provider
     from arena.watching.query import Query
 
 _MAX_PAGES = 20

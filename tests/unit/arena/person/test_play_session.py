@@ -189,7 +189,7 @@ def test_a_hint_never_blocks_a_move(begin: Callable[..., Played], monkeypatch: p
         gate.wait()
         return f"a hint after {len(state.history)} plies"
 
-    monkeypatch.setattr("arena.person.hints.Hinter.ask", slow)
+    monkeypatch.setattr("arena.person.session_commands.Hinter.ask", slow)
     played = begin()
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:
@@ -217,12 +217,12 @@ def test_a_play_ends_in_the_midst_of_a_hint(
         ended.wait()
         raise OSError("the pipe is closed")
 
-    monkeypatch.setattr("arena.person.hints.Hinter.ask", slow)
+    monkeypatch.setattr("arena.person.session_commands.Hinter.ask", slow)
 
     def close(_: object) -> None:
         ended.set()
 
-    monkeypatch.setattr("arena.person.hints.Hinter.close", close)
+    monkeypatch.setattr("arena.person.session_commands.Hinter.close", close)
     played = begin()
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:

@@ -25,8 +25,7 @@ from arena.tui.shell.keys import clashes
 from arena.tui.start import SCREENS, replay_app
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.match_list import MatchList
-from arena.watching.bot_curves import curves_of, version_ratings_of
-from arena.watching.bot_pages import read_bot, read_openings, read_versus
+from arena.watching.bot_pages import curves_of, read_bot, read_openings, read_versus, version_ratings_of
 from arena.watching.page_rows import bot_rows, versus_rows
 from arena.watching.query import Cancelled, Query
 from arena_db.store import Store

@@ -17,7 +17,7 @@ from arena.tui.screens.judged import Grading
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.prompt import PromptScreen
 from arena.tui.start import replay_app
-from arena.watching.judge_list import grading_words
+from arena.watching.bots_source import grading_words
 from arena.watching.one_match import ToldPly, load_analyses, load_match, read_told, replay_of, with_told
 from arena.watching.query import Query
 from arena_db.judgements import JudgedMatch, JudgedPly
@@ -251,7 +251,7 @@ def test_a_judge_that_does_not_exist_is_named(
 def test_who_can_judge_is_read_without_loading_anything() -> None:
     script = (
         "import sys\n"
-        "from arena.watching.judge_list import read_judges\n"
+        "from arena.watching.bots_source import read_judges\n"
         "from arena.watching.query import Query\n"
         "judges = read_judges(Query(None), 'connect-four').content\n"
         "assert judges.is_solvable and judges.names[0] == 'solver', judges\n"

@@ -17,9 +17,8 @@ from arena.live.events import Fault, Finished, Move, RunState, Started, Thinking
 from arena.live.table_views import MatrixView, Series, StandingsView
 from arena.results.corrections import declare_void
 from arena.watching.feed import FeedUpdate, Model, advance
-from arena.watching.match_source import MatchSource
+from arena.watching.match_source import MatchSource, PageRequest
 from arena.watching.one_match import load_match
-from arena.watching.page_requests import PageRequest
 from arena.watching.query import Cancelled, Query
 from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner

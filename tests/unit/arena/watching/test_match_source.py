@@ -10,8 +10,7 @@ import pytest
 from arena.errors import ConfigError
 from arena.results.condition import read_condition
 from arena.watching import match_source
-from arena.watching.match_source import MatchSource
-from arena.watching.page_requests import Page, PageRequest
+from arena.watching.match_source import MatchSource, Page, PageRequest
 from arena.watching.query import Cancelled, Query
 from arena_db.records import MatchFilter
 from arena_db.store import Store
