@@ -1,15 +1,28 @@
-"""The self-play players: this process and its threads, or shards that are played elsewhere."""
+"""The self-play players: threads of this process, or shards played elsewhere, whose results are checked."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from arena.games.kernels.compiling import kernel
 from arena.games.kernels.layout import layout_of
+from arena.games.kernels.rules import has_line, land, landings
 from arena.games.notation import spec_of
 from arena_bots.alphazero.network import OnnxNet
-from arena_bots.alphazero.train.games import Lanes, joined, new_lanes, part_of
-from arena_bots.alphazero.train.shard_checks import find_wrong
+from arena_bots.alphazero.train.games import (
+    DRAWN,
+    GOING,
+    WON,
+    Lanes,
+    Samples,
+    joined,
+    new_lanes,
+    no_samples,
+    part_of,
+)
 from arena_bots.alphazero.train.shards import (
     MAX_BYTES,
     PLAY,
@@ -20,14 +33,17 @@ from arena_bots.alphazero.train.shards import (
     rng_of,
     unpack_result,
 )
+from arena_plugins.errors import PluginError
 from arena_plugins.weights import read_arrays
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from concurrent.futures import Future
     from typing import Any
 
     from numpy.typing import NDArray
 
+    from arena.games.kernels.layout import Layout
     from arena_bots.alphazero.train.games import Harvest
     from arena_bots.alphazero.train.plan import TrainingPlan
     from arena_bots.alphazero.train.shards import Player
@@ -127,3 +143,197 @@ class Players:
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Restore the matches in progress."""
         self.lanes = Lanes._make(arrays[f"lanes.{name}"].copy() for name in Lanes._fields)
+
+
+ILLEGAL = 3
+"""The end of a match with an illegal action, or with actions after its end."""
+_ROUNDING = 0.01
+"""Tolerance for sums of policies, which are stored in half precision."""
+
+
+class WrongShardError(PluginError):
+    """The result of a shard contradicts its form or the rules."""
+
+
+class Retraced(NamedTuple):
+    """Positions of matches, from their actions alone."""
+
+    own: NDArray[np.uint64]
+    """Stones of the side to move before each action and at the end; `[matches, plies + 1]`, as the next."""
+    opp: NDArray[np.uint64]
+    last: NDArray[np.uint64]
+    ends: NDArray[np.int8]
+    """GOING, WON by the side that moved last, DRAWN or ILLEGAL; `[matches]`."""
+
+
+@kernel
+def retrace(actions: NDArray[np.int16], lengths: NDArray[np.int64], layout: Layout, found: Retraced) -> None:
+    """Replay matches by the rules into `found`; `actions` is `[matches, plies]`, `lengths` `[matches]`."""
+    for match in range(len(lengths)):
+        mover, other, stone = np.uint64(0), np.uint64(0), np.uint64(0)
+        found.ends[match] = GOING
+        for ply in range(lengths[match]):
+            found.own[match, ply], found.opp[match, ply], found.last[match, ply] = mover, other, stone
+            action = actions[match, ply]
+            if found.ends[match] != GOING or action < 0 or action >= layout.num_actions:
+                found.ends[match] = ILLEGAL
+                break
+            stone = land(mover | other, action, layout)
+            if not stone:
+                found.ends[match] = ILLEGAL
+                break
+            mover, other = other, mover | stone
+            if has_line(other, layout):
+                found.ends[match] = WON
+            elif not landings(mover | other, layout):
+                found.ends[match] = DRAWN
+        ply = lengths[match]
+        found.own[match, ply], found.opp[match, ply], found.last[match, ply] = mover, other, stone
+
+
+@kernel
+def count_barred(
+    own: NDArray[np.uint64], opp: NDArray[np.uint64], policies: NDArray[np.float32], layout: Layout
+) -> int:
+    """Return how often policies, `[n, num_actions]`, give an illegal action a chance."""
+    count = 0
+    for row in range(len(own)):
+        for action in range(layout.num_actions):
+            if policies[row, action] > 0 and not land(own[row] | opp[row], action, layout):
+                count += 1
+    return count
+
+
+def find_wrong(result: bytes, lanes: Lanes, layout: Layout) -> str:
+    """Return how a result contradicts its form or the rules; empty if it does not.
+
+    Every match is replayed, and all positions follow from its actions. This protects against faulty machines,
+    not against an attacker who holds a key: a wrong but possible policy cannot be noticed.
+
+    Args:
+        result: as `shards.pack_result` packed it.
+        lanes: the matches in progress that the shard was given.
+        layout: the game.
+    """
+    try:
+        arrays = read_arrays(result, "the result", max_bytes=MAX_BYTES)
+        _check_form(arrays, lanes, layout)
+        samples = Samples._make(arrays[f"samples.{name}"] for name in Samples._fields)
+        _check_matches(arrays, samples, layout)
+        _check_searches(samples, layout)
+        _require(_are_shares(samples.chances), "the chances of a sample are no distribution")
+        _check_lanes(Lanes._make(arrays[f"lanes.{name}"] for name in Lanes._fields), layout)
+    except PluginError as error:
+        return str(error)
+    return ""
+
+
+def _require(is_right: bool | np.bool_, wrong: str) -> None:  # noqa: FBT001 - what is checked
+    if not is_right:
+        raise WrongShardError(wrong)
+
+
+def _check_form(arrays: Mapping[str, NDArray[Any]], lanes: Lanes, layout: Layout) -> None:
+    """Compare names, types and shapes; the numbers of matches and samples are free."""
+    num, plies = lanes.actions.shape
+    fixed = _named("lanes", new_lanes(num, layout.num_actions, plies)) | {"asked": np.zeros(1, np.int64)}
+    samples = _named("samples", no_samples(layout.num_actions))
+    ended = {
+        "actions": np.zeros((0, plies), np.int16),
+        "lengths": np.zeros(0, np.int64),
+        "outcomes": np.zeros(0, np.int8),
+    }
+    names = {*fixed, *samples, *ended}
+    _require(set(arrays) == names, f"it has arrays {', '.join(sorted(arrays))}")
+    for like, is_free in ((fixed, False), (samples, True), (ended, True)):
+        for name, wanted in like.items():
+            array = arrays[name]
+            is_right = array.dtype == wanted.dtype and array.ndim == wanted.ndim
+            is_right = is_right and array.shape[is_free:] == wanted.shape[is_free:]
+            _require(is_right, f"{name} is {array.dtype}{list(array.shape)}")
+    for like in (samples, ended):
+        _require(len({len(arrays[name]) for name in like}) == 1, "its arrays have different lengths")
+    _require(arrays["asked"][0] >= 0, "it asked for a negative number of positions")
+
+
+def _named(prefix: str, arrays: Lanes | Samples) -> dict[str, NDArray[Any]]:
+    return {f"{prefix}.{name}": array for name, array in arrays._asdict().items()}
+
+
+def _retraced(actions: NDArray[np.int16], lengths: NDArray[np.int64], layout: Layout) -> Retraced:
+    own, opp, last = (np.zeros((len(lengths), actions.shape[1] + 1), np.uint64) for _ in range(3))
+    found = Retraced(own, opp, last, np.zeros(len(lengths), np.int8))
+    retrace(actions, lengths, layout, found)
+    return found
+
+
+def _check_matches(arrays: Mapping[str, NDArray[Any]], samples: Samples, layout: Layout) -> None:
+    """Replay the matches that ended; the samples must be positions of theirs, in order."""
+    actions, lengths = arrays["actions"], arrays["lengths"]
+    _require(((lengths >= 1) & (lengths <= actions.shape[1])).all(), "a match has an impossible length")
+    found = _retraced(actions, lengths, layout)
+    _require(np.isin(found.ends, (WON, DRAWN)).all(), "a match has an illegal action or no end")
+    by_rules = np.where(found.ends == WON, np.where(lengths % 2, 1, -1), 0)
+    _require((arrays["outcomes"] == by_rules).all(), "a match has another result by the rules")
+    plies = np.bitwise_count(samples.own | samples.opp).astype(np.int64)
+    rows = np.array(_matches_of(plies.tolist(), lengths.tolist()), np.int64)
+    for name in ("own", "opp", "last"):
+        positions = getattr(found, name)[rows, plies]
+        _require((positions == getattr(samples, name)).all(), "a sample is no position of its match")
+
+
+def _matches_of(plies: list[int], lengths: list[int]) -> list[int]:
+    """Return the match of each sample, given the number of stones of each.
+
+    The last action of a match is always searched, so it has the last sample of that match.
+
+    Raises:
+        WrongShardError: the samples are not those of the matches, in order.
+    """
+    rows: list[int] = []
+    before = -1
+    match = 0
+    for ply in plies:
+        is_right = match < len(lengths) and before < ply < lengths[match]
+        _require(is_right, "the samples are not those of its matches, in order")
+        rows.append(match)
+        before = ply
+        if ply == lengths[match] - 1:
+            match, before = match + 1, -1
+    _require(match == len(lengths), "the samples are not those of its matches, in order")
+    return rows
+
+
+def _check_searches(found: Samples, layout: Layout) -> None:
+    """Check policies, for the positions beside them, and their weights."""
+    policies = found.policies.astype(np.float32)
+    _require(_are_shares(policies), "a policy is no distribution")
+    barred = count_barred(found.own, found.opp, policies, layout)
+    _require(not barred, "a policy gives an illegal action a chance")
+    _require(np.isin(found.weights, (0, 1)).all(), "a policy has a weight other than 0 and 1")
+
+
+def _are_shares(rows: NDArray[np.float32]) -> bool:
+    """Return whether all rows, `[n, k]`, have no negative number and the sum 1."""
+    return bool((rows >= 0).all() and (np.abs(rows.sum(axis=1) - 1) <= _ROUNDING).all())
+
+
+def _check_lanes(lanes: Lanes, layout: Layout) -> None:
+    """Replay the matches in progress; what is kept of their searches becomes samples later."""
+    most = lanes.actions.shape[1]
+    is_right = (lanes.mixed >= 0) & (lanes.mixed <= lanes.ply) & (lanes.ply < most)
+    _require(is_right.all(), "a match in progress has an impossible length")
+    found = _retraced(lanes.actions, lanes.ply, layout)
+    _require((found.ends == GOING).all(), "a match in progress has an illegal action or is over")
+    rows, searched = np.arange(len(lanes.ply)), lanes.searched
+    for name in ("own", "opp", "last"):
+        positions = getattr(found, name)[rows, lanes.ply]
+        _require((positions == getattr(lanes, name)).all(), "a match in progress has another position")
+    ahead = any(row[ply:].any() for row, ply in zip(searched, lanes.ply.tolist(), strict=True))
+    _require(not ahead, "a match in progress was searched ahead")
+    values = lanes.values[searched]
+    _require((np.abs(values) <= 1 + _ROUNDING).all(), "a value of a match in progress is not in [-1, 1]")
+    own, opp, last = (array[:, :most][searched] for array in (found.own, found.opp, found.last))
+    policies, weights = lanes.policies[searched], lanes.weights[searched]
+    none = np.zeros((len(own), 3), np.float32)
+    _check_searches(Samples(own, opp, last, policies, weights, none), layout)

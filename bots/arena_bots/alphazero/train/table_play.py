@@ -1,26 +1,32 @@
-"""Self-play with the search of `tables`: whole matches, full rollouts, the most visited move."""
+"""Self-play of the recipe `article-selfplay`: statistics per position guide full rollouts of whole matches."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from arena.games.kernels.bits import num_bits
+from arena.games.kernels.compiling import inline_kernel, kernel
 from arena.games.kernels.layout import layout_of, rules_of
+from arena.games.kernels.rules import has_line, land, landings
 from arena_bots.alphazero.train.games import GOING, Harvest, gathered, no_samples, place
 from arena_bots.alphazero.train.harvest import reap
-from arena_bots.alphazero.train.tables import SearchTables, fill, find, new_rollouts, new_table, prune, walk
 from arena_bots.search.lockstep.batches import WITH_LAST, cells_of, gather, new_memory, scatter
 from arena_bots.search.lockstep.forest import new_leaves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from arena.games.kernels.compiling import Int
+    from arena.games.kernels.layout import Layout
     from arena_bots.alphazero.train.games import Lanes, Samples
     from arena_bots.alphazero.train.selfplay import SelfPlaySettings
     from arena_bots.search.lockstep.batches import Net
+    from arena_bots.search.lockstep.forest import Leaves
     from arena_plugins.contract import Game
     from arena_plugins.training import TrainingMatch
+
 
 _ENTRIES = 1 << 12
 """Number of positions per match with statistics: several times what rollouts reach between two moves."""
@@ -118,3 +124,256 @@ class TablePlay:
     def _forget(self, table: SearchTables) -> None:
         table.own.fill(np.uint64(2**64 - 1))
         table.size.fill(0)
+
+
+FULL = 0.75
+"""Share of a table's entries that may be used; after that, rollouts continue at random."""
+_NOTHING = np.uint64(2**64 - 1)
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_SHIFT = np.uint64(40)
+_BARRED = np.float32(-1)
+_LEAST = np.float32(-3e38)
+_NONE = -1
+
+
+class SearchTables(NamedTuple):
+    """Hash tables with statistics of each match's positions, keyed by their stones."""
+
+    own: NDArray[np.uint64]
+    """Stones of the side to move, all bits set in a free entry; `[lanes, entries]`, a power of two."""
+    opp: NDArray[np.uint64]
+    prior: NDArray[np.float32]
+    """The network's priors, below 0 if illegal; this and the next two are `[lanes, entries, num_actions]`."""
+    visits: NDArray[np.int32]
+    total: NDArray[np.float32]
+    """Sum of results for the side to move."""
+    size: NDArray[np.int64]
+    """Number of used entries; `[lanes]`."""
+
+
+class Rollouts(NamedTuple):
+    """The rollouts in progress, one per lane."""
+
+    own: NDArray[np.uint64]
+    """Stones of the side to move at the current position; with the next four, `[lanes]`."""
+    opp: NDArray[np.uint64]
+    depth: NDArray[np.int64]
+    """Plies from the root to the current position."""
+    known: NDArray[np.int64]
+    """Number of plies on the path whose positions have an entry."""
+    done: NDArray[np.int64]
+    """Number of finished rollouts."""
+    entries: NDArray[np.int64]
+    """Entry of each position on the path; `[lanes, max_length + 1]`."""
+    actions: NDArray[np.int64]
+    """Action taken in each position on the path; `[lanes, max_length + 1]`."""
+    noise: NDArray[np.float32]
+    """Dirichlet noise, drawn once per search; `[lanes, num_actions]`."""
+    chance: NDArray[np.float32]
+    """Random number per rollout that breaks ties, and selects actions when the table is full; `[lanes]`."""
+
+
+def new_table(lanes: int, entries: int, num_actions: int) -> SearchTables:
+    """Return empty tables."""
+    wide = (lanes, entries, num_actions)
+    return SearchTables(
+        own=np.full((lanes, entries), _NOTHING, np.uint64),
+        opp=np.zeros((lanes, entries), np.uint64),
+        prior=np.zeros(wide, np.float32),
+        visits=np.zeros(wide, np.int32),
+        total=np.zeros(wide, np.float32),
+        size=np.zeros(lanes, np.int64),
+    )
+
+
+def new_rollouts(lanes: int, num_actions: int, max_length: int) -> Rollouts:
+    """Return rollouts that have not begun."""
+    path = (lanes, max_length + 1)
+    return Rollouts(
+        own=np.zeros(lanes, np.uint64),
+        opp=np.zeros(lanes, np.uint64),
+        depth=np.zeros(lanes, np.int64),
+        known=np.zeros(lanes, np.int64),
+        done=np.zeros(lanes, np.int64),
+        entries=np.zeros(path, np.int64),
+        actions=np.zeros(path, np.int64),
+        noise=np.zeros((lanes, num_actions), np.float32),
+        chance=np.zeros(lanes, np.float32),
+    )
+
+
+@inline_kernel
+def find(table: SearchTables, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
+    """Return the entry of a position, or the free entry where it belongs; linear probing."""
+    mask = np.uint64(table.own.shape[1] - 1)
+    # Multiplicative hashing: the high bits are folded into the index. Probing ends, since entries stay free.
+    word = own * _MIX[0] ^ opp * _MIX[1]
+    place = np.int64((word ^ (word >> _SHIFT)) & mask)
+    while table.own[lane, place] != _NOTHING and (
+        table.own[lane, place] != own or table.opp[lane, place] != opp
+    ):
+        place = np.int64(np.uint64(place + 1) & mask)
+    return place
+
+
+@kernel
+def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+    table: SearchTables,
+    rollouts: Rollouts,
+    leaves: Leaves,
+    layout: Layout,
+    roots_own: NDArray[np.uint64],
+    roots_opp: NDArray[np.uint64],
+    wanted: Int,
+    scales: tuple[float, float, float, float],
+) -> None:
+    """Advance all lanes until each needs the network for a new position, or has made `wanted` rollouts.
+
+    Selection at the root maximises a Q + b P / (1 + N) + c D / (1 + N) + d sqrt(t) / N, with unvisited
+    actions first; deeper it maximises a Q + b P / (1 + N). `scales` are a, b, c, d.
+    """
+    most = np.int64(FULL * table.own.shape[1])
+    for lane in range(len(roots_own)):
+        leaves.waits[lane] = False
+        while rollouts.done[lane] < wanted:
+            own, opp = rollouts.own[lane], rollouts.opp[lane]
+            depth = rollouts.depth[lane]
+            result = _result(own, opp, layout)
+            if result != _NONE:
+                _back_up(table, rollouts, lane, np.float32(result - 1))
+                rollouts.done[lane] += 1
+                rollouts.own[lane], rollouts.opp[lane] = roots_own[lane], roots_opp[lane]
+                rollouts.depth[lane] = rollouts.known[lane] = 0
+                continue
+            place = find(table, lane, own, opp)
+            # An empty entry holds _NOTHING, so comparing one word tells whether `find` found the position.
+            is_known = table.own[lane, place] == own
+            if not is_known and table.size[lane] < most:
+                leaves.own[lane], leaves.opp[lane] = own, opp
+                leaves.waits[lane] = True
+                break
+            if is_known and rollouts.known[lane] == depth:
+                # Statistics are used only while the whole path is in the table; after a gap play is random.
+                action = _select(table, rollouts, lane, place, depth == 0, scales)
+                rollouts.entries[lane, depth] = place
+                rollouts.known[lane] = depth + 1
+            else:
+                action = _any_action(own, opp, rollouts, lane, layout)
+            rollouts.actions[lane, depth] = action
+            rollouts.depth[lane] = depth + 1
+            rollouts.own[lane] = opp
+            rollouts.opp[lane] = own | land(own | opp, action, layout)
+
+
+@inline_kernel
+def _result(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
+    """Return the result for `own` plus 1: 0 if the opponent has just won, 1 for a draw, else `_NONE`."""
+    if has_line(opp, layout):
+        return 0
+    return _NONE if landings(own | opp, layout) else 1
+
+
+@inline_kernel
+def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+    table: SearchTables,
+    rollouts: Rollouts,
+    lane: Int,
+    place: Int,
+    is_root: bool,  # noqa: FBT001 # kernels take only positional arguments
+    scales: tuple[float, float, float, float],
+) -> Int:
+    best, chosen = _LEAST, 0
+    rooted = np.float32(np.sqrt(np.float32(rollouts.done[lane])))
+    for action in range(table.prior.shape[2]):
+        prior = table.prior[lane, place, action]
+        if prior < 0:
+            continue
+        count = np.float32(table.visits[lane, place, action])
+        worth = np.float32(scales[1]) * prior / (1 + count)
+        if count:
+            worth += np.float32(scales[0]) * table.total[lane, place, action] / count
+        if is_root:
+            worth += np.float32(scales[2]) * rollouts.noise[lane, action] / (1 + count)
+            # An unvisited action precedes all visited ones; among several, the prior decides.
+            worth += np.float32(scales[3]) * rooted / count if count else np.float32(1e6)
+        if worth > best:
+            best, chosen = worth, action
+    return chosen
+
+
+@inline_kernel
+def _any_action(own: np.uint64, opp: np.uint64, rollouts: Rollouts, lane: Int, layout: Layout) -> Int:
+    """Return a legal action, selected by the lane's random number and the position."""
+    # The uniform number is scaled to 24 bits, the precision of a float32.
+    word = (own ^ opp * _MIX[0]) * _MIX[1] ^ np.uint64(np.float32(16777216) * rollouts.chance[lane])
+    start = np.int64((word >> _SHIFT) % np.uint64(layout.num_actions))
+    while not land(own | opp, start, layout):
+        start = (start + 1) % layout.num_actions
+    return start
+
+
+@inline_kernel
+def _back_up(table: SearchTables, rollouts: Rollouts, lane: Int, result: np.float32) -> None:
+    """Add a result, for the side to move at the rollout's end, to all positions on the path with an entry."""
+    depth = np.int64(rollouts.depth[lane])
+    # The result is for the side to move at the end; it changes sign with every ply up the path.
+    for index in range(np.int64(rollouts.known[lane])):
+        place, action = rollouts.entries[lane, index], rollouts.actions[lane, index]
+        table.visits[lane, place, action] += 1
+        table.total[lane, place, action] += result if (depth - index) % 2 == 0 else -result
+
+
+@kernel
+def fill(table: SearchTables, leaves: Leaves, layout: Layout) -> None:
+    """Create entries for the positions that waited, with the network's priors of their legal actions."""
+    for lane in range(len(leaves.waits)):
+        if not leaves.waits[lane]:
+            continue
+        own, opp = leaves.own[lane], leaves.opp[lane]
+        place = find(table, lane, own, opp)
+        table.own[lane, place], table.opp[lane, place] = own, opp
+        table.size[lane] += 1
+        top, weight = _LEAST, np.float32(0)
+        # Softmax over the legal actions; subtracting the largest logit keeps exp from overflowing.
+        for action in range(layout.num_actions):
+            if land(own | opp, action, layout):
+                top = max(top, leaves.logits[lane, action])
+        for action in range(layout.num_actions):
+            table.visits[lane, place, action] = 0
+            table.total[lane, place, action] = 0
+            table.prior[lane, place, action] = _BARRED
+            if land(own | opp, action, layout):
+                share = np.exp(leaves.logits[lane, action] - top)
+                table.prior[lane, place, action] = share
+                weight += share
+        for action in range(layout.num_actions):
+            if table.prior[lane, place, action] >= 0:
+                table.prior[lane, place, action] /= weight
+
+
+@kernel
+def prune(
+    table: SearchTables, pruned: SearchTables, own: NDArray[np.uint64], opp: NDArray[np.uint64]
+) -> None:
+    """Copy the entries that can still be reached from the positions `own`, `opp` (`[lanes]`) to `pruned`."""
+    for lane in range(len(own)):
+        for place in range(pruned.own.shape[1]):
+            pruned.own[lane, place] = _NOTHING
+        pruned.size[lane] = 0
+        stones = num_bits(own[lane] | opp[lane])
+        for place in range(table.own.shape[1]):
+            mover, other = table.own[lane, place], table.opp[lane, place]
+            if mover == _NOTHING:
+                continue
+            # An entry is reachable if it contains all stones of the position, seen from the same player.
+            is_turned = (num_bits(mover | other) - stones) % 2 != 0
+            mine, theirs = (other, mover) if is_turned else (mover, other)
+            if own[lane] & ~mine or opp[lane] & ~theirs:
+                continue
+            new = find(pruned, lane, mover, other)
+            pruned.own[lane, new], pruned.opp[lane, new] = mover, other
+            pruned.size[lane] += 1
+            for action in range(table.prior.shape[2]):
+                pruned.prior[lane, new, action] = table.prior[lane, place, action]
+                pruned.visits[lane, new, action] = table.visits[lane, place, action]
+                pruned.total[lane, new, action] = table.total[lane, place, action]

@@ -1,22 +1,23 @@
-"""The training loop: play, store, learn, measure."""
+"""The training loop: play, store, learn, measure the network by matches and keep the best one."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from math import sqrt
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from arena.games.kernels.layout import layout_of
 from arena.games.notation import spec_of
 from arena_bots.alphazero.train.buffer import Buffer, PositionEncoder
-from arena_bots.alphazero.train.judging import Judge
 from arena_bots.alphazero.train.learner import Learner, Losses
 from arena_bots.alphazero.train.nets import Design, Shape
 from arena_bots.alphazero.train.onnx_file import to_onnx
 from arena_bots.alphazero.train.players import Players
 from arena_bots.alphazero.train.shards import NetKind, rng_of
 from arena_bots.alphazero.train.torch_net import TorchNet, halves
+from arena_plugins.spec import Spec
 from arena_plugins.training import Checkpoint, Trained
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from arena_bots.alphazero.train.games import Harvest
-    from arena_bots.alphazero.train.plan import TrainingPlan
-    from arena_plugins.training import Fact, TrainingContext
+    from arena_bots.alphazero.train.plan import Measuring, TrainingPlan
+    from arena_plugins.training import Fact, Score, TrainingContext
+
 
 _WIDE = 64
 """Number of filters from which PyTorch is faster than ONNX Runtime on devices with fast half precision."""
@@ -182,3 +184,78 @@ class AlphaZeroTraining:
         self._buffer.restore(arrays, int(kept.facts["seen"]))
         self._numbers = {name: int(kept.facts[name]) for name in self._numbers}
         return arrays["best"].tobytes() if "best" in arrays else None
+
+
+_Z = 1.96
+"""Quantile of the normal distribution for an interval of 95 %."""
+_LATEST = "latest.onnx"
+_BEST = "best.onnx"
+
+
+class Interval(NamedTuple):
+    """A 95 % confidence interval of a share."""
+
+    low: float
+    high: float
+
+
+def wilson(points: float, matches: int) -> Interval:
+    """Return the Wilson (1927) score interval for `points` out of `matches`."""
+    share = points / matches
+    centre = share + _Z**2 / (2 * matches)
+    half = _Z * sqrt(share * (1 - share) / matches + _Z**2 / (4 * matches**2))
+    scale = 1 + _Z**2 / matches
+    return Interval((centre - half) / scale, (centre + half) / scale)
+
+
+class Judge:
+    """Plays a run's networks against a fixed opponent and against the best of them so far."""
+
+    def __init__(self, tests: Measuring, context: TrainingContext, best: bytes | None) -> None:
+        """Start with the best network so far, if there is one."""
+        self._tests = tests
+        self._context = context
+        self.best = best
+
+    def measure(self, model: bytes, step: int) -> None:
+        """Measure a network; it becomes the best one unless the previous best beats it significantly.
+
+        A network that has learnt longer is usually stronger, and a hundred matches rarely show by how little.
+        Therefore the burden of proof is on the older network.
+        """
+        tests, context = self._tests, self._context
+        latest = self._spec(_LATEST, model)
+        score = context.play(latest, tests.opponent, tests.matches)
+        self._tell(step, f"score vs {tests.opponent}", score)
+        if self.best is None or not tests.rival_matches:
+            self.best = model
+            return
+        rival = context.play(latest, self._spec(_BEST, self.best), tests.rival_matches)
+        context.metric(step, "score vs best so far", rival.percent)
+        low, high = _interval(rival)
+        if high < 1 / 2:
+            context.say(f"the net of an earlier step stays the best: {_said(rival)} for the last one")
+            return
+        if low > 1 / 2:
+            context.say(f"better than the best so far: {_said(rival)}")
+        self.best = model
+
+    def _spec(self, name: str, model: bytes) -> str:
+        path = self._context.write(name, model)
+        return str(Spec("alphazero", {"weights": str(path), "simulations": str(self._tests.simulations)}))
+
+    def _tell(self, step: int, name: str, score: Score) -> None:
+        metric = self._context.metric
+        metric(step, name, score.percent)
+        for side, (wins, draws, losses) in (("first", score.first), ("second", score.second)):
+            metric(step, f"{name}, {side}", 100 * (wins + draws / 2) / max(wins + draws + losses, 1))
+
+
+def _interval(score: Score) -> Interval:
+    matches = sum(score.first) + sum(score.second)
+    return wilson(score.percent / 100 * matches, matches)
+
+
+def _said(score: Score) -> str:
+    low, high = _interval(score)
+    return f"{score.percent:.1f} % (95 %: {100 * low:.1f} to {100 * high:.1f})"

@@ -1,12 +1,15 @@
-"""The training loop: epochs on existing games, then rounds of self-play."""
+"""The training loop: epochs on games from random play, a store or an export, then rounds of self-play."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from arena.export.dataset import Dataset
+from arena.games.kernels.bulk import random_matches
+from arena.games.symmetry import match_hash
 from arena_bots.keras_wdl.encoding import full_spec
 from arena_bots.keras_wdl.train.array_rules import ArrayRules
 from arena_bots.keras_wdl.train.examples import (
@@ -21,17 +24,19 @@ from arena_bots.keras_wdl.train.examples import (
 from arena_bots.keras_wdl.train.lockstep import LockstepPlan, against_random, play
 from arena_bots.keras_wdl.train.model import Classifier
 from arena_bots.keras_wdl.train.onnx_file import onnx_bytes
-from arena_bots.keras_wdl.train.sources import start_of
 from arena_plugins.errors import OptionError
+from arena_plugins.manager import load_game
 from arena_plugins.training import Checkpoint, Trained, TrainingMatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from arena_bots.keras_wdl.train.lockstep import Games
     from arena_bots.keras_wdl.train.options import Options
+    from arena_plugins.contract import Game
     from arena_plugins.training import TrainingContext
 
 
@@ -71,7 +76,7 @@ class KerasTraining:
 
     def _start(self) -> tuple[Examples, Examples]:
         """Return the initial examples: for training, and for validation."""
-        start = start_of(self._context, self._rules, self._options)
+        start = _start_of(self._context, self._rules, self._options)
         self._facts |= {
             "source": start.source,
             "matches": start.num_matches,
@@ -192,3 +197,121 @@ def _labelled(plan: LockstepPlan, length: int) -> NDArray[np.bool_]:
 def _matches(games: Games) -> Iterator[TrainingMatch]:
     for actions, length, outcome in zip(games.actions, games.lengths, games.outcomes, strict=True):
         yield TrainingMatch(tuple(actions[:length].tolist()), int(outcome))
+
+
+_DIGITS = 15
+"""Number of hex digits of a hash that fit into a signed 64-bit word."""
+_HELD = 20
+"""One in this many matches is held back for validation."""
+
+
+class InitialExamples(NamedTuple):
+    """Initial examples; no match, nor a symmetric image of it, occurs in both sets."""
+
+    learnt: Examples
+    held: Examples
+    """Examples for validation."""
+    num_matches: int
+    source: str
+    """A short description of the source."""
+
+
+def _start_of(context: TrainingContext, rules: ArrayRules, options: Options) -> InitialExamples:
+    """Return the initial data of a training run; an export takes precedence if one was given.
+
+    Raises:
+        OptionError: it is for another game, or there are no matches.
+        ExportError: it cannot be read.
+    """
+    if context.data is not None:
+        return _exported(context.data, rules)
+    if options.source == "store":
+        return _stored(context, rules, options)
+    found = random_matches(rules.game, options.games, context.seed)
+    lengths = found.lengths.astype(np.int64)
+    marks = [
+        _mark(rules.game, actions[:length].tolist())
+        for actions, length in zip(found.actions, lengths.tolist(), strict=True)
+    ]
+    outcomes = found.outcomes.astype(np.int64)
+    return _split(rules, found.actions, lengths, outcomes, marks, options, "random play")
+
+
+def _stored(context: TrainingContext, rules: ArrayRules, options: Options) -> InitialExamples:
+    """Return positions of the newest stored matches."""
+    count = options.games
+    actions = np.zeros((count, rules.layout.max_length), np.int16)
+    lengths, outcomes = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    marks: list[int] = []
+    for number, match in zip(range(count), context.matches(), strict=False):
+        actions[number, : len(match.actions)] = match.actions
+        lengths[number], outcomes[number] = len(match.actions), match.outcome
+        marks.append(_mark(rules.game, match.actions))
+    if not marks:
+        raise OptionError(
+            f"the store holds no finished match of {rules.game.name} to learn from; play some with"
+            " arena tournament, or train with source=random"
+        )
+    there = slice(0, len(marks))
+    return _split(rules, actions[there], lengths[there], outcomes[there], marks, options, "store")
+
+
+def _split(  # noqa: PLR0913, PLR0917 - matches as arrays, and the settings
+    rules: ArrayRules,
+    actions: NDArray[np.integer],
+    lengths: NDArray[np.int64],
+    outcomes: NDArray[np.int64],
+    marks: Sequence[int],
+    options: Options,
+    source: str,
+) -> InitialExamples:
+    is_held = np.array(marks, np.int64) % _HELD == 0
+    learnt, held = (
+        merged(
+            rules,
+            from_games(rules, actions[rows], lengths[rows], outcomes[rows], with_ends=options.ends),
+        )
+        for rows in (~is_held, is_held)
+    )
+    return InitialExamples(learnt, held, len(marks), source)
+
+
+def _mark(game: Game, actions: Sequence[int]) -> int:
+    """Return a number that is equal for equal matches and their symmetric images."""
+    return int(match_hash(game, actions)[:_DIGITS], 16)
+
+
+def _exported(folder: Path, rules: ArrayRules) -> InitialExamples:
+    """Return the positions of an export, split as it specifies, otherwise by match."""
+    data = Dataset.open(folder)
+    if (theirs := full_spec(load_game(data.game))) != full_spec(rules.game):
+        raise OptionError(
+            f"{folder} holds {theirs}, not {full_spec(rules.game)}; export matches of that game"
+        )
+    learnt, hashes = _rows(data, "train", rules)
+    if "validation" in data.splits:
+        held, _ = _rows(data, "validation", rules)
+    else:
+        is_held = np.array([int(mark[:_DIGITS], 16) % _HELD == 0 for mark in hashes])
+        learnt, held = learnt.take(np.nonzero(~is_held)[0]), learnt.take(np.nonzero(is_held)[0])
+    num_matches = sum(part.num_matches for part in data.manifest.splits.values())
+    return InitialExamples(merged(rules, learnt), merged(rules, held), num_matches, f"export {folder.name}")
+
+
+def _rows(data: Dataset, split: str, rules: ArrayRules) -> tuple[Examples, list[str]]:
+    """Return the positions of a split for the player who has just moved, and the hash of each one's match."""
+    if not data.num_rows(split):
+        return no_examples(), []
+    found = data.arrays(split)
+    hashes = data.columns(split, ["match_hash"])["match_hash"]
+    planes = found["planes"].reshape(len(hashes), 2, -1) > 0
+    moved = planes.any(axis=(1, 2))
+    own, other = (
+        (planes[moved, side] << rules.bits.astype(np.uint64)).sum(axis=1, dtype=np.uint64) for side in (0, 1)
+    )
+    # Outcomes are stored for the side to move. Means of several lie in between and keep their expected
+    # points.
+    value = -found["value"][moved]
+    chances = np.stack([np.maximum(-value, 0), 1 - np.abs(value), np.maximum(value, 0)], axis=1)
+    examples = Examples(other, own, chances.astype(np.float32), found["count"][moved].astype(np.float32))
+    return examples, hashes[moved].tolist()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_bots.alphazero.train.judging import Judge, wilson
 from arena_bots.alphazero.train.plan import Measuring
+from arena_bots.alphazero.train.training import Judge, wilson
 from arena_plugins.training import Score
 
 if TYPE_CHECKING:

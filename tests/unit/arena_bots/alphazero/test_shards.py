@@ -16,8 +16,8 @@ from arena_bots.alphazero.train.games import Lanes, new_lanes
 from arena_bots.alphazero.train.nets import Design, Shape, new_net
 from arena_bots.alphazero.train.onnx_file import from_onnx, to_onnx
 from arena_bots.alphazero.train.plan import TrainingPlan
+from arena_bots.alphazero.train.players import find_wrong
 from arena_bots.alphazero.train.selfplay import SelfPlay
-from arena_bots.alphazero.train.shard_checks import find_wrong
 from arena_bots.alphazero.train.shards import (
     MAX_BYTES,
     Bench,
@@ -265,7 +265,7 @@ def test_garbage_and_too_much_are_told(
     layout = layout_of(make("tic-tac-toe"))
     assert layout is not None
     assert "cannot be read" in find_wrong(b"garbage", shard.lanes, layout)
-    monkeypatch.setattr("arena_bots.alphazero.train.shard_checks.MAX_BYTES", 100)
+    monkeypatch.setattr("arena_bots.alphazero.train.players.MAX_BYTES", 100)
     assert "more than the 100 allowed" in find_wrong(result, shard.lanes, layout)
 
 

@@ -11,8 +11,16 @@ import pytest
 from arena.games.kernels.layout import layout_of, words_of
 from arena_bots.alphazero.train.games import new_lanes
 from arena_bots.alphazero.train.selfplay import SelfPlaySettings
-from arena_bots.alphazero.train.table_play import TablePlay
-from arena_bots.alphazero.train.tables import SearchTables, fill, find, new_rollouts, new_table, prune, walk
+from arena_bots.alphazero.train.table_play import (
+    SearchTables,
+    TablePlay,
+    fill,
+    find,
+    new_rollouts,
+    new_table,
+    prune,
+    walk,
+)
 from arena_bots.search.lockstep.forest import new_leaves
 from game_samples import make
 from plain_trees import WaveNet, random_states

@@ -23,7 +23,7 @@ from arena.executor.slots import ShardFailedError, UnplayedError, WrongResultErr
 from arena.training import training_session as session
 from arena.training.runs import RunSettings
 from arena_bots.alphazero.train import players
-from arena_bots.alphazero.train.shard_checks import find_wrong
+from arena_bots.alphazero.train.players import find_wrong
 from rogue_slots import rogue
 from source_tree import ROOT
 
