@@ -18,7 +18,7 @@ from move_quality import wilson
 
 from arena.games.kernels.chance import seeded
 from arena.games.kernels.layout import layout_of, words_of
-from arena_bots.td_lambda.train.shallow import choose_shallow
+from arena_bots.td_lambda.train.linear_kernels import choose_shallow
 from arena_plugins import Limit, load_bot
 
 if TYPE_CHECKING:

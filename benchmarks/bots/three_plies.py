@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from arena.games.connect_four import ConnectFour
 from arena.games.kernels.chance import seeded
 from arena.games.kernels.layout import layout_of, words_of
-from arena_bots.td_lambda.train.shallow import choose_shallow
+from arena_bots.td_lambda.train.linear_kernels import choose_shallow
 from arena_plugins import OptionError, PlayResult, hookimpl
 
 if TYPE_CHECKING:

@@ -5,22 +5,28 @@ from __future__ import annotations
 from math import inf
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from arena.games.connect_four import ConnectFour
 from arena.games.k_in_a_row import KInARowState
-from arena_bots.td_lambda.rules import RULES, urgent
-from arena_bots.td_lambda.values import load_value
+from arena_bots.td_lambda.features import NUM_FEATURES, features_of
+from arena_bots.td_lambda.tuples import CELLS, COLUMNS, keys_of, parts_of
 from arena_plugins.contract import PlayResult
-from arena_plugins.errors import OptionError
+from arena_plugins.errors import OptionError, PluginError
 from arena_plugins.hookspecs import hookimpl
 from arena_plugins.spec import OptionReader
+from arena_plugins.weights import load_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-    from arena_bots.td_lambda.values import Value
+    from numpy.typing import NDArray
+
     from arena_plugins.contract import Game, Limit, State
+
 
 RECIPES = ("best", "linear", "article")
 """Recipes whose weights ship with the bot."""
@@ -32,7 +38,7 @@ class TdLambdaBot:
 
     deterministic = True
 
-    def __init__(self, value: Value, seed: int, *, rules: str) -> None:
+    def __init__(self, value: _Value, seed: int, *, rules: str) -> None:
         self._value = value
         self._rules = rules
         self._random = Random(seed)  # noqa: S311 - not used for secrets
@@ -84,7 +90,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> TdLambdaBot:
     reader = OptionReader("td-lambda", options)
     recipe = reader.choice("recipe", "", ("", *RECIPES))
     weights = reader.text("weights", "")
-    rules = reader.choice("rules", "on", RULES)
+    rules = reader.choice("rules", "on", _RULES)
     reader.done()
     if type(game) is not ConnectFour or game.params != ConnectFour.defaults:
         raise OptionError(f"td-lambda plays connect-four on 6 rows and 7 columns, not {game.name}")
@@ -92,3 +98,155 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> TdLambdaBot:
         raise OptionError("td-lambda: give recipe or weights, not both")
     value = load_value(weights or WEIGHTS / f"{recipe or RECIPES[0]}.npz")
     return TdLambdaBot(value, seed, rules=rules)
+
+
+_RULES = ("off", "on", "notebook")
+_DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
+def urgent(state: KInARowState, rules: str) -> Sequence[int]:
+    """Return the actions that the rules allow; empty if they leave the choice free.
+
+    Wins are not part of the rules, because a terminal state needs no evaluation.
+    """
+    if rules == "off":
+        return ()
+    if blocks := [action for action in state.legal_actions if _would_win(state, action)]:
+        return blocks
+    if rules == "notebook":
+        return [action for action in state.legal_actions if _parts_two(state, action)]
+    return ()
+
+
+def _landing(state: KInARowState, action: int) -> int:
+    board = state.game.board
+    return ((state.own | state.opp) + board.lows[action]) & board.columns[action]
+
+
+def _would_win(state: KInARowState, action: int) -> bool:
+    """Return whether the opponent would win on the cell where the stone of `action` lands."""
+    return state.game.board.has_line(state.opp | _landing(state, action))
+
+
+def _parts_two(state: KInARowState, action: int) -> bool:
+    """Return whether an opponent's stone there would make a run of exactly two with both ends empty.
+
+    Source: the TD(lambda) notebook's third rule. Vertical runs never have both ends empty.
+    """
+    rows, columns = state.game.shape
+    other = 2 - state.current_player
+    height = sum(state.cells[row * columns + action] != 0 for row in range(rows))
+    row = rows - 1 - height
+
+    def at(n: int, down: int, right: int) -> int | None:
+        """Return the content of the cell n steps away; None off the board."""
+        y, x = row + n * down, action + n * right
+        return state.cells[y * columns + x] if 0 <= y < rows and 0 <= x < columns else None
+
+    for down, right in _DIRECTIONS:
+        for side in (1, -1):
+            near, end, far_end = (at(n * side, down, right) for n in (1, 2, -1))
+            if near == other and end == 0 and far_end == 0:
+                return True
+    return False
+
+
+MAX_BYTES = 1 << 26
+"""Maximum size of a weights file in bytes, packed or unpacked; the shipped ones have at most 3 MB."""
+
+
+class _Value(Protocol):
+    """Evaluates positions of Connect Four."""
+
+    def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
+        """Return the value of each non-terminal state for the player who has just moved; `[n]`."""
+        ...
+
+
+class LinearValue:
+    """A weighted sum of 87 features, bounded by tanh if it was trained that way."""
+
+    def __init__(self, weights: NDArray[np.floating[Any]], *, squashed: bool) -> None:
+        """Take the weights, `[87]`.
+
+        Raises:
+            PluginError: the shape is wrong, or a weight is not finite.
+        """
+        if weights.shape != (NUM_FEATURES,) or not np.isfinite(weights).all():
+            raise PluginError(f"linear weights are {NUM_FEATURES} finite numbers, not {weights.shape}")
+        self._weights = weights.astype(np.float64)
+        self._squashed = squashed
+
+    def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
+        """Return the value of each state for the player who has just moved; `[n]`."""
+        own = np.array([state.opp for state in states], np.uint64)
+        other = np.array([state.own for state in states], np.uint64)
+        sums = features_of(own, other) @ self._weights
+        return np.tanh(sums) if self._squashed else sums
+
+
+class TupleValue:
+    """tanh of a sum of table entries, one for each tuple and one for its mirror image."""
+
+    def __init__(
+        self, tuples: NDArray[np.uint8], tables: NDArray[np.int8], scales: NDArray[np.floating[Any]]
+    ) -> None:
+        """Take the arrays of a weights file.
+
+        Args:
+            tuples: the cells of each tuple, `[num_tuples, length]`.
+            tables: the concatenated tables of all tuples, for after-states with an even and an odd number of
+                stones; `[2, entries]`.
+            scales: the value of one unit in each tuple's table; `[2, num_tuples]`.
+
+        Raises:
+            PluginError: the shapes do not match.
+        """
+        if tuples.ndim != 2 or not tuples.size or tuples.max() >= CELLS:  # noqa: PLR2004 # a matrix, as documented
+            raise PluginError(f"tuples are rows of cells below {CELLS}")
+        self._parts, starts = parts_of(tuples)
+        wanted = ((2, int(starts[-1])), (2, len(tuples)))
+        if (tables.shape, scales.shape) != wanted or not np.isfinite(scales).all():
+            raise PluginError(
+                f"tables and scales of these tuples are {wanted}, not {tables.shape, scales.shape}"
+            )
+        sizes = np.diff(starts)
+        self._tables = tables * np.repeat(scales.astype(np.float32), sizes, axis=1)
+
+    def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
+        """Return the value of each state for the player who has just moved; `[n]`."""
+        columns = np.arange(COLUMNS)
+        worth = np.zeros(len(states))
+        for number, state in enumerate(states):
+            player = state.current_player
+            first, second = (state.opp, state.own) if player else (state.own, state.opp)
+            entries = self._parts[columns, keys_of(first, second)].sum(axis=0)
+            total = float(self._tables[player, entries].sum())
+            # Tables hold values for the first player; the player who has just moved is the one not to move.
+            worth[number] = total if player else -total
+        return np.tanh(worth)
+
+
+def load_value(path: str | Path) -> _Value:
+    """Read a weights file.
+
+    Raises:
+        PluginError: the file is missing or damaged, or does not contain weights of this bot.
+    """
+    arrays = load_arrays(path, max_bytes=MAX_BYTES)
+    try:
+        return value_of(arrays)
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise PluginError(f"{path} contains no weights of td-lambda: {error}") from error
+
+
+def value_of(arrays: Mapping[str, NDArray[Any]]) -> _Value:
+    """Make a value function from arrays by name: `linear` and `squashed`, or `tuples`, `tables` and `scales`.
+
+    Raises:
+        PluginError: a shape is wrong.
+        KeyError: an array is missing.
+    """
+    if "linear" in arrays:
+        return LinearValue(arrays["linear"], squashed=bool(arrays["squashed"]))
+    return TupleValue(arrays["tuples"], arrays["tables"], arrays["scales"])

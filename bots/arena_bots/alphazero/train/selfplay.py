@@ -19,8 +19,8 @@ from arena_bots.alphazero.train.games import (
 )
 from arena_bots.alphazero.train.harvest import reap
 from arena_bots.search.lockstep.forest import NOWHERE, WIN, Rule
-from arena_bots.search.lockstep.halving import schedules
 from arena_bots.search.lockstep.search import LockstepSearch, LockstepSettings
+from arena_bots.search.lockstep.selecting import schedules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,7 @@ from arena_plugins.spec import OptionReader
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena_bots.td_lambda.train.linear_training import LinearPlan
-    from arena_bots.td_lambda.train.tuple_training import TuplePlan
+    from arena_bots.td_lambda.train.training import LinearPlan, TuplePlan
     from arena_plugins.training import Trained, TrainingContext
 
 
@@ -30,8 +29,7 @@ class TdLambdaTrainer:
             OptionError: the game is not supported.
         """
         from arena.games.connect_four import ConnectFour
-        from arena_bots.td_lambda.train.linear_training import LinearPlan, LinearTraining
-        from arena_bots.td_lambda.train.tuple_training import TupleTraining
+        from arena_bots.td_lambda.train.training import LinearPlan, LinearTraining, TupleTraining
         from arena_plugins.errors import OptionError
 
         if type(context.game) is not ConnectFour or context.game.params != ConnectFour.defaults:
@@ -50,8 +48,7 @@ def make_trainer(options: Mapping[str, str]) -> TdLambdaTrainer:
     Raises:
         OptionError: an option is unknown, or its value is not allowed.
     """
-    from arena_bots.td_lambda.train.linear_training import LinearPlan
-    from arena_bots.td_lambda.train.tuple_training import TuplePlan
+    from arena_bots.td_lambda.train.training import LinearPlan, TuplePlan
 
     reader = OptionReader("the trainer td-lambda", options)
     kind = reader.choice("value", "tuples", ("tuples", "linear"))

@@ -17,17 +17,8 @@ from arena.games.kernels.bits import bit_number, num_bits
 from arena.games.kernels.chance import draw
 from arena.games.kernels.compiling import inline_kernel, kernel
 from arena.games.kernels.rules import completing, has_line, land, landings
-from arena_bots.td_lambda.features import (
-    BITS,
-    CELLS,
-    LINES,
-    MIDDLE,
-    NUM_FEATURES,
-    OTHER_LINES,
-    OWN_LINES,
-)
+from arena_bots.td_lambda.features import BITS, CELLS, LINES, MIDDLE, NUM_FEATURES, OTHER_LINES, OWN_LINES
 from arena_bots.td_lambda.train.openings import happens, opening_length, random_action
-from arena_bots.td_lambda.train.shallow import shallow_action
 from arena_bots.td_lambda.tuples import COLUMNS, ROWS
 
 if TYPE_CHECKING:
@@ -35,6 +26,7 @@ if TYPE_CHECKING:
 
     from arena.games.kernels.compiling import Int
     from arena.games.kernels.layout import Layout
+
 
 _ZERO = np.uint64(0)
 _BELOW = np.float64(-1e18)
@@ -118,7 +110,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
         if ply < start:
             state, action = random_action(state, own | opp, layout)
         elif player == rival:
-            state, action = shallow_action(state, own, opp, layout)
+            state, action = _shallow_action(state, own, opp, layout)
         else:
             # `begun` has one bit per player: whether it has an after-state to learn from.
             is_begun = begun >> player & 1
@@ -264,3 +256,55 @@ def _value(  # noqa: PLR0913, PLR0917 # as above
     for feature in range(NUM_FEATURES):
         total += learner.weights[feature] * features[feature]
     return np.float64(math.tanh(total)) if numbers[SQUASHED] > 0 else total
+
+
+_WIN, _FORCED, _OPEN, _LOSS = 2, 1, 0, -1
+
+
+@inline_kernel
+def _shallow_action(
+    state: np.uint64, own: np.uint64, opp: np.uint64, layout: Layout
+) -> tuple[np.uint64, Int]:
+    """Return the next random state and an action: a win, else a forced win, else one that does not lose.
+
+    Ties are broken at random.
+    """
+    best, score, count = -1, _LOSS - 1, 0
+    for action in range(layout.num_actions):
+        stone = land(own | opp, action, layout)
+        if not stone:
+            continue
+        worth = _worth(own | stone, opp, layout)
+        if worth > score:
+            best, score, count = action, worth, 1
+        elif worth == score:
+            count += 1
+            state, number = draw(state, count)
+            if number == 0:
+                best = action
+    return state, best
+
+
+@inline_kernel
+def _worth(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
+    """Evaluate the position after a stone of `own` by the next two plies."""
+    if has_line(own, layout):
+        return _WIN
+    replies = landings(own | opp, layout)
+    if completing(opp, layout) & replies:
+        return _LOSS
+    wins = completing(own, layout)
+    if not replies or not wins:
+        return _OPEN
+    for action in range(layout.num_actions):
+        reply = land(own | opp, action, layout)
+        if reply and not wins & landings(own | opp | reply, layout):
+            return _OPEN
+    return _FORCED
+
+
+@kernel
+def choose_shallow(own: np.uint64, opp: np.uint64, layout: Layout, chance: NDArray[np.uint64]) -> Int:
+    """Return the action of this opponent for the side to move."""
+    chance[0], action = _shallow_action(chance[0], own, opp, layout)
+    return action

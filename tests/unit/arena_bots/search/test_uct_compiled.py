@@ -10,8 +10,7 @@ import pytest
 
 from arena_bots.search.budget import Budget
 from arena_bots.search.uct import TreeSettings
-from arena_bots.search.uct_boards import CellBoard, WordBoard
-from arena_bots.search.uct_compiled import MOST, CompiledTree
+from arena_bots.search.uct_compiled import MOST, CellBoard, CompiledTree, WordBoard
 from arena_bots.search.uct_tree import DRAW, LOSS, NODE, UNKNOWN, WIN, selection
 from game_samples import make, seeded
 
@@ -210,7 +209,7 @@ def test_what_is_proven_is_true(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if board is CellBoard:
-        monkeypatch.setattr("arena_bots.search.uct_boards.layout_of", no_layout)
+        monkeypatch.setattr("arena_bots.search.uct_compiled.layout_of", no_layout)
     game = make(spec)
     root = game.initial_state()
     for action in opening:

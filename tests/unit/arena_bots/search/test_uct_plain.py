@@ -10,7 +10,7 @@ import pytest
 from arena.games.kernels.bulk import random_matches
 from arena.games.kernels.cells import cell_layout_of
 from arena.games.kernels.layout import layout_of
-from arena_bots.search import uct_boards
+from arena_bots.search import uct_compiled
 from arena_bots.search.uct import TreeSettings
 from arena_bots.search.uct_tree import NODE, keep
 from game_samples import make
@@ -45,7 +45,7 @@ def grown(boards: Any, spec: str, settings: TreeSettings, *, capacity: int = 400
     board.seed(3)
     board.place(state)
     # Plain code reads fields as attributes; a record array is the one kind that lets it.
-    nodes = np.zeros(capacity, NODE).view(np.recarray if boards is not uct_boards else np.ndarray)
+    nodes = np.zeros(capacity, NODE).view(np.recarray if boards is not uct_compiled else np.ndarray)
     size, playouts = board.grow(nodes, 1, 60, boards.NEVER)
     assert playouts == 60 or nodes[0]["proof"]
     return np.asarray(nodes)[: int(size)]
@@ -54,14 +54,14 @@ def grown(boards: Any, spec: str, settings: TreeSettings, *, capacity: int = 400
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_trees_are_the_same(spec: str, settings: TreeSettings) -> None:
-    compiled = grown(uct_boards, spec, settings)
+    compiled = grown(uct_compiled, spec, settings)
     with plain_kernels() as modules:
         plain = grown(modules["uct_boards"], spec, settings)
     assert plain.tobytes() == compiled.tobytes()
 
 
 def test_full_trees_are_the_same() -> None:
-    compiled = grown(uct_boards, "connect-four", SETTINGS[0], capacity=40)
+    compiled = grown(uct_compiled, "connect-four", SETTINGS[0], capacity=40)
     with plain_kernels() as modules:
         plain = grown(modules["uct_boards"], "connect-four", SETTINGS[0], capacity=40)
     assert plain.tobytes() == compiled.tobytes()
@@ -69,7 +69,7 @@ def test_full_trees_are_the_same() -> None:
 
 
 def test_what_is_kept_is_the_same() -> None:
-    nodes = grown(uct_boards, "connect-four", SETTINGS[0])
+    nodes = grown(uct_compiled, "connect-four", SETTINGS[0])
     best = int(nodes[0]["first"]) + 1
     others = nodes.copy().view(np.recarray)
     size = keep(nodes, len(nodes), best, np.empty(len(nodes), np.uint32))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_bots.td_lambda.rules import urgent
+from arena_bots.td_lambda.bot import urgent
 from game_samples import make
 
 if TYPE_CHECKING:

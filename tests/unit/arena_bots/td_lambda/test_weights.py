@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from arena_bots.td_lambda.bot import RECIPES, WEIGHTS, make_bot
-from arena_bots.td_lambda.values import load_value
+from arena_bots.td_lambda.bot import RECIPES, WEIGHTS, load_value, make_bot
 from arena_plugins.contract import Limit
 from game_samples import make
 from labelled_sample import sample_quality

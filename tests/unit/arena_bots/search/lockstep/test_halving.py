@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from arena_bots.search.lockstep.halving import DONE, schedule, schedules
+from arena_bots.search.lockstep.selecting import DONE, schedule, schedules
 
 
 @pytest.mark.parametrize("considered", [2, 3, 5, 7, 16])
