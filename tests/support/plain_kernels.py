@@ -25,10 +25,8 @@ MODULES = (
     "arena.export._kernels",
     "arena_bots.search.uct_tree",
     "arena_bots.search.uct_kernels",
-    "arena_bots.search.uct_kernels",
     "arena_bots.search.uct_compiled",
     "arena_bots.td_lambda.train.openings",
-    "arena_bots.td_lambda.train.linear_kernels",
     "arena_bots.td_lambda.train.tuple_kernels",
     "arena_bots.td_lambda.train.linear_kernels",
 )

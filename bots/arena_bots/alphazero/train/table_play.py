@@ -1,4 +1,4 @@
-"""Self-play of the recipe `article-selfplay`: statistics per position guide full rollouts of whole matches."""
+"""Self-play of the recipe `article-selfplay`: statistics per position guide full rollouts of matches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from arena.games.kernels.bits import num_bits
 from arena.games.kernels.compiling import inline_kernel, kernel
 from arena.games.kernels.layout import layout_of, rules_of
 from arena.games.kernels.rules import has_line, land, landings
-from arena_bots.alphazero.train.games import GOING, Harvest, gathered, no_samples, place
+from arena_bots.alphazero.train.games import GOING, Harvest, gathered, no_samples
+from arena_bots.alphazero.train.games import place as place_stones
 from arena_bots.alphazero.train.harvest import reap
 from arena_bots.search.lockstep.batches import WITH_LAST, cells_of, gather, new_memory, scatter
 from arena_bots.search.lockstep.forest import new_leaves
@@ -115,7 +116,7 @@ class TablePlay:
             lanes.searched[lane, ply] = True
         lanes.ply[is_going] += 1
         results = np.zeros(len(is_going), np.int8)
-        place(lanes.own, lanes.opp, lanes.last, self._layout, actions, results)
+        place_stones(lanes.own, lanes.opp, lanes.last, self._layout, actions, results)
         some, ended = reap(lanes, results, self._layout, self._plan.result_share)
         samples.append(some)
         matches += ended

@@ -56,14 +56,14 @@ def grown(boards: Any, spec: str, settings: TreeSettings, *, capacity: int = 400
 def test_trees_are_the_same(spec: str, settings: TreeSettings) -> None:
     compiled = grown(uct_compiled, spec, settings)
     with plain_kernels() as modules:
-        plain = grown(modules["uct_boards"], spec, settings)
+        plain = grown(modules["uct_compiled"], spec, settings)
     assert plain.tobytes() == compiled.tobytes()
 
 
 def test_full_trees_are_the_same() -> None:
     compiled = grown(uct_compiled, "connect-four", SETTINGS[0], capacity=40)
     with plain_kernels() as modules:
-        plain = grown(modules["uct_boards"], "connect-four", SETTINGS[0], capacity=40)
+        plain = grown(modules["uct_compiled"], "connect-four", SETTINGS[0], capacity=40)
     assert plain.tobytes() == compiled.tobytes()
     assert len(plain) > 30
 
