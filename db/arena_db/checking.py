@@ -1,41 +1,47 @@
-"""Runs all checks of a store."""
+"""Runs all checks of a store, and rebuilds its derived data: indexes, marks of plans, counts, sums."""
 
 from __future__ import annotations
 
 import gc
+import json
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import CheckConstraint, func, select, text
+from sqlalchemy import CheckConstraint, func, or_, select, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateIndex
 
 from arena_db import (
     analyses,
     cold_faults,
+    kept,
+    live,
     match_faults,
-    mending,
     plan_faults,
     points,
     remarks,
     replays,
-    run_faults,
+    resumming,
     seals,
     sum_faults,
     tokens,
 )
+from arena_db.access import Access
 from arena_db.backend import integrity
+from arena_db.clock import now
 from arena_db.cold_tables import cold_tournaments
-from arena_db.errors import DatabaseError
+from arena_db.errors import DamagedError, DatabaseError
 from arena_db.failures import ODD
-from arena_db.models import tallies
+from arena_db.models import commands, leases, live_events, tallies, tournaments
 from arena_db.naming import metadata
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Index
+
 
 _MOST_NAMED: Final = 20
 """Maximum number of faults reported by one check."""
@@ -67,7 +73,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             sum_faults.find_faults(connection, reading),
             points.find_faults(connection),
             replays.find_faults(connection),
-            run_faults.find_faults(connection),
+            _faults_of_runs(connection),
             tokens.find_faults(connection),
         ]
     with _uncollected():
@@ -89,7 +95,7 @@ def _uncollected() -> Generator[None]:
             gc.enable()
 
 
-def find_run_faults(connection: Connection, tournament: int) -> list[str]:
+def _find_run_faults(connection: Connection, tournament: int) -> list[str]:
     """Return faults that would make a run play or store the wrong thing, without reading its past.
 
     These are faults of the schema, of the tournament's fields and bots, and of the unplayed part of its plan.
@@ -105,7 +111,7 @@ def _schema(connection: Connection) -> list[str]:
 
 def _differences(connection: Connection) -> Iterator[str]:
     for key, told in integrity.find_differing(connection):
-        yield f"{told}; `arena db repair` rebuilds it" if mending.is_mendable(*key) else told
+        yield f"{told}; `arena db repair` rebuilds it" if _is_mendable(*key) else told
 
 
 def _survived(faults: Iterator[str], connection: Connection) -> Iterator[str]:
@@ -159,3 +165,149 @@ def _tallies(connection: Connection, reading: match_faults.MatchReading) -> Iter
     for row in sorted(kept ^ counted):
         what = "kept, but not counted" if row in kept else "counted, but not kept"
         yield f"tally {dict(zip(names, row, strict=True))} is {what}; `arena db repair` counts again"
+
+
+_LONGEST_LEASE_S: Final = 86_400.0
+"""Seconds. A lease lasts a minute; one that lasts more than a day would lock everybody out."""
+
+
+def _faults_of_runs(connection: Connection) -> Iterator[str]:
+    """Yield one sentence for each lease, command or live event that contradicts itself."""
+    yield from _leases(connection)
+    yield from _commands(connection)
+    yield from _events(connection)
+
+
+def _leases(connection: Connection) -> Iterator[str]:
+    is_held = leases.c.uuid != ""
+    query = select(tournaments.c.name, is_held, leases.c.expires_at, now())
+    query = query.join_from(leases, tournaments, tournaments.c.id == leases.c.tournament_id)
+    for name, held, expires_at, moment in connection.execute(query):
+        if expires_at > moment + _LONGEST_LEASE_S:
+            yield f"the lease of tournament {name} does not end for {(expires_at - moment) / 3600:.0f} hours"
+        elif not held and expires_at != 0:
+            yield f"the lease of tournament {name} has an end, and nobody holds it"
+
+
+def _commands(connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(commands)):
+        # The payload may be anything: the run refuses a command that it cannot parse.
+        if row.answer and row.answered_at is None:
+            yield f"command {row.id} has an answer but no time of answering"
+
+
+def _events(connection: Connection) -> Iterator[str]:
+    newest = select(live_events.c.tournament_id, func.max(live_events.c.seq).label("seq"))
+    told = newest.group_by(live_events.c.tournament_id).subquery()
+    query = select(told.c.seq).join(leases, leases.c.tournament_id == told.c.tournament_id)
+    for seq in connection.scalars(query.where(told.c.seq > leases.c.last_seq)):
+        yield f"event {seq} has a number that is not assigned yet; `arena db repair` counts on from it"
+    odd = or_(live_events.c.number.is_(None) & (live_events.c.attempt != 0), live_events.c.t < 0)
+    for seq in connection.scalars(select(live_events.c.seq).where(odd)):
+        yield f"event {seq} has an attempt without a match, or a negative time"
+    for seq, payload in connection.execute(select(live_events.c.seq, live_events.c.payload)):
+        if payload and not _is_object(payload):
+            yield f"event {seq} has a payload that cannot be read"
+
+
+def _is_object(text: Any) -> bool:  # noqa: ANN401 - of a damaged row, anything
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+class Soundness(Access):
+    """The part of a store that checks and repairs it."""
+
+    def check(self, *, quick: bool = False) -> list[str]:
+        """Return the faults of the store, one sentence each; empty if it is sound.
+
+        Args:
+            quick: leave out the checks that read every match: indexes, hashes of records, seals, recounts.
+        """
+        refused = [] if self._spool is None else self._spool.refused()
+        with self._read() as connection:
+            faults = find_faults(connection, quick=quick)
+        return faults + [f"{file} has results that the store refuses" for file in refused]
+
+    def check_run(self, tournament: int) -> None:
+        """Check before a run continues that schema, tournament and unplayed matches are undamaged.
+
+        Raises:
+            DamagedError: they are damaged; the text names the first fault.
+        """
+        with self._read() as connection:
+            faults = _find_run_faults(connection, tournament)
+        if faults:
+            raise DamagedError(
+                f"{self.place} is damaged: {faults[0]}; nothing is played; `arena db check` shows more, "
+                "`arena db restore` puts a backup in its place"
+            )
+
+    def repair(self, tell: Callable[[str], None] = lambda _: None) -> None:
+        """Rebuild what is derived from plans and matches, in one transaction; these stay unchanged.
+
+        Rebuilt are indexes, marks of the plan, counts, tallies and sums. Ratings over time that contradict
+        the matches or their seals are removed.
+
+        Args:
+            tell: called with one sentence for each change, after all of it is stored.
+
+        Raises:
+            DamagedError: the file, the schema or the plan has damage that rebuilding cannot repair; then
+                nothing is changed.
+        """
+        with self._reading(), self._write() as connection:
+            done = repair(connection)
+        for text in done:
+            tell(text)
+
+
+_DERIVED: Final = frozenset(
+    table.name for table in (*resumming.KEPT, kept.summing, tallies, kept.rating_points, kept.replays)
+)
+"""Tables that a repair computes again from plans and matches, or whose rows it may remove."""
+
+
+def repair(connection: Connection) -> list[str]:
+    """Rebuild all derived data in the transaction of a connection; return the changes, one sentence each.
+
+    Raises:
+        DamagedError: other damage keeps it from being rebuilt.
+    """
+    return [
+        *_mend_schema(connection),
+        *integrity.mend_pages(connection, _DERIVED),
+        *plan_faults.repair(connection),
+        *live.mend_numbers(connection),
+        *resumming.rebuild(connection),
+        *points.remove_wrong(connection),
+        *replays.remove_wrong(connection),
+    ]
+
+
+def _is_mendable(kind: str, name: str) -> bool:
+    """Return whether an object of the schema can be rebuilt: an index that belongs to arena."""
+    return kind == "index" and name in _indexes()
+
+
+def _mend_schema(connection: Connection) -> list[str]:
+    """Rebuild indexes that are missing or differ from arena's.
+
+    Raises:
+        DamagedError: a table differs, or there is an object that is not arena's.
+    """
+    done: list[str] = []
+    for key, text in integrity.find_differing(connection):
+        name = key[1]
+        if not _is_mendable(*key):
+            raise DamagedError(f"{text}, which cannot be repaired; {integrity.WAY_OUT}")
+        connection.exec_driver_sql(f"DROP INDEX IF EXISTS {name}")
+        connection.execute(CreateIndex(_indexes()[name]))
+        done.append(f"the index {name} is rebuilt")
+    return done
+
+
+def _indexes() -> dict[str, Index]:
+    return {str(index.name): index for table in metadata.sorted_tables for index in table.indexes}

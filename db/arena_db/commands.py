@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
 
-def ask(raw: Any, dialect: str, tournament: int, kind: str, payload: str) -> int:  # noqa: ANN401 - a driver's connection
+def send_command(raw: Any, dialect: str, tournament: int, kind: str, payload: str) -> int:  # noqa: ANN401 - a driver's connection
     """Insert a command through a driver's connection, in a transaction of its own; return its id."""
     text, usual = _ask_text(dialect)
     values = values_in_order(usual, tournament_id=tournament, kind=kind, payload=payload)
@@ -31,18 +31,18 @@ def _ask_text(dialect: str) -> tuple[str, dict[str, Any]]:
     return driver_query(new.returning(commands.c.id), dialect)
 
 
-def is_waiting(connection: Connection, tournament: int) -> bool:
+def has_waiting_command(connection: Connection, tournament: int) -> bool:
     """Return whether a command of the tournament has not been taken yet."""
     return connection.execute(select(commands.c.id).where(_waiting(tournament)).limit(1)).first() is not None
 
 
-def take(connection: Connection, tournament: int) -> list[CommandRecord]:
+def take_commands(connection: Connection, tournament: int) -> list[CommandRecord]:
     """Return the commands that have not been taken yet, oldest first, and mark them as taken."""
     taken = update(commands).where(_waiting(tournament)).values(taken_at=now()).returning(commands)
     return sorted(map(_command, connection.execute(taken)), key=lambda command: command.id)
 
 
-def answer(connection: Connection, command: int, text: str) -> None:
+def answer_command(connection: Connection, command: int, text: str) -> None:
     """Store the answer to a command.
 
     Raises:
@@ -53,7 +53,7 @@ def answer(connection: Connection, command: int, text: str) -> None:
         raise RefusedError(f"command {command} does not exist or has been answered already")
 
 
-def find(connection: Connection, command: int) -> CommandRecord | None:
+def find_command(connection: Connection, command: int) -> CommandRecord | None:
     """Return the command with this id; None if there is none."""
     row = connection.execute(select(commands).where(commands.c.id == command)).first()
     return None if row is None else _command(row)

@@ -1,4 +1,4 @@
-"""Searches tournaments and bots by any part of their names, the best matches first."""
+"""Finds tournaments and bots by any part of their names, and bots by their names in tournaments."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select
 
+from arena_db import planning
 from arena_db.access import Access
 from arena_db.models import bots, entrants, tournaments
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
+
+    from arena_db.records import Entered
+
 
 RANGE: Final = 5_000
 """Number of rows that one query reads, so that a cancelled search ends within milliseconds."""
@@ -134,3 +138,22 @@ def _rank(words: list[str], text: ColumnElement[str]) -> ColumnElement[int]:
     return case(
         (lowered == wanted, _EXACT), (lowered.startswith(wanted, autoescape=True), _BEGINS), else_=_HOLDS
     )
+
+
+class NamesReading(Access):
+    """The part of a store that finds bots by name."""
+
+    def has_entrant(self, name: str) -> bool:
+        """Return whether any bot of any tournament has this name, spec or label, as in `MatchFilter.bot`."""
+        with self._read() as connection:
+            return planning.has_entrant(connection, name)
+
+    def entries(self, name: str) -> list[Entered]:
+        """Return the entries of bots with this name, spec or label, by tournament and seat."""
+        with self._read() as connection:
+            return planning.list_entries(connection, name)
+
+    def entrant_labels(self) -> list[str]:
+        """Return all labels that bots have had in tournaments, each once, sorted."""
+        with self._read() as connection:
+            return planning.list_entrant_labels(connection)

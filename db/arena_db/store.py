@@ -14,22 +14,20 @@ from arena_db.backend.choice import prepare, settings_of
 from arena_db.backend.places import NO_COPY, find_place
 from arena_db.backend.sqlite.engine import FileSettings
 from arena_db.backend.sqlite.restoring import restore
-from arena_db.browsing import Browsing
-from arena_db.bulk import BulkReading
+from arena_db.checking import Soundness
 from arena_db.entering import Entering
 from arena_db.errors import LockedError, UnsupportedError
 from arena_db.failures import translated
 from arena_db.filters import needs_matches
-from arena_db.finding import NameSearch
+from arena_db.finding import NameSearch, NamesReading
 from arena_db.freezing import Freezing
 from arena_db.leasing import Leasing
-from arena_db.named import NamesReading
+from arena_db.match_reading import Browsing, BulkReading
 from arena_db.plan_keeping import PlanKeeping
 from arena_db.plays import PlaysReading
 from arena_db.points import PointsKeeping
 from arena_db.pruning import Pruning
 from arena_db.replays import ReplaysKeeping
-from arena_db.soundness import Soundness
 from arena_db.tokens import TokensKeeping
 from arena_db.transfers import Transferring
 from arena_db.voiding import Correcting
@@ -180,17 +178,19 @@ class Store(
             RefusedError: no such tournament, no such kind of command, or a payload of over 4,096 characters.
             LockedError: the store stays locked for 5 s.
         """
-        return self._beside(lambda raw: commands.ask(raw, self._dialect, tournament, kind, payload), _ASK_MS)
+        return self._beside(
+            lambda raw: commands.send_command(raw, self._dialect, tournament, kind, payload), _ASK_MS
+        )
 
     def take_commands(self, tournament: int) -> list[CommandRecord]:
         """Return the commands left for a tournament, oldest first, each only once; call `answer` next."""
         with self._read() as connection:
-            is_waiting = commands.is_waiting(connection, tournament)
+            is_waiting = commands.has_waiting_command(connection, tournament)
         # This is polled often and rarely finds anything: take the write lock only when there is a command.
         if not is_waiting:
             return []
         with self._write() as connection:
-            return commands.take(connection, tournament)
+            return commands.take_commands(connection, tournament)
 
     def answer(self, command: int, text: str) -> None:
         """Answer a command with a text for its sender.
@@ -199,7 +199,7 @@ class Store(
             RefusedError: it does not exist or has an answer already; or the answer has over 4,096 characters.
         """
         with self._write() as connection:
-            commands.answer(connection, command, text)
+            commands.answer_command(connection, command, text)
 
     def command(self, command: int) -> CommandRecord | None:
         """Return the command with this id, with its answer if there is one.
@@ -207,7 +207,7 @@ class Store(
         None if there is no such command.
         """
         with self._read() as connection:
-            return commands.find(connection, command)
+            return commands.find_command(connection, command)
 
     def append_events(self, events: Sequence[LiveEvent]) -> dict[int, int]:
         """Publish events of running matches, in one transaction.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena_db import access, grades, saving
+from arena_db import access, filters, saving
 from arena_db.backend import choice, postgres
 from arena_db.dialects import stream
 from arena_db.errors import AwayError, MissingError, UnsupportedError
@@ -182,12 +182,12 @@ def test_an_analysis_is_read_once_to_count_its_mistakes(url: str, monkeypatch: p
             add_grade(store, number, loss=2.0)
         graded = MatchFilter(mistakes=((">", 0),))
         assert [match.id for match in store.matches(graded)] == [2, 1]
-        monkeypatch.setattr(grades, "num_mistakes", _fail)
+        monkeypatch.setattr(filters, "num_mistakes", _fail)
         assert [match.id for match in store.matches(graded)] == [2, 1]
         monkeypatch.undo()
         add_grade(store, 2, loss=0.0)
         assert [match.id for match in store.matches(graded)] == [1]
-        monkeypatch.setattr(grades, "_MOST_KNOWN", 1)
+        monkeypatch.setattr(filters, "_MOST_KNOWN", 1)
         assert [match.id for match in store.matches(graded)] == [1]
         assert store.num_matches(graded) == 1
 

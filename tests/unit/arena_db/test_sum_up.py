@@ -15,7 +15,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
-from arena_db import mending, migrate, resumming
+from arena_db import checking, migrate, resumming
 from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine, open_raw, writing
 from arena_db.errors import DamagedError
 from arena_db.store import Store
@@ -90,7 +90,7 @@ def from_scratch(place: str | Place) -> list[list[tuple[object, ...]]]:
     """Return the sums as they are when all of them are computed anew; nothing is kept."""
     found: list[list[tuple[object, ...]]] = []
     with Store.open(place, fast=True) as store, suppress(_TakenBack), store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to take it back
-        mending.repair(connection)
+        checking.repair(connection)
         assert resumming.first_unsummed(connection) == 1 + resumming.last_match(connection)
         store._asking.moment = connection  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
         found += sums_in(store)
