@@ -12,7 +12,7 @@ from simulated.cup import add_cup, match
 from simulated.driver import driver
 from simulated.failing import Failing
 
-from arena_db.backend.sqlite import log
+from arena_db.backend.sqlite import database
 from arena_db.backend.sqlite.engine import FileSettings
 from arena_db.errors import AccessError, DatabaseError, FullError
 from arena_db.store import Store
@@ -152,11 +152,11 @@ def _trial(path: Path, saving: _Saving, heal: Callable[[], None], figures: dict[
 @contextmanager
 def _short_log() -> Generator[None]:
     """Make every transaction checkpoint and truncate the log, so each save uses every kind of operation."""
-    before, log.LIMIT = log.LIMIT, 0
+    before, database.LIMIT = database.LIMIT, 0
     try:
         yield
     finally:
-        log.LIMIT = before
+        database.LIMIT = before
 
 
 def _limit(size: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from arena_db import commands, live, planning, queries, remarks, saving, tallying
+from arena_db import coordination, live, planning, queries, remarks, saving, tallying
 from arena_db.access import patient
 from arena_db.analyses import AnalysesKeeping
 from arena_db.backend.choice import prepare, settings_of
@@ -179,18 +179,18 @@ class Store(
             LockedError: the store stays locked for 5 s.
         """
         return self._beside(
-            lambda raw: commands.send_command(raw, self._dialect, tournament, kind, payload), _ASK_MS
+            lambda raw: coordination.send_command(raw, self._dialect, tournament, kind, payload), _ASK_MS
         )
 
     def take_commands(self, tournament: int) -> list[CommandRecord]:
         """Return the commands left for a tournament, oldest first, each only once; call `answer` next."""
         with self._read() as connection:
-            is_waiting = commands.has_waiting_command(connection, tournament)
+            is_waiting = coordination.has_waiting_command(connection, tournament)
         # This is polled often and rarely finds anything: take the write lock only when there is a command.
         if not is_waiting:
             return []
         with self._write() as connection:
-            return commands.take_commands(connection, tournament)
+            return coordination.take_commands(connection, tournament)
 
     def answer(self, command: int, text: str) -> None:
         """Answer a command with a text for its sender.
@@ -199,7 +199,7 @@ class Store(
             RefusedError: it does not exist or has an answer already; or the answer has over 4,096 characters.
         """
         with self._write() as connection:
-            commands.answer_command(connection, command, text)
+            coordination.answer_command(connection, command, text)
 
     def command(self, command: int) -> CommandRecord | None:
         """Return the command with this id, with its answer if there is one.
@@ -207,7 +207,7 @@ class Store(
         None if there is no such command.
         """
         with self._read() as connection:
-            return commands.find_command(connection, command)
+            return coordination.find_command(connection, command)
 
     def append_events(self, events: Sequence[LiveEvent]) -> dict[int, int]:
         """Publish events of running matches, in one transaction.

@@ -22,8 +22,7 @@ from arena_db.files import part_of, sync_file, sync_folder
 from arena_db.merging import MergedTournament, merge
 from arena_db.models import matches, tournaments
 from arena_db.naming import metadata
-from arena_db.partial_sums import recompute
-from arena_db.summed import SumsReading
+from arena_db.summed import SumsReading, recompute
 from arena_db.voiding import refuse_running
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from arena_db.corrections import MOST_REASON, changes, voids
 from arena_db.counted import HALF_POINTS, CountedMatch, parts
 from arena_db.errors import RefusedError
 from arena_db.models import matches, tallies, tournaments
-from arena_db.partial_sums import recompute
 from arena_db.queries import count_matches
 from arena_db.saving import count_text
+from arena_db.summed import recompute
 from arena_db.tallying import KEYS
 
 if TYPE_CHECKING:

@@ -1,21 +1,23 @@
-"""Checks the database below a store: its schema and its pages."""
+"""Checks the database below a store: its schema, in a file or on a server, and its pages."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, UniqueConstraint, text
 from sqlalchemy.exc import DatabaseError
 
-from arena_db.backend import server_schema
 from arena_db.backend.sqlite import schema
 from arena_db.errors import DamagedError
 from arena_db.models import APPLICATION_ID, REVISION
+from arena_db.naming import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Table
+
 
 WAY_OUT: Final = "nothing was changed; `arena db restore BACKUP` takes a backup back"
 
@@ -41,7 +43,7 @@ def find_differing(connection: Connection) -> list[tuple[tuple[str, str], str]]:
     if is_file(connection):
         raw: Any = connection.connection.driver_connection
         return schema.find_differing(raw, REVISION)
-    return list(server_schema.find_differing(connection))
+    return list(_differing_on_server(connection))
 
 
 def find_faults(connection: Connection, *, quick: bool) -> Iterator[str]:
@@ -117,3 +119,78 @@ def _num_rows(connection: Connection, table: str, way: str) -> int:
 def _first_fault(connection: Connection) -> str | None:
     text = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
     return None if text == "ok" else str(text)
+
+
+Key: TypeAlias = tuple[str, str]
+"""Kind and name of a part of the schema."""
+
+_OF_ALEMBIC: Final = "alembic_version"
+_FOUND: Final = text(
+    """
+SELECT 'table' AS kind, relname::text AS name, relkind::text AS detail FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind NOT IN ('i', 'S', 'c', 't', 'I')
+UNION ALL
+SELECT 'column', c.relname || '.' || a.attname, format_type(a.atttypid, a.atttypmod)
+    || CASE WHEN a.atttypid = 'text'::regtype THEN ' COLLATE "' || o.collname || '"' ELSE '' END
+    || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+LEFT JOIN pg_collation o ON o.oid = a.attcollation
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+UNION ALL
+SELECT 'rule', n.conname::text, CASE WHEN n.convalidated THEN 'valid' ELSE 'not checked' END
+FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid
+WHERE n.connamespace = 'public'::regnamespace AND n.contype IN ('c', 'f', 'u', 'p', 'x')
+UNION ALL
+SELECT 'index', c.relname::text, CASE WHEN i.indisvalid THEN 'valid' ELSE 'not valid' END
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+WHERE c.relnamespace = 'public'::regnamespace
+AND NOT EXISTS (SELECT 1 FROM pg_constraint n WHERE n.conindid = c.oid)
+UNION ALL
+SELECT 'trigger', t.tgname::text, '' FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal
+UNION ALL
+SELECT 'rewrite rule', r.rulename::text, '' FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+"""
+)
+
+
+def _differing_on_server(connection: Connection) -> Iterator[tuple[Key, str]]:
+    """Yield kind and name of each part of the schema that is missing, foreign or different.
+
+    Tables come first, because a fault of an index often follows from its table.
+    """
+    found = {(row.kind, row.name): row.detail for row in connection.execute(_FOUND)}
+    wanted = dict(_wanted(connection))
+    for key in sorted(found.keys() | wanted.keys(), key=lambda key: (_KINDS.index(key[0]), key)):
+        what = f"the {key[0]} {key[1]}"
+        if _OF_ALEMBIC in key[1]:
+            continue
+        if key not in wanted:
+            yield key, f"{what} is not one of arena's"
+        elif key not in found:
+            yield key, f"{what} is missing"
+        elif found[key] != wanted[key]:
+            yield key, f"{what} differs from arena's: it is {found[key]}, not {wanted[key]}"
+
+
+_KINDS: Final = ("table", "column", "rule", "index", "trigger", "rewrite rule")
+
+
+def _wanted(connection: Connection) -> Iterator[tuple[Key, str]]:
+    for table in metadata.sorted_tables:
+        yield ("table", table.name), "r"
+        for column in table.c:
+            shown = column.type.compile(connection.dialect)
+            shown = shown.replace("TEXT", "text") if "COLLATE" in shown else shown.lower()
+            yield ("column", f"{table.name}.{column.name}"), shown + ("" if column.nullable else " NOT NULL")
+        yield from _rules(table)
+        for index in table.indexes:
+            yield ("index", str(index.name)), "valid"
+
+
+def _rules(table: Table) -> Iterator[tuple[Key, str]]:
+    yield ("rule", str(table.primary_key.name)), "valid"
+    for rule in table.constraints:
+        if isinstance(rule, CheckConstraint | ForeignKeyConstraint | UniqueConstraint):
+            yield ("rule", str(rule.name)), "valid"

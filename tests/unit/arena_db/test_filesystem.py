@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db.backend.sqlite import filesystem
-from arena_db.backend.sqlite.filesystem import network_type
+from arena_db.backend.sqlite import opening
+from arena_db.backend.sqlite.opening import network_type
 from arena_db.errors import UnsupportedError
 from arena_db.store import Store
 from stores import add_cup
@@ -23,7 +23,7 @@ def mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the file that tells what is mounted, so far only the root."""
     file = tmp_path / "mounts"
     file.write_text("/dev/sda / ext4 rw 0 0\n")
-    monkeypatch.setattr(filesystem, "_MOUNTS", file)
+    monkeypatch.setattr(opening, "_MOUNTS", file)
     return file
 
 

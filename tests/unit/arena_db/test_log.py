@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from arena_db.backend.sqlite import log
+from arena_db.backend.sqlite import database
 from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from stores import add_cup
 
@@ -30,7 +30,7 @@ KIB = 1 << 10
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every bound of a log small enough to be reached at once."""
     for name, size in (("LIMIT", 256), ("WARNED_AT", 384), ("BOUND", 512), ("STEP", 64)):
-        monkeypatch.setattr(log, name, size * KIB)
+        monkeypatch.setattr(database, name, size * KIB)
 
 
 @contextmanager
@@ -74,8 +74,8 @@ def test_readers_that_take_turns(store: Store) -> None:
 def test_a_reader_that_stands_still(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     clock = [0.0]
-    monkeypatch.setattr(log, "WAIT_MS", 1)
-    monkeypatch.setattr(log, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(database, "WAIT_MS", 1)
+    monkeypatch.setattr(database, "monotonic", lambda: clock[0])
     add_cup(store)
     with reading(store.path):
         with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to see what is asked
@@ -84,15 +84,15 @@ def test_a_reader_that_stands_still(store: Store, monkeypatch: pytest.MonkeyPatc
         sizes = grow(store, 30)
         assert sizes[-1] > 512, "it cannot be bounded"
         waits = sum("TRUNCATE" in statement for statement in asked)
-        assert 2 * log.WAITS < waits < 8 * log.WAITS, (
+        assert 2 * database.WAITS < waits < 8 * database.WAITS, (
             "it waits as the log grows, and above the bound by the clock"
         )
         (warning,) = store.take_warnings()
         assert f"{store.path}-wal has grown to 0 MiB, because process {os.getpid()} has been" in warning
         assert store.take_warnings() == [], "it is said once"
-        clock[0] = log.PAUSE * log.WAITS / 1000
+        clock[0] = database.PAUSE * database.WAITS / 1000
         grow(store, 2)
-        assert sum("TRUNCATE" in statement for statement in asked) == waits + log.WAITS, (
+        assert sum("TRUNCATE" in statement for statement in asked) == waits + database.WAITS, (
             "the clock says it is time"
         )
     clock[0] = 1.0
@@ -128,12 +128,12 @@ def test_who_reads(store: Store) -> None:
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stdout.readline() == "reads\n"
-        assert log.readers_of(store.path) == [child.pid]
+        assert database.readers_of(store.path) == [child.pid]
         child.stdin.write("\n")
         child.stdin.flush()
         assert child.stdout.readline() == "rests\n"
-        assert log.readers_of(store.path) == []
-    assert log.readers_of(store.path.with_name("nowhere.db")) == []
+        assert database.readers_of(store.path) == []
+    assert database.readers_of(store.path.with_name("nowhere.db")) == []
 
 
 def test_locks_of_others(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,14 +151,14 @@ def test_locks_of_others(store: Store, tmp_path: Path, monkeypatch: pytest.Monke
     ]
     locks = tmp_path / "locks"
     locks.write_text("\n".join(lines))
-    monkeypatch.setattr(log, "_LOCKS", locks)
-    assert log.readers_of(store.path) == [11, 12, 13]
+    monkeypatch.setattr(database, "_LOCKS", locks)
+    assert database.readers_of(store.path) == [11, 12, 13]
 
 
 @pytest.mark.usefixtures("small")
 def test_nobody_can_tell_who_reads(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "_LOCKS", tmp_path / "nowhere")
-    monkeypatch.setattr(log, "WAIT_MS", 1)
+    monkeypatch.setattr(database, "_LOCKS", tmp_path / "nowhere")
+    monkeypatch.setattr(database, "WAIT_MS", 1)
     add_cup(store)
     with reading(store.path):
         grow(store, 12)

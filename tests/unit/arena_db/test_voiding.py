@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_db import partial_sums
+from arena_db import summed
 from arena_db.errors import RefusedError
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import MatchFilter
@@ -63,7 +63,7 @@ def told(store: Store) -> list[object]:
 def test_random_sequences_equal_a_store_without_the_void_matches(
     store: Store, template_file: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partial_sums, "BATCH", 7)
+    monkeypatch.setattr(summed, "BATCH", 7)
     rng = random.Random(seed)  # noqa: S311 - no secret
     cups = add_cups(store)
     waiting = [some_record(cup, planned.number, rng) for cup in cups for planned in cup.plan]

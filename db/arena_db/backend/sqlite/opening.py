@@ -1,11 +1,13 @@
-"""Examines the file at a place before it is used as a store, and creates or upgrades it."""
+"""Examines the file at a place and its file system before it is used as a store; creates or upgrades it."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from arena_db.backend import revisions
@@ -18,7 +20,6 @@ from arena_db.backend.sqlite.engine import (
     open_raw,
     writing,
 )
-from arena_db.backend.sqlite.filesystem import network_type
 from arena_db.backend.sqlite.moving import settle
 from arena_db.backend.sqlite.schema import refuse_code
 from arena_db.errors import (
@@ -36,7 +37,7 @@ from arena_db.resumming import step
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
+
 
 _BACKUPS: Final = 99
 """Maximum number of backups that upgrades make within one second."""
@@ -210,3 +211,50 @@ def _back_up(settings: FileSettings) -> None:
             copy_to(settings, settings.place.with_name(f"{settings.place.name}.{stamp}{suffix}.bak"))
             return
     raise TakenError(f"{settings.place} already has {_BACKUPS} backups from this second; move them away")
+
+
+_MOUNTS: Final = Path("/proc/mounts")
+
+_NETWORK: Final = frozenset(
+    {
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "pvfs2",
+        "smb3",
+        "smbfs",
+        "fuse.cephfs",
+        "fuse.glusterfs",
+        "fuse.rclone",
+        "fuse.sshfs",
+    }
+)
+"""File systems shared by several machines: the index of a write-ahead log is in the memory of one machine
+(https://www.sqlite.org/wal.html#overview)."""
+
+
+def network_type(path: Path) -> str | None:
+    """Return the type of the network file system that contains a path; None if it is not a known one."""
+    try:
+        lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    parents = {str(folder) for folder in (path.resolve(), *path.resolve().parents)}
+    fields = [line.split(" ") for line in lines]
+    # Of two mounts on one folder the later one is visible.
+    mounts = {_unescaped(point): kind for _, point, kind, *_ in fields if _unescaped(point) in parents}
+    kind = mounts[max(mounts, key=len)] if mounts else ""
+    return kind if kind in _NETWORK else None
+
+
+def _unescaped(text: str) -> str:
+    """Return a field of `/proc/mounts` with its octal escapes of blanks and backslashes decoded."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

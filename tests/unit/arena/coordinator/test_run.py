@@ -17,7 +17,7 @@ from arena.errors import ArenaError
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot, WorkerLostError
 from arena.executor.worker import Began, SlotCallbacks, make_control, play_batch
-from arena_db.backend.sqlite import log
+from arena_db.backend.sqlite import database
 from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import LeaseLostError
 from arena_db.owner import current_owner
@@ -217,7 +217,7 @@ def test_a_locked_store_costs_nothing(begin: Begin) -> None:
 
 def test_a_reader_that_stands_still_is_told_of(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LIMIT", "WARNED_AT", "BOUND", "WAIT_MS", "WAITS"):
-        monkeypatch.setattr(log, name, 1)
+        monkeypatch.setattr(database, name, 1)
     sitting = begin(config(*TRIO))
     with closing(open_raw(FileSettings(place=sitting.store.path, read_only=True))) as reader:
         reader.execute("BEGIN")
