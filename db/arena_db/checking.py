@@ -260,8 +260,8 @@ class Soundness(Access):
         """
         with self._reading(), self._write() as connection:
             done = repair(connection)
-        for text in done:
-            tell(text)
+        for change in done:
+            tell(change)
 
 
 _DERIVED: Final = frozenset(
@@ -299,10 +299,10 @@ def _mend_schema(connection: Connection) -> list[str]:
         DamagedError: a table differs, or there is an object that is not arena's.
     """
     done: list[str] = []
-    for key, text in integrity.find_differing(connection):
+    for key, sentence in integrity.find_differing(connection):
         name = key[1]
         if not _is_mendable(*key):
-            raise DamagedError(f"{text}, which cannot be repaired; {integrity.WAY_OUT}")
+            raise DamagedError(f"{sentence}, which cannot be repaired; {integrity.WAY_OUT}")
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {name}")
         connection.execute(CreateIndex(_indexes()[name]))
         done.append(f"the index {name} is rebuilt")

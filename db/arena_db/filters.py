@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.compiler import SQLCompiler
 
     from arena_db.match_filter import MatchFilter
-    from arena_db.records import MatchFilter, OpeningFilter
+    from arena_db.records import OpeningFilter
 
 
 BYTE: Final = 256

@@ -1,7 +1,7 @@
 """Updates the stored sums from the matches: in batches, after an upgrade, for a repair.
 
 The sums include the matches with ids below a mark (`summing.next_match`), which moves in the transaction that
-adds them. Ids only grow, so each match is added exactly once; `partial_sums` recomputes some sums.
+adds them. Ids only grow, so each match is added exactly once; `summed` recomputes some sums.
 """
 
 from __future__ import annotations

@@ -208,8 +208,8 @@ def recompute(connection: Connection, changed: Iterable[CountedMatch]) -> None:
     for keys in wanted.values():
         ids |= encounter_ids(connection, keys, {})
     _clear(connection, list(ids.values()))
-    for bots, keys in wanted.items():
-        _add(connection, bots, keys, ids, mark, pool_of)
+    for pair, keys in wanted.items():
+        _add(connection, pair, keys, ids, mark, pool_of)
 
 
 def _clear(connection: Connection, ids: list[int]) -> None:

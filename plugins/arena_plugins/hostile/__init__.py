@@ -4,6 +4,6 @@ Authors of adapters and games can use them too: `cases()` lists them with the ex
 speak arena-bot/1 and need only a Python interpreter with its standard library.
 """
 
-from arena_plugins.hostile.cases import HostileCase, cases
+from arena_plugins.hostile.table import HostileCase, cases
 
 __all__ = ["HostileCase", "cases"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena_plugins.hostile import answers, claims, clocks, deaths, escapes, memory, output
+from arena_plugins.hostile import escapes, excess, lies
 from arena_plugins.hostile.table import TABLE
 from arena_plugins.hostile.talk import Message, act, receive, send
 
@@ -12,13 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BEHAVIOURS: dict[str, Callable[[Message], None]] = {
-    **answers.BEHAVIOURS,
-    **claims.BEHAVIOURS,
-    **clocks.BEHAVIOURS,
-    **deaths.BEHAVIOURS,
+    **lies.BEHAVIOURS,
+    **excess.BEHAVIOURS,
     **escapes.BEHAVIOURS,
-    **memory.BEHAVIOURS,
-    **output.BEHAVIOURS,
 }
 """What each bot does instead of playing; bots of the table without an entry differ only at startup."""
 
@@ -52,12 +48,12 @@ def play(name: str, move: int) -> None:
     Raises:
         SystemExit: the bot is one that exits, or the arena closed the pipe.
     """
-    claims.greet(name)
+    lies.greet(name)
     behave, num_asked = BEHAVIOURS.get(name, act), 0
     while (message := receive())["type"] != "quit":
         if message["type"] == "new_match":
             num_asked = 0
-            claims.get_ready(name, message)
+            lies.get_ready(name, message)
         elif message["type"] == "ping":
             if name == "dies-of-ping":
                 raise SystemExit(1)

@@ -1,17 +1,50 @@
-"""Bots that fail at startup, and bots that make false claims."""
+"""Bots whose answers are invalid, that fail at startup, or that make false claims."""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import time
 from typing import TYPE_CHECKING
 
-from arena_plugins.hostile.talk import FOREVER_S, Message, act, raw, receive, send
+from arena_plugins.hostile.talk import (
+    FOREVER_S,
+    Message,
+    act,
+    answer_with,
+    line_for,
+    raw,
+    receive,
+    send,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def _two_answers(go: Message) -> None:
+    raw((line_for(go, str(go["legal"][0])) + b"\n") * 2)
+
+
+def _answer_before_go(go: Message) -> None:
+    act(go)
+    send({"type": "action", "id": "0" * 16, "action": 0})
+
+
+def _empty_lines(go: Message) -> None:
+    raw(b"\n\r\n")
+    act(go)
+    raw(b"\n\r\n")
+
+
+def _print(go: Message) -> None:
+    # In a host, standard output is redirected to standard error before a bot can print.
+    os.write(2, b"thinking ...\n")
+    act(go)
+
 
 EVIL = "[/]\x1b]52;c;eA==\x07\u202e'; DROP TABLE bots;--../../x=cmd\u200b" + "A" * 300
 """Text that must never reach a terminal, table, file name or database unescaped."""
@@ -58,16 +91,6 @@ def _random(go: Message) -> None:
     act(go, random.choice(go["legal"]))  # noqa: S311 - play needs no secrets
 
 
-BEHAVIOURS: dict[str, Callable[[Message], None]] = {
-    "wild-info": _wild_info,
-    "evil-text": _evil_text,
-    "evil-name": _evil_name,
-    "false-deterministic": _random,
-    "error": _report("bot_error"),
-    "oom": _report("oom"),
-}
-
-
 def greet(name: str) -> None:
     """Answer `hello`, unless the bot is one that does not.
 
@@ -105,3 +128,39 @@ def get_ready(name: str, new_match: Message) -> None:
     # One write, so that a reader of the first line can already have the second line in its buffer.
     raw(json.dumps(ready).encode() + b"\n" + (b'{"type":"pong","n":1}\n' if name == "chatter" else b""))
     time.sleep(DELAYS.get(name, 0.0))
+
+
+BEHAVIOURS: dict[str, Callable[[Message], None]] = {
+    "full-column": lambda go: act(go, 0),
+    "act-99": answer_with("99999"),
+    "act-minus-1": answer_with("-1"),
+    "act-2-to-63": answer_with(str(2**63)),
+    "act-10-to-5000": answer_with("1" + "0" * 5000),
+    "two-answers": _two_answers,
+    "answer-before-go": _answer_before_go,
+    "wrong-id": lambda go: act({**go, "id": "0" * 16}),
+    "info-wrong-id": lambda _: send({"type": "info", "id": "no", "depth": 1}),
+    "pong": lambda _: send({"type": "pong", "n": 1}),
+    "bad-utf8": write(b'{"type":"pong","n":1,"x":"\xff"}\n'),
+    "bom": lambda go: raw(b"\xef\xbb\xbf" + line_for(go, "0") + b"\n"),
+    "nan": answer_with("NaN"),
+    "duplicate-keys": lambda go: raw(b'{"action":0,' + line_for(go, "0")[1:] + b"\n"),
+    "nesting": write(b"[" * 60_000 + b"\n"),
+    "array": write(b"[1]\n"),
+    "true": answer_with("true"),
+    "float": answer_with("3.0"),
+    "string": answer_with('"3"'),
+    "null": answer_with("null"),
+    "trailing-junk": lambda go: raw(line_for(go, "0") + b" junk\n"),
+    "noise": write(bytes(range(1, 256)) + b"\n"),
+    "empty-lines": _empty_lines,
+    "crlf": lambda go: raw(line_for(go, str(go["legal"][0])) + b"\r\n"),
+    "print": _print,
+    "resign": lambda go: send({"type": "resign", "id": go["id"]}),
+    "wild-info": _wild_info,
+    "evil-text": _evil_text,
+    "evil-name": _evil_name,
+    "false-deterministic": _random,
+    "error": _report("bot_error"),
+    "oom": _report("oom"),
+}

@@ -1,13 +1,15 @@
-"""Bots that exceed their time, or only just keep it."""
+"""Bots that exceed their time or memory, write without end, or die."""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import json
 import os
 import re
 import signal
 import struct
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -23,10 +25,112 @@ from arena_plugins.hostile.talk import (
     raw,
     remark,
     send,
+    write,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_PIECE = 1 << 20
+_TOO_MUCH = 1 << 40
+_LEAK_S = 0.005
+
+
+def _touch(_: Message) -> None:
+    hoard: list[bytearray] = []
+    while True:
+        hoard.append(bytearray(b"x" * _PIECE))
+
+
+def _reserve(go: Message) -> None:
+    """Report exhausted memory the way a host reports it for its bot."""
+    try:
+        bytearray(_TOO_MUCH)
+    except MemoryError:
+        send({"type": "error", "id": go["id"], "code": "oom", "message": "out of memory"})
+
+
+def _leak(_: Message) -> None:
+    hoard: list[bytearray] = []
+    while True:
+        hoard.append(bytearray(b"x" * (4 * _PIECE)))
+        time.sleep(_LEAK_S)
+
+
+_STDERR_BYTES = 1 << 30
+
+
+def _endless(piece: bytes) -> Callable[[Message], None]:
+    def flood(_: Message) -> None:
+        while True:
+            raw(piece)
+
+    return flood
+
+
+def _info_flood(go: Message) -> None:
+    piece = json.dumps({"type": "info", "id": go["id"], "text": "x" * 100}).encode() + b"\n"
+    _endless(piece * 100)(go)
+
+
+def _stderr_flood(go: Message) -> None:
+    piece = b"e" * (1 << 16)
+    for _ in range(_STDERR_BYTES // len(piece)):
+        os.write(2, piece)
+    act(go)
+
+
+def _close_stdout(_: Message) -> None:
+    os.close(1)
+    time.sleep(FOREVER_S)
+
+
+def _close_stdin(go: Message) -> None:
+    os.close(0)
+    act(go)
+    time.sleep(FOREVER_S)
+
+
+def _kill_itself(name: str) -> Callable[[Message], None]:
+    def die(_: Message) -> None:
+        # Looked up by name, because not every system has every signal.
+        os.kill(os.getpid(), getattr(signal, name))
+        time.sleep(FOREVER_S)
+
+    return die
+
+
+def _raise(_: Message) -> None:
+    raise RuntimeError("nobody catches this")
+
+
+def _exception(go: Message) -> None:
+    """Report an exception the way a host reports an exception of its bot."""
+    send(
+        {"type": "error", "id": go["id"], "code": "bot_error", "message": "RuntimeError: caught by the host"}
+    )
+
+
+def _system_exit(_: Message) -> None:
+    raise SystemExit(5)
+
+
+def _die_after_answer(go: Message) -> None:
+    act(go)
+    os._exit(4)
+
+
+def _orphan(_: Message) -> None:
+    if os.fork() == 0:
+        time.sleep(FOREVER_S)
+    os._exit(5)
+
+
+def _orphan_after_answer(go: Message) -> None:
+    act(go)
+    _orphan(go)
+
 
 _PIECE_S = 0.05
 _WAKE_S = 0.01
@@ -152,6 +256,28 @@ def _info_then_sleep(go: Message) -> None:
 
 
 BEHAVIOURS: dict[str, Callable[[Message], None]] = {
+    "memory-touched": _touch,
+    "memory-reserved": _reserve,
+    "memory-leak": _leak,
+    "info-flood": _info_flood,
+    "empty-flood": _endless(b"\n" * 4096),
+    "endless-line": _endless(b"a" * 4096),
+    "long-line": write(b" " * 65_536 + b"\n"),
+    "stderr-flood": _stderr_flood,
+    "close-stdout": _close_stdout,
+    "close-stdin": _close_stdin,
+    "exit-0": lambda _: sys.exit(0),
+    "exit-3": lambda _: sys.exit(3),
+    "system-exit": _system_exit,
+    "os-exit": lambda _: os._exit(7),
+    "segv": _kill_itself("SIGSEGV"),
+    "abrt": _kill_itself("SIGABRT"),
+    "kill": _kill_itself("SIGKILL"),
+    "raise": _raise,
+    "exception": _exception,
+    "die-after-answer": _die_after_answer,
+    "orphan": _orphan,
+    "orphan-after-answer": _orphan_after_answer,
     "late": _answer_at(50 + 100),
     "just-in-time": _answer_at(-5 - 5),
     "within-margin": _answer_at(25),
