@@ -20,11 +20,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
+from arena.executor.cluster.coordinator_link import ask_status
 from arena.executor.cluster.facts import find_facts
 from arena.executor.cluster.key_files import find_place
 from arena.executor.cluster.setups import SlotSetup
 from arena.executor.cluster.slot import SlotPlayer
-from arena.executor.cluster.status import ask_status
 from arena.executor.slots import Slot
 from loopback_machines import Cluster, await_true, cluster, stored
 

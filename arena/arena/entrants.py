@@ -17,13 +17,12 @@ from arena.content.programs import FOLDER as PROGRAM_FOLDER
 from arena.content.programs import add_environment
 from arena.content.submissions import added_submission
 from arena.errors import ConfigError, PluginError
-from arena.identities import hashed_before, identity_before, identity_of
+from arena.identities import FOLDER, hashed_before, identity_before, identity_of, shipped_weights
 from arena.naming import Called, check_name, check_text, cut_label, labels_of
 from arena.referee.timecontrol import TimeControl
 from arena.reserved import NAME, OUR_KEYS, allowed_calls, may_read_proc, own_limit
 from arena.shelf.kept import find_kept
 from arena.shelf.listing import list_bots, read_bot, verify
-from arena.shelf.shipped import FOLDER, shipped_weights
 from arena_db.records import BotRecord
 from arena_plugins.program import CMD, EXEC
 from arena_plugins.regular import refuse_special

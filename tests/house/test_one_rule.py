@@ -116,7 +116,7 @@ def table(matches):
     "wild cards": Rule(
         has_wild_cards,
         # The second one reads the exclude patterns of build tools, another pattern language.
-        ("arena_db.wild", "arena.shelf.shipped"),
+        ("arena_db.wild", "arena.identities"),
         "from fnmatch import fnmatchcase",
     ),
     "the limit of a pool": Rule(

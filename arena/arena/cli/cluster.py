@@ -72,9 +72,9 @@ def start(*, bind: str, keys: Path | None) -> None:
     from arena.coordinator.machines import check_extra
 
     check_extra()
+    from arena.executor.cluster.coordinator_link import note_cluster
     from arena.executor.cluster.key_files import find_place
     from arena.executor.cluster.scheduler import run_scheduler
-    from arena.executor.cluster.status import note_cluster
 
     place = find_place(f"{'tcp' if keys is None else 'tls'}://{bind}", keys)
 
@@ -96,8 +96,8 @@ def status(address: str | None, *, keys: Path | None, form: str) -> None:
     from arena.coordinator.machines import check_extra
 
     check_extra()
+    from arena.executor.cluster.coordinator_link import ask_status, known_cluster, status_row
     from arena.executor.cluster.key_files import find_place, try_place
-    from arena.executor.cluster.status import ask_status, known_cluster, status_row
 
     known = known_cluster() if address is None else None
     if address is None and known is None:

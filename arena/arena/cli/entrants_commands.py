@@ -91,7 +91,7 @@ def _enter(store: Store, event: TournamentRecord, bot: str, reason: str) -> None
     from arena.cli.failures import print_failure
     from arena.cli.output import say
     from arena.coordinator import joining
-    from arena.coordinator.ladder_answers import answer_to_join
+    from arena.coordinator.joining import answer_to_join
     from arena.coordinator.prepare import check_bots
 
     plan = joining.plan_join(store, event, bot)
@@ -108,7 +108,7 @@ def _let_go(store: Store, event: TournamentRecord, bot: str, reason: str) -> Non
     """Withdraw a bot from an event and print the result."""
     from arena.cli.output import say
     from arena.coordinator import joining
-    from arena.coordinator.ladder_answers import answer_to_leave
+    from arena.coordinator.joining import answer_to_leave
 
     gone = joining.leave(store, event, bot, reason=reason)
     for entrant in gone:

@@ -11,8 +11,8 @@ import msgspec
 
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.kinds import schedule_of
-from arena.coordinator.newcomers import Newcomers
 from arena.coordinator.plan_view import EventView
+from arena.coordinator.restore import Newcomers
 from arena.errors import ArenaError, ConfigError
 from arena.schedules.fixed import has_changed, plan_for
 from arena.schedules.protocol import Closed, HasDecided, PlannedBatch, Wait

@@ -1,4 +1,4 @@
-"""Restores the plan of a stored tournament, each bot with the content it was entered with."""
+"""Restores the plan of a stored tournament, each bot with the content it was entered with; seats newcomers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ import msgspec
 
 from arena.coordinator.config import parse_toml
 from arena.coordinator.plan import Plan, choose_tier, first_openings, tournament_limit
+from arena.coordinator.run_events import BotWithdrawn
 from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
 from arena.errors import ArenaError, ConfigError, PluginError, StoreError
+from arena.results.corrections import author
 from arena.sandbox.limits.exact import check_limits
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome, load_game
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from arena_db.records import Entrant, PlannedMatch, TournamentRecord
     from arena_db.store import Store
+
 
 _PAGE = 256
 """Rows of a stored plan that are read at once."""
@@ -57,16 +60,16 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
     competitors: list[Competitor] = []
     aside: list[LeftOut] = []
     for text, was in zip(texts, listed, strict=True):
-        found = find_again(text, was, margin_ms=config.timemargin, in_place=config.isolation == "none")
+        found = _find_again(text, was, margin_ms=config.timemargin, in_place=config.isolation == "none")
         if isinstance(found, Competitor):
             competitors.append(found)
             continue
         if was.state == "playing" and was.seat not in new:
             words = f"{shlex.quote(tournament.name)} {shlex.quote(was.label)}"
             raise _error(found, was, tournament.name, _LEAVE.format(words) if num_playing > _PAIR else _ANEW)
-        competitors.append(absent(was))
+        competitors.append(_absent(was))
         if was.state == "playing":
-            aside.append(LeftOut(was.seat, was.label, reason_of(found, was)))
+            aside.append(LeftOut(was.seat, was.label, _reason_of(found, was)))
     present = [bot for bot in competitors if not bot.is_absent]
     unhashed = [bot.label for bot in present if not bot.record.content]
     note = f"{', '.join(unhashed)}: code was not hashed when {tournament.name} began, so it may have changed"
@@ -108,7 +111,7 @@ def _stored_plan(store: Store, tournament: int) -> Iterator[PlannedMatch]:
         after = page[-1].number
 
 
-class Missing(NamedTuple):
+class _Missing(NamedTuple):
     """Why a bot that was entered cannot be started here."""
 
     error: ArenaError | None
@@ -117,7 +120,7 @@ class Missing(NamedTuple):
     """The difference in words."""
 
 
-def find_again(text: str, was: Entrant, *, margin_ms: int, in_place: bool) -> Competitor | Missing:
+def _find_again(text: str, was: Entrant, *, margin_ms: int, in_place: bool) -> Competitor | _Missing:
     """Return a competitor with the content it was entered with, even if its files have changed since.
 
     Args:
@@ -132,13 +135,13 @@ def find_again(text: str, was: Entrant, *, margin_ms: int, in_place: bool) -> Co
     try:
         (now,) = resolve([text], margin_ms=margin_ms, in_place=in_place)
     except (ConfigError, PluginError, StoreError) as error:
-        return Missing(error)
+        return _Missing(error)
     competitor = as_entered(now, was.bot)
     if competitor is None:
         before = (
             f"content {short(was.bot.content)}, now" if was.bot.content else "code that was not hashed; now"
         )
-        return Missing(
+        return _Missing(
             None,
             f"it was {was.bot.distribution} {was.bot.version}, now {now.record.version}, with {before} "
             f"{short(now.content)}",
@@ -149,7 +152,7 @@ def find_again(text: str, was: Entrant, *, margin_ms: int, in_place: bool) -> Co
 def restore_competitor(
     text: str, was: Entrant, tournament: str, *, margin_ms: int, in_place: bool = False
 ) -> Competitor:
-    """Return a competitor with the content it was entered with, as `find_again` does.
+    """Return a competitor with the content it was entered with, as `_find_again` does.
 
     Args:
         text: its spec, with the files it names by absolute paths.
@@ -163,18 +166,18 @@ def restore_competitor(
         PluginError: its content is no longer kept, and its files are gone.
         StoreError: its content cannot be written.
     """
-    found = find_again(text, was, margin_ms=margin_ms, in_place=in_place)
-    if isinstance(found, Missing):
+    found = _find_again(text, was, margin_ms=margin_ms, in_place=in_place)
+    if isinstance(found, _Missing):
         raise _error(found, was, tournament, _ANEW)
     return found
 
 
-def absent(was: Entrant) -> Competitor:
+def _absent(was: Entrant) -> Competitor:
     """Return a competitor that only holds the seat of an entrant; no match of it can be played."""
     return Competitor(label=was.label, record=was.bot, spec=was.bot.spec, entry="", options={}, limit=None)
 
 
-def reason_of(missing: Missing, was: Entrant) -> str:
+def _reason_of(missing: _Missing, was: Entrant) -> str:
     """Return why a newcomer is withdrawn, for everybody."""
     content = (
         f"the coordinator has no copy of its content {short(was.bot.content)}, and "
@@ -186,7 +189,7 @@ def reason_of(missing: Missing, was: Entrant) -> str:
     return clean_text(f"{content}cannot enter it again: {missing.error}", _MAX_REASON)
 
 
-def _error(missing: Missing, was: Entrant, tournament: str, way_out: str) -> ArenaError:
+def _error(missing: _Missing, was: Entrant, tournament: str, way_out: str) -> ArenaError:
     """Return the error that refuses to continue a tournament without one of its bots."""
     if missing.error is None:
         return ConfigError(
@@ -195,3 +198,89 @@ def _error(missing: Missing, was: Entrant, tournament: str, way_out: str) -> Are
     if isinstance(missing.error, PluginError):
         return PluginError(f"{was.label} of {tournament} cannot be found again: {missing.error}; {way_out}")
     return missing.error
+
+
+class Newcomers:
+    """Keeps the competitors of a plan as complete as the entrants of its tournament.
+
+    A bot can join from a machine or an ARENA_HOME whose files the coordinator does not have. Such a bot is
+    withdrawn, with the reason, before it is paired; all others play on.
+    """
+
+    def __init__(
+        self, store: Store, tournament: TournamentRecord, plan: Plan, *, withdraws_lost: bool = False
+    ) -> None:
+        """Withdraw the newcomers that were found missing when the plan was restored.
+
+        Args:
+            store: contains the tournament; it holds its lease.
+            tournament: its record.
+            plan: its plan; bots that join are added to its competitors.
+            withdraws_lost: whether a bot whose files are lost during play is withdrawn; otherwise its matches
+                stay void, and a resume plays them.
+        """
+        self._withdraws_lost = withdraws_lost
+        self._store = store
+        self._tournament = tournament.id
+        self._plan = plan
+        self._withdrawn: list[BotWithdrawn] = []
+        for bot in plan.aside:
+            self._withdraw(bot.seat, bot.bot, bot.why)
+
+    def seat(self, entrants: Iterable[Entrant]) -> bool:
+        """Add the bots that joined or returned as competitors; return whether all of them can be started."""
+        competitors = self._plan.competitors
+        is_whole = True
+        for was in entrants:
+            is_new = was.seat == len(competitors)
+            if is_new:
+                competitors.append(_absent(was))
+            if was.state != "playing" or not competitors[was.seat].is_absent:
+                continue
+            found = self._find(was)
+            if isinstance(found, _Missing):
+                self._withdraw(was.seat, was.label, _reason_of(found, was))
+                is_whole = False
+            else:
+                competitors[was.seat] = found
+        return is_whole
+
+    def find_anew(self, labels: Collection[str]) -> dict[str, Competitor]:
+        """Look again for bots whose matches could not be played; return those that are there, by label.
+
+        Args:
+            labels: their labels.
+        """
+        competitors = self._plan.competitors
+        there: dict[str, Competitor] = {}
+        for was in self._store.entrants(self._tournament) if labels else ():
+            if was.label not in labels or was.state != "playing" or was.seat >= len(competitors):
+                continue
+            found = self._find(was)
+            if not isinstance(found, _Missing):
+                competitors[was.seat] = there[was.label] = found
+            elif self._withdraws_lost:
+                competitors[was.seat] = _absent(was)
+                self._withdraw(was.seat, was.label, _reason_of(found, was))
+        return there
+
+    def withdraw(self, label: str, why: str) -> None:
+        """Withdraw a bot, if it still plays."""
+        for was in self._store.entrants(self._tournament):
+            if was.label == label and was.state == "playing":
+                self._withdraw(was.seat, label, why)
+
+    def take_withdrawn(self) -> list[BotWithdrawn]:
+        """Return the bots that were withdrawn since the last call."""
+        withdrawn, self._withdrawn = self._withdrawn, []
+        return withdrawn
+
+    def _find(self, was: Entrant) -> Competitor | _Missing:
+        config = self._plan.config
+        return _find_again(
+            was.bot.spec, was, margin_ms=config.timemargin, in_place=config.isolation == "none"
+        )
+
+    def _withdraw(self, seat: int, label: str, reason: str) -> None:
+        self._store.leave(self._tournament, seat, reason=reason, who=author())
+        self._withdrawn.append(BotWithdrawn(label, reason))

@@ -9,10 +9,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from arena.referee.line_reader import CHUNK, LineReader
 from arena.referee.stall import Starvation, delays_itself, most_given_back_s, near_s
 from arena.referee.verdict import FaultError
-from arena.referee.wirelog import WireLog
+from arena.referee.wire_lines import CHUNK, LineReader, WireLog
 from arena.sandbox.resources import own_cores
 from arena_plugins.contract import Termination
 from arena_plugins.errors import ProtocolError

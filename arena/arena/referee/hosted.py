@@ -15,7 +15,7 @@ from arena.referee.seats import Answer, Forfeit, Resignation
 from arena.referee.stall import AnswerTime, is_stall, most_given_back_s, suspended_s
 from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
-from arena.referee.wirelog import WireLog
+from arena.referee.wire_lines import WireLog
 from arena.sandbox.process import spawn
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier

@@ -1,4 +1,4 @@
-"""Follows one tournament for all its viewers: renders the live pages and publishes changed fragments."""
+"""Follows one tournament for all its viewers: renders its live pages, publishes changes, delays positions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from threading import Condition, Event, Lock, Thread
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from arena.live.delay import Delay
+from arena.errors import ArenaError
+from arena.live.geometry import position
 from arena.live.reducer import reduce_all, with_ends
 from arena.live.wall import without_stale
 from arena.pages.event_live import event_fragments
@@ -23,9 +25,10 @@ from arena.watching.query import Cancelled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.live.views import MatchView
+    from arena.live.views import LiveView, MatchView, SeatView
     from arena.pages.links import Links
     from arena.watching.feed import Feed, FeedUpdate
+
 
 WALL: Final = "live"
 """Topic of the live page; the topic of a match page is the match number."""
@@ -110,7 +113,7 @@ class Hub:
         self._feed = feed
         self._poller = Poller(feed)
         self._links = links
-        self._delay = Delay(delay)
+        self._delay = _Delay(delay)
         self._clock = clock
         self._monotonic = monotonic
         self._lock = Lock()
@@ -322,3 +325,70 @@ class Hub:
 
     def _num_viewers(self) -> int:
         return sum(topic.channel.num_viewers for topic in self._topics.values())
+
+
+class _Delay:
+    """Delays the positions of running matches; unchanged matches keep their object identity."""
+
+    def __init__(self, plies: int) -> None:
+        """Set the delay in plies; 0 disables it."""
+        self.plies = plies
+        self._known: dict[int, tuple[MatchView, MatchView]] = {}
+
+    def of(self, view: LiveView) -> LiveView:
+        """Return the view with running matches as they were `plies` plies ago; others are unchanged."""
+        if not self.plies:
+            return view
+        known, self._known = self._known, {}
+        for number, match in view.matches.items():
+            source, shown = known.get(number, (None, None))
+            if source is not match or shown is None:
+                shown = delayed_match(match, self.plies)
+            self._known[number] = (match, shown)
+        return replace(view, matches={number: shown for number, (_, shown) in self._known.items()})
+
+
+def delayed_match(match: MatchView, plies: int) -> MatchView:
+    """Return a running match as it was `plies` plies ago, but not before the end of its opening.
+
+    Clocks and move times are removed: those of the earlier position are unknown, and the current ones reveal
+    how long a bot thinks about a hidden position.
+    """
+    if match.is_over or not plies:
+        return match
+    opening = sum(move.is_opening for move in match.moves)
+    num = max(opening, match.ply - plies)
+    moves, actions = match.moves[:num], match.actions[:num]
+    try:
+        state = position(match.game, actions)
+    except ArenaError:
+        # Without the game's rules there is no board; the number of moves tells whose turn it is.
+        cells, to_move = (), num % 2
+    else:
+        cells, to_move = tuple(state.cells), state.current_player
+    return replace(
+        match,
+        cells=cells if match.rows else (),
+        winning=(),
+        actions=actions,
+        moves=moves,
+        to_move=to_move,
+        clock_t=0.0,
+        free_ms=0,
+        last_t=match.started_t,
+        trouble="",
+        seats=(_silent(match, 0, num), _silent(match, 1, num)),
+    )
+
+
+def _silent(match: MatchView, player: int, num: int) -> SeatView:
+    """Return a seat with what its bot reported with its last visible move."""
+    own = [move for move in match.moves[:num] if move.player == player and not move.is_opening]
+    return replace(
+        match.seats[player],
+        clock_ms=None,
+        thoughts=None,
+        thoughts_ply=0,
+        thinking=None,
+        eval=own[-1].eval if own else None,
+    )

@@ -14,8 +14,8 @@ import msgspec
 
 from arena.errors import ArenaError
 from arena.executor.channel import drain
+from arena.executor.cluster.coordinator_link import CoordinatorLink
 from arena.executor.cluster.facts import find_lack, median_speed
-from arena.executor.cluster.link import CoordinatorLink
 from arena.executor.cluster.messages import (
     ContentPiece,
     FromSlot,

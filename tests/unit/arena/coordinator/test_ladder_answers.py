@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator import joining, planner
-from arena.coordinator.ladder_answers import answer_to_join, answer_to_leave
+from arena.coordinator.joining import answer_to_join, answer_to_leave
 from arena.live.events import RunState, pack
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent

@@ -10,7 +10,7 @@ import pytest
 import strange_bots
 from arena.coordinator import joining, orders, planner
 from arena.coordinator.audit import audit
-from arena.coordinator.ladder_answers import answer_to_join
+from arena.coordinator.joining import answer_to_join
 from arena.coordinator.lease import Lease
 from arena.coordinator.prepare import Again, prepare_again
 from arena.coordinator.restore import restore_plan

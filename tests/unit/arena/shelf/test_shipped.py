@@ -10,7 +10,7 @@ import pytest
 
 from arena.entrants import as_entered, resolve
 from arena.errors import PluginError
-from arena.shelf.shipped import shipped_weights
+from arena.identities import shipped_weights
 from arena_db.records import BotRecord
 
 if TYPE_CHECKING:

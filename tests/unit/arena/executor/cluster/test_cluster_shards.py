@@ -13,11 +13,11 @@ import pytest
 
 import held_play
 from arena.cli.train import TrainingView
+from arena.executor.cluster.coordinator_link import ask_status
 from arena.executor.cluster.facts import wanted_of_shards
 from arena.executor.cluster.messages import PIECE
 from arena.executor.cluster.private import PrivateCluster
 from arena.executor.cluster.shard_run import ClusterShards
-from arena.executor.cluster.status import ask_status
 from arena.executor.shards import ShardCall, ShardTask, blob_hash
 from arena.executor.slots import ShardFailedError, UnplayedError, WrongResultError
 from arena.training import training_session as session

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import ConfigError
+from arena.executor.cluster.coordinator_link import status_row
 from arena.executor.cluster.facts import find_facts
 from arena.executor.cluster.hardware import describe_gpus, find_gpus
 from arena.executor.cluster.messages import MachineState
-from arena.executor.cluster.status import status_row
 from arena.executor.cluster.supervisor import describe, gpu_environment
 from command_line import CommandLine
 
