@@ -20,9 +20,8 @@ import numpy as np
 from labelled.positions import load
 from move_quality import figures, play, wilson
 
-from arena_bots.keras_wdl.bot import KerasBot, shipped
+from arena_bots.keras_wdl.bot import KerasBot, Network, load_network, shipped
 from arena_bots.keras_wdl.encoding import worth_of
-from arena_bots.keras_wdl.network import Network, load_network
 from arena_bots.keras_wdl.train.array_rules import ArrayRules
 from arena_bots.keras_wdl.train.lockstep import against_random
 from arena_bots.keras_wdl.train.replies import exact_chances

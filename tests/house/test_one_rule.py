@@ -121,7 +121,7 @@ def table(matches):
     ),
     "the limit of a pool": Rule(
         cuts_pools,
-        ("arena.results.pool_names",),
+        ("arena.results.values",),
         """
 def clock(record):
     return record.pool.rpartition(" ")[0]

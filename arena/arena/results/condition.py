@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from arena.errors import ConfigError
 from arena.results import values
 from arena.results.names import called
-from arena.results.pool_names import is_pool
+from arena.results.values import is_pool
 from arena_db.records import MatchFilter
 from arena_db.wild import is_like, is_wild
 from arena_plugins.spec import nearest

@@ -1,16 +1,16 @@
-"""Values in conditions (times, durations, results, limits, openings), parsed as people write them."""
+"""Values in conditions (times, durations, results, limits, openings, pools), parsed as people write them."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from arena.errors import ConfigError, IllegalMoveError, InvalidMoveError
 from arena.games.notation import parse_moves
 from arena.live.views import RESULTS
 from arena.referee.timecontrol import TimeControl
-from arena.results.pool_names import written_limit
+from arena_db.pools import Process
 from arena_db.records import OpeningFilter
 from arena_db.wild import is_like, is_wild
 from arena_plugins import game_spec, load_game
@@ -20,6 +20,7 @@ from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
 
 OUTCOMES: Final[Mapping[str, str]] = {result: outcome for outcome, result in RESULTS.items()} | {
     "1/2-1/2": "draw",
@@ -198,3 +199,17 @@ def openings_of(text: str, games: Iterable[str]) -> tuple[OpeningFilter, ...]:
     if not found:
         raise ConfigError(f'no game can begin with "{text}" ({"; ".join(reasons) or "there is none"})')
     return tuple(found)
+
+
+_PROCESSES: Final = get_args(Process)
+
+
+def is_pool(text: str) -> bool:
+    """Return whether a text is the full name of a pool, such as `5/move hosted`, and not only a limit."""
+    return written_limit(text) != text
+
+
+def written_limit(text: str) -> str:
+    """Return the limit without the kind of process: `5/move` for `5/move hosted`."""
+    limit, _, process = text.rpartition(" ")
+    return limit if process in _PROCESSES else text

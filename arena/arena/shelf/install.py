@@ -21,7 +21,6 @@ from packaging.utils import canonicalize_name
 from arena import removal
 from arena.errors import ArenaError, PluginError
 from arena.own_python import interpreter, own_python
-from arena.shelf.bounds import MAX_BYTES, check_sum
 from arena.shelf.listing import list_bots, offers_of, same_name
 from arena.shelf.records import (
     LIB,
@@ -37,7 +36,7 @@ from arena.shelf.records import (
     write_record,
 )
 from arena.shelf.versions import choose, order
-from arena.shelf.wheel_files import OURS, Wheel, lacking, read_wheel
+from arena.shelf.wheel_files import MAX_BYTES, OURS, Wheel, check_sum, lacking, read_wheel
 from arena_plugins.entries import BOTS, NUM_DIGITS, make_listing, offers
 
 if TYPE_CHECKING:

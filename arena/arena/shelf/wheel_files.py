@@ -1,4 +1,4 @@
-"""Reads wheel files in place, without unpacking them, and resolves the requirements that the arena lacks."""
+"""Reads wheel files in place, within limits, and resolves the requirements that the arena lacks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
+from arena.content.archives import Bounds, Extent, check_zip
 from arena.errors import PluginError
-from arena.shelf.bounds import Extent, check_bounds
 from arena.shelf.records import hash_file
 from arena_plugins.entries import BOTS, Entry
 
@@ -174,3 +174,33 @@ def _needs(
             ) from error
         if holds:
             yield _Need(owner, wanted)
+
+
+MAX_BYTES = 2 << 30
+"""Maximum number of bytes of all files, compressed as well as uncompressed."""
+MAX_FILES = 20_000
+"""Maximum number of files and folders."""
+
+
+def check_bounds(path: Path) -> Extent:
+    """Read a whole wheel without writing anything, and refuse one that must not be unpacked.
+
+    Raises:
+        PluginError: see `check_zip`.
+        OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error: it is damaged.
+    """
+    return check_zip(path, Bounds(MAX_BYTES, MAX_FILES))
+
+
+def check_sum(wheels: str, extents: list[Extent]) -> None:
+    """Check that wheels which are unpacked into one folder respect the limits together.
+
+    Raises:
+        PluginError: a limit is exceeded.
+    """
+    num_bytes, num_files = (sum(values) for values in zip(*extents, strict=True))
+    if num_bytes > MAX_BYTES or num_files > MAX_FILES:
+        raise PluginError(
+            f"{wheels} with all it needs is refused: {num_bytes} bytes in {num_files} files and folders; "
+            f"at most {MAX_BYTES} bytes in {MAX_FILES} are installed"
+        )

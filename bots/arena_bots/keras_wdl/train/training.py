@@ -22,8 +22,7 @@ from arena_bots.keras_wdl.train.examples import (
     no_examples,
 )
 from arena_bots.keras_wdl.train.lockstep import LockstepPlan, against_random, play
-from arena_bots.keras_wdl.train.model import Classifier
-from arena_bots.keras_wdl.train.onnx_file import onnx_bytes
+from arena_bots.keras_wdl.train.model import Classifier, onnx_bytes
 from arena_plugins.errors import OptionError
 from arena_plugins.manager import load_game
 from arena_plugins.training import Checkpoint, Trained, TrainingMatch

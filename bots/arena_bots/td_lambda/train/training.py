@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +12,6 @@ from arena.games.kernels.chance import seeded
 from arena.games.kernels.layout import layout_of
 from arena_bots.td_lambda.features import WINDOWS
 from arena_bots.td_lambda.train.linear_kernels import learn_linear, new_learner
-from arena_bots.td_lambda.train.schedule import geometric, linear, seed_of
 from arena_bots.td_lambda.train.tuple_kernels import TupleTables, learn, new_desk, new_memory
 from arena_bots.td_lambda.tuples import draw_tuples, parts_of
 from arena_plugins.training import Checkpoint, Trained
@@ -293,3 +293,18 @@ def packed(tuples: NDArray[np.uint8], weights: NDArray[np.float32], starts: NDAr
         scales=scales,
     )
     return file.getvalue()
+
+
+def geometric(start: float, end: float, step: int, total: int) -> float:
+    """Interpolate geometrically from `start` to `end`; return the value at `step` of `total`."""
+    return start * (end / start) ** min(step / max(total, 1), 1.0)
+
+
+def linear(start: float, end: float, step: int, total: int) -> float:
+    """Interpolate linearly from `start` to `end`; return the value at `step`, constant from `total` on."""
+    return start + (end - start) * min(step / max(total, 1), 1.0)
+
+
+def seed_of(seed: int, step: int) -> int:
+    """Return a pseudorandom 64-bit seed for the games of a step."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{step}".encode()).digest()[:8], "big")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.referee.timecontrol import TimeControl
-from arena.results.pool_names import is_pool, written_limit
+from arena.results.values import is_pool, written_limit
 
 LIMITS = (
     "5/move",

@@ -12,9 +12,9 @@ import pytest
 
 from arena.content import archives
 from arena.errors import PluginError
-from arena.shelf import bounds
-from arena.shelf.bounds import Extent, check_bounds, check_sum
+from arena.shelf import wheel_files
 from arena.shelf.install import install
+from arena.shelf.wheel_files import Extent, check_bounds, check_sum
 from wheels import BOT, make_index, make_wheel
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def test_a_wheel_and_what_it_needs_share_the_bounds(
     inner = make_wheel(tmp_path, "inner", {}, {"inner.py": ""})
     outer = make_wheel(tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, requires=["inner"])
     assert (check_bounds(inner).num_files, check_bounds(outer).num_files) == (6, 6)
-    monkeypatch.setattr(bounds, "MAX_FILES", 11)
+    monkeypatch.setattr(wheel_files, "MAX_FILES", 11)
     with pytest.raises(PluginError, match=r"outer-1\.0.* with all it needs is refused: .* in 12 files"):
         install("outer", index=make_index(tmp_path / "index", inner, outer))
     assert list(shelf.iterdir()) == []
@@ -178,10 +178,10 @@ def test_depth_and_number_are_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     add(path, "/".join("d" * 32))
     num_files = check_bounds(path).num_files
     assert num_files == 6 + 32
-    monkeypatch.setattr(bounds, "MAX_FILES", num_files - 1)
+    monkeypatch.setattr(wheel_files, "MAX_FILES", num_files - 1)
     with pytest.raises(PluginError, match="more than 37 files and folders"):
         check_bounds(path)
-    monkeypatch.setattr(bounds, "MAX_FILES", num_files)
+    monkeypatch.setattr(wheel_files, "MAX_FILES", num_files)
     add(path, "/".join("e" * 33))
     with pytest.raises(PluginError, match="33 folders deep; at most 32 are allowed"):
         check_bounds(path)
@@ -239,7 +239,7 @@ def test_a_wheel_that_is_itself_too_large(
         with pytest.raises(PluginError, match="is larger than 2147483648 bytes"):
             act()
     assert list(shelf.iterdir()) == []
-    monkeypatch.setattr(bounds, "MAX_BYTES", 11 << 20)
+    monkeypatch.setattr(wheel_files, "MAX_BYTES", 11 << 20)
     other = wheel_of(tmp_path / "other")
     with zipfile.ZipFile(other, "a", zipfile.ZIP_STORED) as archive:
         archive.writestr("x", bytes(6 * MEGABYTE))

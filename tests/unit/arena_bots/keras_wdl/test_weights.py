@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arena_bots.keras_wdl.bot import RECIPES, WEIGHTS, make_bot
+from arena_bots.keras_wdl.bot import RECIPES, WEIGHTS, load_network, make_bot
 from arena_bots.keras_wdl.encoding import planes_of
-from arena_bots.keras_wdl.network import load_network
 from arena_bots.keras_wdl.train.replies import exact_chances
 from arena_plugins.conformance import assert_conforms, check_bot
 from arena_plugins.contract import Limit

@@ -12,7 +12,7 @@ from arena.games.kernels.layout import layout_of, words_of
 from arena_bots.td_lambda.features import WINDOWS
 from arena_bots.td_lambda.train import linear_kernels, tuple_kernels
 from arena_bots.td_lambda.train.linear_kernels import choose_shallow
-from arena_bots.td_lambda.train.schedule import geometric, linear, seed_of
+from arena_bots.td_lambda.train.training import geometric, linear, seed_of
 from arena_bots.td_lambda.tuples import draw_tuples, parts_of
 from brute_force import random_states
 from game_samples import make, seeded
