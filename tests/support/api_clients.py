@@ -9,7 +9,7 @@ import anyio
 import httpx
 from msgspec.structs import replace
 
-from arena.serve.asgi_app import make_app
+from arena.serve.server import make_app
 from arena.serve.server_options import ServeSettings
 
 if TYPE_CHECKING:

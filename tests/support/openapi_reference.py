@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arena.serve.api.api_rows import describe, written
-from arena.serve.asgi_app import ROUTES
+from arena.serve.server import ROUTES
 from source_tree import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "openapi.json"

@@ -14,7 +14,7 @@ import httpx
 from typing_extensions import override
 
 from api_clients import BASE
-from arena.serve.asgi_app import make_app
+from arena.serve.server import make_app
 from arena.serve.server_options import ServeSettings
 
 if TYPE_CHECKING:

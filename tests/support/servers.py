@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import uvicorn
 
-from arena.serve.asgi_app import make_app
-from arena.serve.server import configured
+from arena.serve.server import configured, make_app
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

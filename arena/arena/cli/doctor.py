@@ -51,7 +51,7 @@ def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> Non
         _trace(trace, game, form)
         return
     from arena.cli.output import emit, emit_one
-    from arena.sandbox.canaries.host_attacks import names_in
+    from arena.sandbox.canaries.tier_trial import names_in
     from arena.sandbox.tier import Tier
     from arena.sandbox.tier_grades import run_attacks
 
@@ -157,7 +157,7 @@ def _own_rows(grades: Sequence[Grade], file: Path, names: dict[str, str]) -> lis
         file: the Python file with the attacks.
         names: display name of each attack, by its function.
     """
-    from arena.sandbox.canaries.host_attacks import try_own
+    from arena.sandbox.canaries.tier_trial import try_own
 
     results = {grade.tier.value: {} if grade.cause else try_own(grade.tier, file, names) for grade in grades}
     return [

@@ -1,33 +1,51 @@
-"""Runs the application until it is told to end, and closes connections that send or read too slowly."""
+"""Builds the ASGI application from the table of all routes, and runs it until it is told to end."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
+import re
 import signal
 import socket
 import sys
+import time
+from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import h11
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import Route as Registered
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena.errors import ConfigError
-from arena.serve.asgi_app import make_app
+from arena.serve.api.api_rows import API_ROWS
+from arena.serve.callers import Callers
+from arena.serve.endpoints import endpoints
+from arena.serve.guard import Guard
 from arena.serve.hosts import is_loopback
+from arena.serve.limits import RequestLimits
+from arena.serve.live_rows import LIVE_ROWS
+from arena.serve.page_routes import ASSET_ROWS, BOT_PAGE_ROWS, PAGE_ROWS
+from arena.serve.problems import ProblemError
+from arena.serve.request_context import Serving
 from arena.serve.sending import HEALTH, SECURITY
+from arena_plugins.spec import nearest
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator, Sequence
     from types import FrameType
 
-    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
 
-    from arena.serve.request_context import Serving
+    from arena.serve.rows import Route
     from arena.serve.server_options import ServeSettings
 
 
@@ -286,3 +304,71 @@ def _head_size(scope: Any) -> int:  # noqa: ANN401 - two libraries' words
     """Return the bytes of a request's line and header fields, without what separates them."""
     fields = sum(len(name) + len(value) for name, value in scope["headers"])
     return len(scope["raw_path"]) + len(scope["query_string"]) + fields
+
+
+ROUTES: Final[tuple[Route, ...]] = (*PAGE_ROWS, *BOT_PAGE_ROWS, *LIVE_ROWS, *ASSET_ROWS, *API_ROWS)
+"""All routes."""
+
+_NAMES: Final = re.compile(r"\{[a-z_]+(?::path)?\}")
+
+
+def make_app(
+    settings: ServeSettings, routes: Sequence[Route] = ROUTES, clock: Callable[[], float] = time.monotonic
+) -> Starlette:
+    """Return the application.
+
+    `app.state.serving` is the `Serving`; `app.state.callers` holds the token of the host's link.
+
+    Args:
+        settings: the options of the operator.
+        routes: the table of routes; tests pass others.
+        clock: monotonic seconds, for the limits.
+    """
+    serving = Serving(settings, routes)
+    callers = Callers(serving)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            await serving.close()
+
+    app = Starlette(
+        routes=_registered(serving),
+        middleware=[Middleware(Guard, serving=serving, callers=callers, limits=RequestLimits(clock))],
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _raised},
+    )
+    app.router.redirect_slashes = False
+    app.state.serving, app.state.callers = serving, callers
+    return app
+
+
+def _raised(request: Request, error: Exception) -> Response:
+    """Raise an unknown address as a problem with the nearest known one; re-raise any other error."""
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
+        path = request.url.path
+        known = [route.path for route in request.app.state.serving.routes if "{" not in route.path]
+        raise ProblemError(404, f"There is nothing at {path}{nearest(path, known)}")
+    raise error
+
+
+def _registered(serving: Serving) -> list[Registered]:
+    """Return the routes for Starlette, sorted so that fixed path parts go before parameters."""
+    found = [
+        (path, route.method, endpoint)
+        for route in serving.routes
+        for path, endpoint in endpoints(serving, route)
+    ]
+    known = [(method, _NAMES.sub("{}", path)) for path, method, _ in found]
+    for each in known:
+        if known.count(each) > 1:
+            raise ValueError(f"two rows for {' '.join(each)}")
+    found.sort(key=lambda each: [_openness(part) for part in each[0].split("/")])
+    return [Registered(path, endpoint, methods=[method]) for path, method, endpoint in found]
+
+
+def _openness(part: str) -> tuple[bool, int]:
+    """Return the sort key of a path part: fixed parts first, then the longer the fixed text the earlier."""
+    return "{" in part, -len(_NAMES.sub("", part))

@@ -10,9 +10,17 @@ from arena.errors import ArenaError
 from arena.live.geometry import geometry
 from arena.live.wall import search_table
 from arena.tui.text import right
+from arena.tui.widgets.board_cells import (
+    TALL,
+    WIDE,
+    Marks,
+    dense_row,
+    grid_row,
+    in_columns,
+    search_rows,
+    tall_row,
+)
 from arena.tui.widgets.panel import Panel
-from arena.tui.widgets.search_rows import in_columns, search_rows
-from arena.tui.widgets.stones import TALL, WIDE, Marks, dense_row, grid_row, tall_row
 
 if TYPE_CHECKING:
     from arena.live.geometry import Geometry

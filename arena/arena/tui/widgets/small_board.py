@@ -12,8 +12,8 @@ from typing_extensions import override
 from arena.live.plain import clock_text
 from arena.live.wall import tenths
 from arena.tui.text import clip
+from arena.tui.widgets.board_cells import Marks, dense_row
 from arena.tui.widgets.panel import Panel
-from arena.tui.widgets.stones import Marks, dense_row
 
 if TYPE_CHECKING:
     from textual import events

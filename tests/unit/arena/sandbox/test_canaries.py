@@ -18,9 +18,8 @@ import pytest
 from arena.sandbox.canaries import held, tier_trial
 from arena.sandbox.canaries.bait import DEVICE, set_out
 from arena.sandbox.canaries.held import Amounts, fills_scratch, hides_memory, misleads_removal
-from arena.sandbox.canaries.host_attacks import try_own
 from arena.sandbox.canaries.signs import Signs
-from arena.sandbox.canaries.tier_trial import ALLOWED_S, idle_cpu_s, try_attacks
+from arena.sandbox.canaries.tier_trial import ALLOWED_S, idle_cpu_s, try_attacks, try_own
 from arena.sandbox.process import Process
 from arena.sandbox.scratch import ScratchFolder
 from arena.sandbox.tier import Tier, tiers_to_try

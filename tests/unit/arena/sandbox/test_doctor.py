@@ -18,8 +18,7 @@ from arena.errors import ConfigError
 from arena.executor import sandbox_trial
 from arena.sandbox import tier, tier_grades
 from arena.sandbox.attacks.promises import ATTACKS
-from arena.sandbox.canaries.host_attacks import names_in
-from arena.sandbox.canaries.tier_trial import ALL
+from arena.sandbox.canaries.tier_trial import ALL, names_in
 from arena.sandbox.launch import seccomp
 from arena.sandbox.limits.exact import describe_limits
 from arena.sandbox.tier import Tier, tiers_to_try

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from api_clients import BASE, served
 from arena.serve import answer_cache
-from arena.serve.asgi_app import ROUTES, make_app
 from arena.serve.live_rows import Hubs
 from arena.serve.request_context import Serving
 from arena.serve.rows import DataRoute, PageRoute
+from arena.serve.server import ROUTES, make_app
 from arena.serve.server_options import ServeSettings
 from arena_db.store import Store
 from stores import add_cup

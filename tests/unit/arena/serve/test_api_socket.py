@@ -10,7 +10,7 @@ import httpx
 import uvicorn
 
 from arena.live.events import Fault, pack
-from arena.serve.asgi_app import make_app
+from arena.serve.server import make_app
 from arena.serve.server_options import ServeSettings
 from arena_db.records import LiveEvent
 from arena_db.store import Store

@@ -9,7 +9,7 @@ import anyio
 import httpx
 import pytest
 
-from arena.serve.asgi_app import make_app
+from arena.serve.server import make_app
 from arena.serve.server_options import ServeSettings
 from arena.site import build
 from arena_db.store import Store

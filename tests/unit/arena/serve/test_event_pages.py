@@ -16,7 +16,7 @@ from arena.pages.event import event_page
 from arena.pages.event_live import event_fragments
 from arena.pages.links import Links, slugs_of
 from arena.pages.memo import Memo
-from arena.serve.asgi_app import make_app
+from arena.serve.server import make_app
 from arena.serve.server_options import ServeSettings
 from arena.watching.feed import Model, advance, awaited
 from arena.watching.page_source import event_view

@@ -15,8 +15,8 @@ from starlette.routing import Route as Registered
 
 from arena.pages.html import Html
 from arena.secret_tokens import new_token
-from arena.serve.asgi_app import ROUTES, make_app
 from arena.serve.rows import DataRoute, FileRoute, PageRoute, Raw, StreamAnswer, StreamRoute
+from arena.serve.server import ROUTES, make_app
 from arena.serve.server_options import ServeSettings
 from arena_db.store import Store
 

@@ -12,9 +12,9 @@ import pytest
 from api_clients import BASE
 from arena.errors import StoreError
 from arena.secret_tokens import digest_of
-from arena.serve.asgi_app import make_app
 from arena.serve.callers import Callers
 from arena.serve.sending import SECURITY, Whole
+from arena.serve.server import make_app
 from arena.serve.server_options import ServeSettings
 from arena_db.errors import LockedError
 from arena_db.store import Store

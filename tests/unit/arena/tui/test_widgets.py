@@ -11,13 +11,13 @@ from textual.geometry import Region
 
 from arena.live.views import LiveView, MoveView
 from arena.tui.text import clip, clip_pair, fit, join, left, line_width, merge, right, safe
+from arena.tui.widgets.board_cells import short_count
 from arena.tui.widgets.canvas import Canvas
 from arena.tui.widgets.charts import EvalChart, LineChart, RatingPlot
 from arena.tui.widgets.encounter_tables import Matrix
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.moves import MoveList, Timeline
 from arena.tui.widgets.row_list import RowList
-from arena.tui.widgets.search_rows import short_count
 from arena.tui.widgets.small_board import SHORT_TERMINATIONS, SmallBoard, short_termination
 from arena.tui.widgets.standings_table import StandingsTable
 from arena_plugins.contract import Termination
