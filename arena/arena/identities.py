@@ -1,4 +1,8 @@
-"""The identity of a competitor, in its present and earlier forms, and the weights that it ships."""
+"""The identity of a competitor, in its present and earlier forms, and the weights that it ships.
+
+To find the weights, no module is imported. Modules are located with the finder that imports use, one part of
+the name after the other, so editable installs, unpacked wheels and namespace packages all work.
+"""
 
 from __future__ import annotations
 

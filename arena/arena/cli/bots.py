@@ -52,7 +52,7 @@ def _check_sha256(_context: click.Context, _option: click.Parameter, value: str 
     metavar="NAME",
     help="Call the bot NAME; only for a wheel with a single bot.  [default: the name in the wheel]",
 )
-def _install(wheel: str, *, sha256: str | None, index: str | None, name: str | None) -> None:
+def install(wheel: str, *, sha256: str | None, index: str | None, name: str | None) -> None:
     """Install the bots of WHEEL, a .whl file or the name of a package, into a folder of their own.
 
     Several versions of a package can be installed: my-bot@0.1.0 can play my-bot@0.2.0, and my-bot is the
@@ -77,7 +77,7 @@ def _install(wheel: str, *, sha256: str | None, index: str | None, name: str | N
 
 @click.command(cls=RichCommand)
 @click.argument("bot")
-def _keep(bot: str) -> None:
+def keep(bot: str) -> None:
     """Keep BOT as it is now, so that a later version can be tested against it: arena test BOT.
 
     Its files are copied, and the copy stays when they change or are deleted. The command prints an address,
@@ -94,7 +94,7 @@ def _keep(bot: str) -> None:
 
 @click.command(cls=RichCommand)
 @click.argument("name", metavar="NAME[@VERSION]")
-def _remove(name: str) -> None:
+def remove(name: str) -> None:
     """Remove the bot or package called NAME, with everything from its wheel; or a kept bot.
 
     If several versions are installed, name one as in my-bot@0.1.0, or by the digits that arena bots list
@@ -339,9 +339,9 @@ def prune(*, days: float, db: str | None) -> None:
 
 
 bots.add_command(history)
-bots.add_command(_install)
-bots.add_command(_keep)
-bots.add_command(_remove)
+bots.add_command(install)
+bots.add_command(keep)
+bots.add_command(remove)
 bots.add_command(show_bot)
 
 

@@ -1,4 +1,4 @@
-"""Restores the plan of a stored tournament, each bot with the content it was entered with; seats newcomers."""
+"""Restores the plan of a stored tournament, each bot with the content it was entered with; seats joiners."""
 
 from __future__ import annotations
 

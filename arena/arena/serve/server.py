@@ -1,4 +1,18 @@
-"""Builds the ASGI application from the table of all routes, and runs it until it is told to end."""
+"""Builds the ASGI application from the table of all routes, and runs it until it is told to end.
+
+To add a route:
+
+1. Write the handler in a module of this room: a plain function `(reading, context)` for pages and data, an
+   async one `(context)` for a stream. `rows` documents what each kind returns and raises.
+2. Add a route to the tuple of your module (`PAGE_ROWS`), or a new tuple to `ROUTES` below. Path, role,
+   parameters and answer type are declared in the route and nowhere else: the application checks them before
+   it calls the handler, tests check the answers, and the API description is generated from them.
+3. A page also has a JSON twin: at `path` + `.json`, or at `twin`.
+
+State that is kept between requests (a hub, a cache) belongs in a class that is created with
+`context.serving.part(Kind)`; it is closed with the server. Handlers import `rows`, `context`, `reading` and
+`problems`, never this module; code that needs the table reads `context.serving.routes`.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from sqlalchemy import LargeBinary, Table, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from arena_db import seals
-from arena_db.backend import integrity
+from arena_db.backend.sqlite import schema
 from arena_db.checking import find_faults
 from arena_db.corrections import removals
 from arena_db.judgements import JudgedMatch, JudgedPly
@@ -228,7 +228,7 @@ def test_every_index_and_trigger(connection: Connection) -> None:
                 connection.exec_driver_sql(statement)
             raw = connection.connection.driver_connection
             assert raw is not None
-            if not any(what in found for found in integrity.find_differences(raw, REVISION)):
+            if not any(what in found for found in schema.find_differences(raw, REVISION)):
                 silent.append("; ".join(statements))
             connection.rollback()
     assert silent == []

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena_db import migrate, resumming
-from arena_db.backend.integrity import find_differences
 from arena_db.backend.sqlite.engine import FileSettings, find_driver, open_raw
+from arena_db.backend.sqlite.schema import find_differences
 from arena_db.errors import DamagedError, OlderError
 from arena_db.records import MatchFilter
 from arena_db.store import Store

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena_db import migrate
-from arena_db.backend import integrity
+from arena_db.backend.sqlite import schema
 from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_migration_engine, open_raw, writing
 from arena_db.errors import AlteredError, DamagedError
 from arena_db.models import REVISION
@@ -101,7 +101,7 @@ def at_revision(path: Path, revision: str, move: Callable[[Config, str], None] |
 
 def differences(path: Path, revision: str) -> list[str]:
     with closing(open_raw(FileSettings(place=path, read_only=True))) as raw:
-        return integrity.find_differences(raw, revision)
+        return schema.find_differences(raw, revision)
 
 
 def nothing_is_restored(backup: Path, folder: Path, text: str) -> None:
@@ -236,7 +236,7 @@ def test_blanks_alone_make_no_difference(words: list[str], blank: str) -> None:
 
 
 def shape(body: str) -> Any:  # noqa: ANN401 - compared alone
-    return integrity._shape("t", f"CREATE TABLE t ({body}) STRICT", "table")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its texts are compared
+    return schema._shape("t", f"CREATE TABLE t ({body}) STRICT", "table")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its texts are compared
 
 
 @pytest.mark.parametrize(

@@ -311,6 +311,24 @@ def notice_line(notice: Notice) -> Line:
     return ((f" {time_text(notice.t)} ", "dim"), mark, (f"{about}{notice.what}", ""))
 
 
+def news_lines(view: LiveView, late: float, most: int) -> list[Line]:
+    """Format the newest results and notices, newest first.
+
+    Args:
+        view: the tournament.
+        late: decisions after this time come before everything else; in a fast event, results would
+            immediately push them off the list. Seconds since the epoch.
+        most: maximum number of results, and of notices.
+    """
+    notices: list[tuple[bool, float, Line]] = [
+        (notice.is_decision and notice.t > late, notice.t, notice_line(notice))
+        for notice in view.notices[:most]
+    ]
+    results = [(False, match.t, ((f" {finished_text(match)}", ""),)) for match in view.finished[:most]]
+    found = sorted([*notices, *results], key=lambda item: (not item[0], -item[1]))
+    return [line for _, _, line in found]
+
+
 def fault_lines(faults: Mapping[str, Mapping[str, int]], games: Mapping[str, int]) -> list[Line]:
     """Format the forfeits of bots: `! td: 3 time_game in 104`; `games` has the number of matches of each."""
     lines: list[Line] = []

@@ -19,14 +19,7 @@ from arena.results.condition import BOARD_WORDS, Condition, read_condition, word
 from arena.tui.screens.dashboard import dashboard_of
 from arena.tui.screens.event_control import HELD, PLAYED, EventControl
 from arena.tui.screens.focus_panel import FocusPanel
-from arena.tui.screens.live_panels import (
-    GettingStarted,
-    WallPanel,
-    fault_lines,
-    finished_line,
-    finished_text,
-    notice_line,
-)
+from arena.tui.screens.live_panels import GettingStarted, WallPanel, fault_lines, finished_line, news_lines
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.text import shorten
@@ -46,7 +39,6 @@ if TYPE_CHECKING:
 
     from arena.live.tournament_views import TournamentRow
     from arena.live.views import LiveView, MatchView
-    from arena.tui.text import Line
     from arena.watching.feed import Change, Model
 
 _NUM_NEWS = 40
@@ -195,14 +187,7 @@ class LiveScreen(ArenaScreen):
             return
         finished = self.query_one("#finished", LinesPanel)
         finished.show([finished_line(match, 26) for match in view.finished[:_NUM_NEWS]])
-        # In a fast event, results would immediately push a decision off the list.
-        late = dashboard_of(self).clock() - _FRESH_S
-        alerts: list[tuple[bool, float, Line]] = [
-            (n.is_decision and n.t > late, n.t, notice_line(n)) for n in view.notices[:_NUM_NEWS]
-        ]
-        news = [(False, m.t, ((f" {finished_text(m)}", ""),)) for m in view.finished[:_NUM_NEWS]]
-        found = sorted([*alerts, *news], key=lambda item: (not item[0], -item[1]))
-        ordered = [line for _, _, line in found]
+        ordered = news_lines(view, dashboard_of(self).clock() - _FRESH_S, _NUM_NEWS)
         games: dict[str, int] = {}
         standings = model.facts.get("standings")
         if isinstance(standings, StandingsView):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from arena_db.backend import revisions
-from arena_db.backend.integrity import refuse_code
 from arena_db.backend.sqlite.backup import copy_to
 from arena_db.backend.sqlite.engine import (
     FileSettings,
@@ -22,6 +21,7 @@ from arena_db.backend.sqlite.engine import (
     writing,
 )
 from arena_db.backend.sqlite.moving import settle
+from arena_db.backend.sqlite.schema import refuse_code
 from arena_db.errors import (
     AccessError,
     DamagedError,

@@ -6,11 +6,11 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arena_db.backend.integrity import find_differences
 from arena_db.backend.sqlite.backup import copy_whole
 from arena_db.backend.sqlite.engine import FileSettings, make_engine, open_raw
 from arena_db.backend.sqlite.moving import move_aside, moving
 from arena_db.backend.sqlite.opening import read_revision
+from arena_db.backend.sqlite.schema import find_differences
 from arena_db.coordination import held_by_living
 from arena_db.errors import (
     AlteredError,
