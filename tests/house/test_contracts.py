@@ -32,7 +32,7 @@ PLANTED = {
     },
     "frameworks": {"arena/arena/games/planted.py": "def lazy():\n    import torch"},
     "screen": {"arena/arena/cli/planted.py": "if TYPE_CHECKING:\n    import textual"},
-    "server": {"arena/arena/site/planted.py": "def lazy():\n    import uvicorn"},
+    "server": {"arena/arena/pages/planted.py": "def lazy():\n    import uvicorn"},
     "machines": {"arena/arena/coordinator/planted.py": "def lazy():\n    import distributed"},
     "machines: keys": {"arena/arena/executor/cluster/planted.py": "import cryptography"},
     "sql": {"plugins/arena_plugins/planted.py": "import sqlalchemy"},

@@ -26,7 +26,7 @@ def repeated_classes(sources: Mapping[str, Source]) -> dict[str, list[str]]:
     return {name: modules for name, modules in owners.items() if len(modules) > 1}
 
 
-_SAME_ROLES = {"bot.py", "network.py", "onnx_file.py", "training.py"}
+_SAME_ROLES = {"bot.py", "training.py"}
 """File names that the bundled bots with trainers share: these packages do not know each other, each is read
 alone, and the same part of each has the same name."""
 

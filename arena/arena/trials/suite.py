@@ -81,7 +81,7 @@ class Left(NamedTuple):
 
     descriptors: int
     files: int
-    _rss_bytes: int
+    rss_bytes: int
 
 
 def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
