@@ -130,7 +130,7 @@ def clock(record):
     "durations": Rule(
         reckons_durations,
         # The store adds up the cost of one test, which is no estimate for other matches.
-        ("arena.results.durations", "arena_db.plan_rows"),
+        ("arena.tui.forms.tournament_form", "arena_db.plan_rows"),
         """
 def mean(matches):
     return sum(match.duration_ms for match in matches) / len(matches)

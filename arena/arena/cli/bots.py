@@ -230,7 +230,7 @@ def check(bot: str | None, *, hostile: bool, only: tuple[str, ...], game: str, s
     from arena.entrants import resolve
     from arena.executor import checked
     from arena.executor.sandbox_trial import run_kit
-    from arena.executor.stress import run_stress_checks
+    from arena.executor.seat_checks import run_stress_checks
     from arena_plugins import load_game
 
     load_game(game)

@@ -16,9 +16,9 @@ from arena.content.store import keep_content, state_of
 from arena.entrants import Competitor, resolve
 from arena.errors import ArenaError, PluginError
 from arena.executor.preflight import describe_fault, is_refused_option, preflight
-from arena.executor.program_trial import check_program
 from arena.executor.runtime_versions import describe_runtime
 from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
+from arena.executor.seat_checks import check_program
 from arena.executor.worker_seats import content_root, shared_path, start_of
 from arena.executor.workspace import workspace
 from arena.own_python import own_python

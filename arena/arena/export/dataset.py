@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from arena.export._manifest import DatasetSplit
     from arena_plugins.contract import Symmetry
 
-    Batch = dict[str, NDArray[Any]]
-
-
 Batch: TypeAlias = "dict[str, NDArray[Any]]"
 """Arrays by name, with one row per position; see `Dataset.batches`."""
 WINDOW = 4

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.executor import stress
+from arena.executor import seat_checks
 from arena.executor.sandboxed import strongest_usual_tier
-from arena.executor.stress import STRESS_CHECKS, run_stress_checks
+from arena.executor.seat_checks import STRESS_CHECKS, run_stress_checks
 from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def seen(  # noqa: PLR0913 - all that a condition and a bot can be
     """Return the check of a bot under one condition; nothing if this machine cannot create it."""
     (folder / "hard.py").write_text(BOT.format(make=make or "pass", play=play or "pass"))
     chosen = tuple(each for each in STRESS_CHECKS if each.title == title)
-    monkeypatch.setattr(stress, "STRESS_CHECKS", chosen)
+    monkeypatch.setattr(seat_checks, "STRESS_CHECKS", chosen)
     bot = f"python:file={folder / 'hard.py'}{options}"
     return list(run_stress_checks(bot, "tic-tac-toe", seconds=0.2, first_number=7, pause_s=0.4))
 
@@ -93,7 +93,7 @@ def test_what_a_bot_was_granted_is_missing_in_a_weaker_tier(
     title: str, make: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tier = min(strongest_usual_tier(), Tier.T2)
-    monkeypatch.setattr(stress, "strongest_usual_tier", lambda: tier)
+    monkeypatch.setattr(seat_checks, "strongest_usual_tier", lambda: tier)
     for check in seen(tmp_path, monkeypatch, title, make=make, options=",procfs=on,allow=chmod"):
         assert check.detail.startswith("init_crash: ")
 
@@ -142,7 +142,7 @@ def test_a_bot_that_dies_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_bot_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stress, "_MARGIN_MS", 50)
+    monkeypatch.setattr(seat_checks, "_MARGIN_MS", 50)
     (check,) = seen(tmp_path, monkeypatch, PAUSE, play="time.sleep(60)")
     assert not check.passed
     assert check.detail.startswith("it hangs: time_move")
@@ -183,7 +183,7 @@ def test_a_fault_of_the_arena_is_no_pass(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_each_tier_tries_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del tmp_path
-    monkeypatch.setattr(stress, "strongest_usual_tier", lambda: Tier.T1)
+    monkeypatch.setattr(seat_checks, "strongest_usual_tier", lambda: Tier.T1)
     titles = [check.title for check in run_stress_checks("random", "tic-tac-toe", seconds=0.1, pause_s=0.0)]
     assert titles == [MEMORY, PAUSE, KILL]
     assert strongest_usual_tier() >= Tier.T1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.results.durations import Durations, read_durations
+from arena.tui.forms.tournament_form import Durations, read_durations
 from arena_db.store import Store
 from stores import add_cup, pool
 
