@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from arena.errors import ArenaError
-from arena.live.geometry import find_game, geometry, position
 from arena.live.views import ending_text
 from arena.naming import count_text
 from arena_plugins.text import clean_text
@@ -231,6 +230,9 @@ def clock_line(match: MatchView, now: float) -> str:
 
 def legal_line(match: MatchView) -> str:
     """Return the legal moves."""
+    # Imported late: it loads the games' plugins, and most lines of text do not need a board.
+    from arena.live.geometry import find_game, position
+
     try:
         state, game = position(match.game, match.actions), find_game(match.game)
     except ArenaError as error:
@@ -240,6 +242,8 @@ def legal_line(match: MatchView) -> str:
 
 
 def _shape(match: MatchView) -> Geometry | None:
+    from arena.live.geometry import geometry
+
     try:
         return geometry(match.game) if match.columns else None
     except ArenaError:
