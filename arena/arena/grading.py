@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from arena_db.store import Store
     from arena_plugins import Game, State
 
-
 SECONDS = 1.0
 """Seconds per position, if neither the bot's spec nor `--nodes` sets a limit."""
 _MARGIN_MS = 20_000

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch, Tally, TournamentRecord
     from arena_db.store import Store
 
-
 _VERSION: Final = 3
 """Version of the pages of matches and head-to-heads; a new version makes the next run rewrite them all."""
 MOST_PAIRS: Final = 2000

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from arena_db.cold.thawing import ColdTournament
     from arena_db.match_faults import MatchReading
 
-
 _MOST_NAMED: Final = 20
 """Maximum number of faults reported by one check."""
 

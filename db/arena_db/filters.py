@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from arena_db.match_filter import MatchFilter
     from arena_db.records import OpeningFilter
 
-
 BYTE: Final = 256
 """A game with more actions than this has two bytes per action."""
 

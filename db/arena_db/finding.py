@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from arena_db.records import Entered
 
-
 RANGE: Final = 5_000
 """Number of rows that one query reads, so that a cancelled search ends within milliseconds."""
 _EXACT, _BEGINS, _HOLDS = range(3)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from arena_db.judgements import JudgedPly
     from arena_db.records import MatchFilter, MatchSelection, Remark
 
-
 _Row = TypeVarTuple("_Row")
 
 _ORDER_COLUMNS: Final[dict[Order, str]] = {

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from arena_db.batch import PlannedSeats
     from arena_db.records import MatchRecord
 
-
 _NAMES: Final = [column.name for column in matches.c if column is not matches.c.id]
 _ROWS: Final = 10_000
 """Number of matches converted to rows before they are inserted: about a kilobyte of memory each. Smaller

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from arena_db.counted import CountedMatch
     from arena_db.summing import Key
 
-
 _MARK: Final = select(
     *(
         func.coalesce(query.scalar_subquery(), 0)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from arena_plugins.conformance import Check
     from arena_plugins.entries import Entry
 
-
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}\Z")
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from arena.executor.sandbox_trial import TriedRuntime
     from arena.sandbox.tier_grades import Grade
 
-
 _TRACE_MS = 60_000
 """Milliseconds that a traced bot has to start, and the same again to answer."""
 _TRACE_COLUMNS = {"call": "Call", "times": "Times", "error": "Error", "allow": "Allowed by"}

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from arena.results.bot_history import BotHistory, EventHistory, VersionRating
     from arena_db.records import BotRecord
 
-
 _EVENTS = {
     "date": "Date",
     "tournament": "Tournament",

@@ -19,7 +19,6 @@ from arena_plugins.spec import NAME, nearest
 if TYPE_CHECKING:
     from arena_db.tokens import TokenRecord
 
-
 _MOST_PORT = 65_535
 _USUAL = "127.0.0.1:8642"
 

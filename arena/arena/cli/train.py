@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from arena.training.runs import Order, RunSettings
     from arena.training.training_session import Product
 
-
 _OPTIONS = (
     click.option(
         "--recipe",

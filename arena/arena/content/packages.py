@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from arena.content.collect import Collection
     from arena_plugins.entries import Entry
 
-
 OURS = "bot-arena"
 """The distribution of the arena itself."""
 LIB = "lib"

@@ -20,7 +20,6 @@ from arena_plugins.program import CMD, is_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-
 FOLDER = "folder"
 """The option that names a folder with all files of a program; words of the command are relative to it."""
 

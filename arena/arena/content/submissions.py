@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from arena.content.collect import Collection
 
-
 _AGENT = "agent"
 """The folder of a content that contains the files of a submission."""
 

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from arena_db.voiding import ChangeRecord
     from arena_plugins import Game
 
-
 _PAGE: Final = 256
 """Tournaments that are read at once."""
 _PLANNED: Final = 4_096

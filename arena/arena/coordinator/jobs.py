@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from arena.sandbox.limits.exact import Limits
     from arena_db.records import MatchRecord, PlannedMatch, TournamentRecord
 
-
 MAX_LOGGED = 50
 """Number of planned matches up to which the output of bots is kept for every match by default."""
 

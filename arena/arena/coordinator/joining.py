@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from arena_db.records import BatchRecord, BotRecord, Entrant, PlannedMatch, TournamentRecord
     from arena_db.store import Store
 
-
 _FIXED: Final = frozenset({"round-robin", "gauntlet"})
 """Types whose plan depends only on the entrants."""
 _BY_PLACE: Final = 1

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from arena_db.records import Entrant, PlannedMatch, TournamentRecord
     from arena_db.store import Store
 
-
 _PAGE = 256
 """Rows of a stored plan that are read at once."""
 _PAIR = 2

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord, TournamentRecord
     from arena_db.store import Store
 
-
 MAX_ERRORS = 3
 """Number of attempts of a match in one run that the arena fails, after which it stays void."""
 MAX_STALLS = 3

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from arena.sandbox.trace import Tracer
     from arena_plugins import Game, State
 
-
 _LATE = {
     Termination.INIT_TIMEOUT: "--init-time",
     Termination.TIME_MOVE: "--st or --tc",

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from arena.referee.seats import Forfeit
     from arena_plugins.entries import Entry
 
-
 _LOAD_S = 60.0
 _KIT_S = 600.0
 _INIT_S = 60.0

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from arena.sandbox.resources import Resources, Withheld
     from arena_plugins import Game, Limit, State
 
-
 _MAX_SEATS = 3
 """Programs that run at once; no check of the kit asks more than two bots in turns."""
 _KIT_MARGIN_MS = 60_000

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, int], None]
 
-
 BLOCK = 1 << 17
 """Minimum number of rows in every block but the last."""
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from arena_db.records import PackedMatch
 
-
 NAME: Final = "manifest.json"
 KIND: Final = "arena-positions"
 

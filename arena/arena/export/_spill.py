@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Parts = NDArray[np.uint16]
     Floats = NDArray[np.float32]
 
-
 _ROWS = 1 << 17
 """Approximate number of rows per part."""
 _MOST = 256

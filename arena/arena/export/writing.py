@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from arena.export.match_selection import Count, ExportQuery
     from arena_db.store import Store
 
-
 SALT = "arena"
 """Default salt for drawing splits."""
 

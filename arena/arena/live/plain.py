@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from arena.live.table_views import StandingRow, StandingsView
     from arena.live.views import FinishedMatch, LiveView, MatchView, Notice, ProgressView
 
-
 _SIDES = ("first", "second")
 _MAX_LINE = 400
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from arena.live.events import Event, Payload
 
-
 MAX_TEXT = 200
 """Maximum characters kept of a text from outside."""
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from arena.results.bot_page import BotPage, CurvePoint, VersionRow
     from arena.watching.page_views import BotListPage, BotProfile
 
-
 MAX_CHARTS: Final = 4
 """Maximum number of rating charts, for the newest tournaments; the table has the last rating of all."""
 _LEAST_POINTS: Final = 2

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from arena_plugins.contract import Game, State
 
-
 _PLIES = {"tic-tac-toe": 2, "gomoku:k=4,size=6": 2}
 """Default number of plies by spec; after 4, the first game has few openings left, the second too many to
 list."""

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from arena_db.store import Store
     from arena_plugins import Outcome, State
 
-
 IDLE_S = 3600.0
 """Seconds after a match in which the person may request another one."""
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from arena_db.records import CommandRecord
     from arena_plugins import Game, State
 
-
 NOBODY_S = 900.0
 """Seconds without a first command after which the person counts as absent, since screens can be killed."""
 

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from arena_db.records import PlannedMatch, TournamentRecord
     from arena_db.store import Store
 
-
 _log = logging.getLogger(__name__)
 _TRIAL_MS = 500
 _TRIAL_MARGIN_MS = 60_000

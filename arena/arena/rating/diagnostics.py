@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from arena.rating.ratings import Ratings
     from arena.rating.sums import FloatArray, IntArray
 
-
 _STEP = 0x4F1BBCDCBFA53E0B
 """Odd and large, so that the keys of different draws do not collide."""
 

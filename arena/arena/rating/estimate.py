@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from arena.rating.pairs import Cells, Moments
     from arena.rating.sprt import Decision, EloModel
 
-
 _FEWEST = 100
 """Number of pairs from which the Brownian motion is close; shorter tests end only if the bots are far
 apart."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     BoolArray = npt.NDArray[np.bool_]
 
-
 _FARTHEST = 60.0
 """Natural log-odds from the estimate, about 10,400 Elo: no end is farther away."""
 _HALVINGS = 64

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Bot, Game, Limit, Outcome, State
     from arena_plugins.wire import Message
 
-
 _INIT_CRASHES = frozenset({Termination.BOT_ERROR, Termination.CRASH, Termination.MALFORMED})
 """Terminations that become `init_crash` before the first question."""
 _PLAIN_S = 0.0005

@@ -13,7 +13,6 @@ from arena.sandbox.waiting import Waiting, idle_s, tick_s
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-
 _MARGINS, _LEAST_S = 2, 0.05
 """Delays are given back only near the deadline: the last two margins, but at least 0.05 seconds.
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from arena_plugins.wire import Limits
 
-
 CHUNK = 1 << 16
 """Bytes of one read: the default capacity of a pipe."""
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord, Tally, TournamentRecord
     from arena_db.store import Store
 
-
 _Bot = TypeVar("_Bot", bound=Hashable)
 _TICKED: Final = 20_000
 """Matches after which the ticker no longer depends on its initial ratings."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
-
 NUM_SCANNED: Final = 20
 """Number of points that a scan of the matches computes."""
 _FEW: Final = 200

@@ -21,7 +21,6 @@ from arena_plugins.spec import nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-
 OUTCOMES: Final[Mapping[str, str]] = {result: outcome for outcome, result in RESULTS.items()} | {
     "1/2-1/2": "draw",
     "draw": "draw",

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from arena.sandbox.resources import Resources
     from arena.sandbox.scratch import ScratchFolder
 
-
 Entries = list[tuple[str, str]]
 
 

@@ -24,7 +24,6 @@ from arena.sandbox.launch.calls import ALLOWABLE
 if TYPE_CHECKING:
     from types import TracebackType
 
-
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _QUESTION_BYTES = 80
 _QUESTION = struct.Struct("=QIIi")

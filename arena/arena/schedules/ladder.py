@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from arena.schedules.protocol import Next, View
     from arena.schedules.seat_counts import FloatArray, FoldSums, IntArray
 
-
 _FEWEST_PAIRS = 8
 """Minimum number of pairs of a batch; a batch costs two rankings, and does not use its own results."""
 _BOTS_PER_PAIR = 8

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Edge = tuple[int, int]
 
-
 _DRAWN_BITS = 32
 """Number of compared bits of a hash; two otherwise equal pairings agree in them with probability 1 / 4e9."""
 

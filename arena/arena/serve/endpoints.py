@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from arena.serve.request_context import Serving
     from arena.serve.rows import Route
 
-
 HTML: Final = "text/html; charset=utf-8"
 AGAIN_S: Final = 30
 """Seconds between two checks of the token of an open stream."""

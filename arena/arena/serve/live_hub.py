@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from arena.pages.links import Links
     from arena.watching.feed import Feed, FeedUpdate
 
-
 WALL: Final = "live"
 """Topic of the live page; the topic of a match page is the match number."""
 TABLES: Final = "tables"

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from arena.watching.feed import Model
     from arena_db.records import TournamentRecord
 
-
 _RETRY_S: Final = 10
 """Seconds after which a client may retry when too many pages are followed."""
 _OVER: Final = frozenset({"finished", "stopped", "refused", "left"})

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from arena.serve.reading import Reading
     from arena.serve.request_context import RequestContext
 
-
 _RUN_S: Final = 5.0
 """Seconds for which pages with the state of a tournament are cached, since a crash commits nothing."""
 

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from arena.serve.rows import Route
     from arena.serve.server_options import ServeSettings
 
-
 _NICE: Final = 5
 """Niceness of the server: matches have priority over pages."""
 _MOST_CONNECTIONS: Final = 3000

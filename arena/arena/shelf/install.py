@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from arena_plugins.entries import Entry
 
-
 _HIDDEN = ".work-"
 """Name prefix of folders that are being installed or removed."""
 _STALE_S = 86_400.0

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     _Offer = tuple[Entry, datetime]
     """A bot, and the time of its installation."""
 
-
 _LAST = datetime.max.replace(tzinfo=UTC)
 """The installation time assumed for a bot of the arena's environment, which is the current one."""
 

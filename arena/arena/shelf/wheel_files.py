@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-
 _INFO = re.compile(r"[^/]+\.dist-info/")
 _DAMAGED = (
     *(ValueError, TypeError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Points = list[tuple[int, float]]
 
-
 NAME = "metrics.jsonl"
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from arena_db.store import Store
     from arena_plugins.contract import Game, State
 
-
 _OUTCOMES = {Outcome.FIRST.value: 1, Outcome.DRAW.value: 0, Outcome.SECOND.value: -1}
 _PAGE = 100
 _RESULTS = (1, 0, -1)

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from arena.training.stopping import RunOrders
     from arena_plugins.training import Fact, Trainer
 
-
 _LIBRARIES = ("numpy", "numba", "torch", "tensorflow", "keras", "onnx", "onnxruntime")
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
     from arena_plugins.hostile.table import Misbehaviour
 
-
 _LISTENER = """
 import os, signal, sys
 signal.signal(signal.SIGURG, lambda *_: os.write(1, b"hit"))

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
     from arena_plugins.hostile.table import Misbehaviour
 
-
 NAMES = (
     "[/]",
     "\x1b[2J",

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from arena.referee.seats import Seat
     from arena_plugins.contract import Game
 
-
 GAMES = ("connect-four", "tic-tac-toe", "gomoku")
 """The default games."""
 VERDICT_MS = 250

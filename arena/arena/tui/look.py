@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from arena.tui.glyphs import GlyphName, Glyphs
 
-
 DEFAULT_THEME = "textual-dark"
 
 

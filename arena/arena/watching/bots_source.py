@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from arena_db.records import BotRecord, Tally
     from arena_plugins.entries import Problem
 
-
 _MAX_TEXT: Final = 300
 _MAX_LINE: Final = 1 << 16
 _MAX_TOURNAMENTS: Final = 10_000

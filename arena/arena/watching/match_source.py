@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from arena.results.condition import Condition
     from arena_db.store import Store
 
-
 PIECE: Final = 20_000
 """Number of matches that one statement searches, which takes 10 to 100 ms."""
 ORDERS: Final[tuple[str, ...]] = get_args(Order)

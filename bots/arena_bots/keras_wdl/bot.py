@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from arena_plugins.contract import Game, Limit, State
 
-
 RECIPES = ("best", "article")
 """Recipes whose weights ship with the bot."""
 WEIGHTS = Path(__file__).with_name("weights")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from arena_bots.search.uct import TreeSettings
     from arena_plugins.contract import Game, State
 
-
 MOST = 1 << 21
 """Maximum number of nodes, 32 bytes each, 64 MiB in total; leaves of a full tree are still played out."""
 NEW_NODES = 1 << 12

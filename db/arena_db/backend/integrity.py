@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Table
 
-
 WAY_OUT: Final = "nothing was changed; `arena db restore BACKUP` takes a backup back"
 
 _WHOLE_INDEXES: Final = (

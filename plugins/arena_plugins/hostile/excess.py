@@ -31,7 +31,6 @@ from arena_plugins.hostile.talk import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 _PIECE = 1 << 20
 _TOO_MUCH = 1 << 40
 _LEAK_S = 0.005

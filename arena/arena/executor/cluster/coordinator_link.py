@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.cluster.messages import ClusterMessage, HubTellsCoordinator, MachineState
 
-
 _ANSWER_S: Final = 5.0
 
 

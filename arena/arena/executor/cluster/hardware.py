@@ -19,7 +19,6 @@ from arena.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 _PROGRAM: Final = "nvidia-smi"
 _QUERY: Final = ("--query-gpu=index,uuid,name", "--format=csv,noheader")
 _PATIENCE_S: Final = 20.0

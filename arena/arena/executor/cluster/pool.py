@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from arena.executor.slots import Slot
     from arena_db.records import LiveEvent
 
-
 _CLOCK_S: Final = 0.05
 """Seconds; smaller differences between clocks are not corrected."""
 

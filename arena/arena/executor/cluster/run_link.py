@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from arena.executor.cluster.private import PrivateCluster
     from arena.executor.slots import Slot
 
-
 GONE_S: Final = 600.0
 """Seconds without a scheduler after which the run stops."""
 

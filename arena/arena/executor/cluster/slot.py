@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from arena.executor.worker import Began, Control
     from arena_db.records import MatchRecord
 
-
 _NICE = 10
 _MAX_LOGS = 16 << 20
 """Maximum bytes of logs in one message; later logs of these matches are lost."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-
 Function = TypeVar("Function", bound="Callable[..., Any]")
 Int: TypeAlias = "int | np.int64"
 """A signed 64-bit int in a kernel."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from arena.sandbox.process import Process
     from arena.sandbox.resources import Resources
 
-
 _SEGMENTS = Path("/proc/sysvipc/shm")
 _LOCKS = Path("/proc/locks")
 _SHARED_FILES = Path("/dev/shm")  # noqa: S108 - only read and cleaned up

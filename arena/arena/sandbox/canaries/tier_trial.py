@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from arena.sandbox.process import Process
 
-
 _LAST = 9
 """The attack that runs last, because it kills the opponent, which the others need alive."""
 _SLOW = {23: misleads_removal, 24: fills_scratch, 36: hides_memory}

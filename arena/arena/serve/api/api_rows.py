@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     JsonObject = dict[str, Any]
 
-
 _PREFIXES: Final = ("/api/", "/badge/", "/healthz")
 _PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
 _REF: Final = "#/components/schemas/{name}"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from arena.serve.request_context import RequestContext
     from arena_db.store import Store
 
-
 SVG: Final = "image/svg+xml"
 
 

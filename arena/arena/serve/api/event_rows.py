@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from arena.serve.request_context import RequestContext, Serving
     from arena_db.records import EventPage, Snapshot
 
-
 SSE: Final = "text/event-stream"
 BEAT_S: Final = 15.0
 """Seconds after which a silent stream sends a heartbeat: proxies close connections silent for a minute."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     Pair = frozenset[str]
     """Identities of two bots; only one for a bot that plays itself."""
 
-
 _LIMITS: Final = ("tc", "st", "nodes", "bank")
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from arena.watching.one_match import OneMatch
     from arena_db.records import TournamentRecord
 
-
 _MAX_NAME = 24
 """Width in cells up to which a bot is shown by its name, not by its label."""
 _WIDE = 120

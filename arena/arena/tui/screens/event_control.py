@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from arena.tui.shell.prompt import Filled
     from arena.tui.shell.screen import ArenaScreen
 
-
 PLAYED = ("running", "paused")
 """States in which an event can be paused."""
 HELD = ("preparing", *PLAYED)

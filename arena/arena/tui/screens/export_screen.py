@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch
     from arena_db.store import Store
 
-
 _SWITCHES: Final = ("dedup", "disjoint", "forfeits", "unrated")
 
 

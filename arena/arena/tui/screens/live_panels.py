@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from arena.live.wall import Sort
     from arena.tui.text import Line
 
-
 MAX_BOARDS = 40
 """Maximum number of boards on a page."""
 _MAX_ZOOM = 3

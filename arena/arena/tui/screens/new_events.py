@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from arena.watching.query import Query
     from arena_db.records import TournamentRecord
 
-
 _FIELDS: Final = (
     ("game", "connect-four", "As on the command line: gomoku:size=6,k=4"),
     ("rounds", "10", "Each pair of bots meets once a round; in a Swiss tournament each bot one other."),

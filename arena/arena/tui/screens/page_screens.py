@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from arena.watching.page_rows import PageRow, Target
     from arena.watching.query_answers import Answer
 
-
 _VERSIONS: Final = "Elo over versions"
 _TIME: Final = "Elo over time, each tournament from its mean"
 _NAME: Final = 22

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
     from arena.watching.feed import Model
 
-
 MIN_WIDTH, MIN_HEIGHT = 40, 12
 """The smallest terminal, in columns and lines, on which a screen is shown."""
 _WIDE = 120

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from textual.app import App, ComposeResult
     from textual.screen import Screen
 
-
 TAB_KEYS = "12345678"
 
 APP_BINDINGS: list[BindingType] = [

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from arena.tui.glyphs import Glyphs
     from arena.tui.text import Line
 
-
 STONE_STYLES = ("dim", "first", "second")
 """Styles of empty cells and of the stones of both players."""
 WIDE = 4

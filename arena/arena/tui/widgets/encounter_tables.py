@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from arena.live.table_views import MatrixCell
     from arena.tui.text import Line, Span
 
-
 Mode = Literal["score", "wdl", "elo"]
 MODES: tuple[Mode, ...] = ("score", "wdl", "elo")
 _WIDTHS = {"score": 6, "wdl": 11, "elo": 6}

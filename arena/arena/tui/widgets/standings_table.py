@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from arena.results.place_table import PlaceRow
     from arena.tui.text import Line
 
-
 _TREND = 8
 """Width of the trend, in cells."""
 STANDINGS: Mapping[str, str] = {

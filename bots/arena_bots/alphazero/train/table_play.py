@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
     from arena_plugins.training import TrainingMatch
 
-
 _ENTRIES = 1 << 12
 """Number of positions per match with statistics: several times what rollouts reach between two moves."""
 _ALPHA = 0.5

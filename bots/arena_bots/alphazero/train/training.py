@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from arena_bots.alphazero.train.plan import Measuring, TrainingPlan
     from arena_plugins.training import Fact, Score, TrainingContext
 
-
 _WIDE = 64
 """Number of filters from which PyTorch is faster than ONNX Runtime on devices with fast half precision."""
 _LEARNER = 1 << 20

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from arena_bots.keras_wdl.train.options import HiddenLayer, Options
     from arena_plugins.contract import Game
 
-
 _CLASSES = 3
 _SOON = 9
 """Number of steps until the running average of the weights covers several steps."""

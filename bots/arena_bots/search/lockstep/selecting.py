@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int
     from arena_bots.search.lockstep.forest import Forest, Rule
 
-
 _LEAST = np.float32(-3e38)
 _TINY = np.float32(1e-30)
 _HALF = np.float32(0.5)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int
     from arena.games.kernels.layout import Layout
 
-
 _ZERO = np.uint64(0)
 _BELOW = np.float64(-1e18)
 _MIDDLE_COLUMN = COLUMNS // 2

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from arena_plugins.spec import OptionReader
     from arena_plugins.training import TrainingContext
 
-
 _LINEAR_FIGURES = 10
 """Number of batches between two measurements."""
 _AVERAGED = 0.5

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from arena_db.backend.settings import StoreSettings
     from arena_db.backend.sqlite.engine import FileSettings
 
-
 _ASKED_EVERY: Final = 100_000
 """Number of instructions of SQLite's virtual machine, about a millisecond, between two calls of
 `is_wanted`."""

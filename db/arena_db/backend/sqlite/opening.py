@@ -38,7 +38,6 @@ from arena_db.resumming import step
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-
 _BACKUPS: Final = 99
 """Maximum number of backups that upgrades make within one second."""
 

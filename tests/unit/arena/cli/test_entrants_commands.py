@@ -14,7 +14,6 @@ from command_line import FAST
 if TYPE_CHECKING:
     from command_line import CommandLine
 
-
 WHY = ("--reason", "the committee said so")
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     Begin = Callable[[TournamentConfig], Sitting]
 
-
 FEW = 50
 """Matches that are played at most before the first results of a run are known."""
 

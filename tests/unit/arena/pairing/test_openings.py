@@ -31,7 +31,6 @@ from connect_four_book import drawn_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-
 SIX = "gomoku:size=6,k=4"
 GAMES = {spec: load_game(spec) for spec in ("tic-tac-toe", "connect-four", SIX, "gomoku")}
 

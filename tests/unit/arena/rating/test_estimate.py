@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from arena.rating.sprt import Decision, EloModel
     from arena.schedules.sprt_schedule import SprtDecision
 
-
 SEED = 1
 LONG = (70, 60, 60, 70, 90)
 """350 pairs with a mean of 0.536."""

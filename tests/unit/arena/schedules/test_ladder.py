@@ -20,7 +20,6 @@ from schedules import SimulatedEvent, play_all
 if TYPE_CHECKING:
     from arena.schedules.protocol import SeatState
 
-
 OPENINGS = [(0,), (1,), (2,)]
 
 

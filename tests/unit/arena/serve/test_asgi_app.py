@@ -19,7 +19,6 @@ from tournaments import Sitting, config
 if TYPE_CHECKING:
     from pathlib import Path
 
-
 EVIL = '</title><script>alert(1)</script>"onload=x\u202e\x1b[31m\x07/../\n'
 
 

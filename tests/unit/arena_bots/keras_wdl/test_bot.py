@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from arena_plugins.contract import PlayResult, State
 
-
 CONNECT_FOUR = make("connect-four")
 
 

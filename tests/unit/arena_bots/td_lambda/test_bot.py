@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARowState
     from arena_plugins.contract import PlayResult, State
 
-
 CONNECT_FOUR = make("connect-four")
 
 

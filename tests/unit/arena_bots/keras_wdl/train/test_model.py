@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from arena_bots.keras_wdl.train.examples import Examples
 
-
 RULES = ArrayRules(make("tic-tac-toe"))
 
 
