@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from arena.rating.pairs import Cells, Moments
-    from arena.rating.sprt import Decision, EloModel
+    from arena.rating.sprt import Decision, EloModel, Hypotheses
 
 _FEWEST = 100
 """Number of pairs from which the Brownian motion is close; shorter tests end only if the bots are far
@@ -61,13 +61,8 @@ class SprtEnd:
     """None if it ended undecided."""
     last_step: int
     """Number of pairs between the last two looks."""
-    elo0: float
-    """Difference under H0, Elo of `model`."""
-    elo1: float
-    """Difference under H1, Elo of `model`."""
-    alpha: float
-    beta: float
-    model: EloModel
+    test: Hypotheses
+    """What was tested."""
 
     def estimate(self) -> SprtEstimate:
         """Return the estimated difference.
@@ -89,15 +84,15 @@ class SprtEnd:
         return SprtEstimate(middle, low, high)
 
     def _motion(self, filled: Moments) -> _Motion:
-        deviation = math.sqrt(filled.variance)
-        t0, t1 = (_pair_excess(elo, self.model, deviation) for elo in (self.elo0, self.elo1))
+        deviation, test = math.sqrt(filled.variance), self.test
+        t0, t1 = (_pair_excess(elo, test.model, deviation) for elo in (test.elo0, test.elo1))
         # The ratio is observed at looks only, and overshoots its bounds on average by this much; moving the
         # barriers outwards corrects for it (Siegmund).
         away = _DISCRETE * math.sqrt(self.last_step)
-        low, high = (bound / (t1 - t0) for bound in bounds(self.alpha, self.beta))
+        low, high = (bound / (t1 - t0) for bound in bounds(test.alpha, test.beta))
         low, high = low - away, high + away
         if self.decision is None:
-            ratio = log_likelihood_ratio(self.cells, self.elo0, self.elo1, model=self.model)
+            ratio = log_likelihood_ratio(self.cells, test.elo0, test.elo1, model=test.model)
             level = ratio / (t1 - t0)
         else:
             # A decided test is ordered by its time, so its level is the barrier at which it ended.
@@ -187,16 +182,7 @@ _DEVIATION = math.sqrt((1 - _DRAWS) / 8)
 / 4, that of a pair's mean half as much."""
 
 
-def expected_pairs(  # noqa: PLR0913 - a test has five numbers
-    elo: float,
-    looks: Iterable[int],
-    *,
-    elo0: float,
-    elo1: float,
-    alpha: float,
-    beta: float,
-    model: EloModel,
-) -> float:
+def expected_pairs(elo: float, looks: Iterable[int], test: Hypotheses) -> float:
     """Return the mean number of pairs after which a test ends.
 
     The log likelihood ratio is approximated by a Brownian motion between barriers that are 0.583 standard
@@ -204,17 +190,13 @@ def expected_pairs(  # noqa: PLR0913 - a test has five numbers
     probabilities to go on.
 
     Args:
-        elo: true difference, Elo of `model`.
+        elo: true difference, in the scale of the test's model.
         looks: numbers of pairs after which the test may end, increasing; it ends after the last one.
-        elo0: difference under H0.
-        elo1: difference under H1.
-        alpha: probability of accepting H1 if H0 is true.
-        beta: probability of accepting H0 if H1 is true.
-        model: scale of all three differences.
+        test: the test.
     """
-    t, t0, t1 = (_pair_excess(each, model, _DEVIATION) for each in (elo, elo0, elo1))
+    t, t0, t1 = (_pair_excess(each, test.model, _DEVIATION) for each in (elo, test.elo0, test.elo1))
     drift = _drift_of(t, t0, t1)
-    lower, upper = (bound / (t1 - t0) for bound in bounds(alpha, beta))
+    lower, upper = (bound / (t1 - t0) for bound in bounds(test.alpha, test.beta))
     mean, last, goes_on = 0.0, 0, 1.0
     for look in looks:
         mean += (look - last) * goes_on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -28,6 +29,22 @@ _MAX_HALVINGS = 1100
 """Far more than needed: 3 to 60; bisection alone ends after the 1,074 binary digits of a float."""
 _EPSILON = 1e-15
 """Relative step below which a root is found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypotheses:
+    """The hypotheses of a test and its error rates."""
+
+    elo0: float = 0.0
+    """Elo difference under H0, in the scale of `model`."""
+    elo1: float = 30.0
+    """Elo difference under H1."""
+    alpha: float = 0.05
+    """Probability of accepting H1 if H0 is true."""
+    beta: float = 0.05
+    """Probability of accepting H0 if H1 is true."""
+    model: EloModel = "normalized"
+    """Logistic or normalized Elo; the length of a normalized test hardly depends on draws and openings."""
 
 
 @lru_cache(maxsize=16)

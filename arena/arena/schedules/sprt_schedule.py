@@ -12,7 +12,7 @@ from arena.errors import ConfigError
 from arena.pairing.schedule import FixedPlan
 from arena.rating.estimate import SprtEnd, expected_pairs
 from arena.rating.pairs import NUM_PAIR_CELLS
-from arena.rating.sprt import EloModel, bounds, decide, log_likelihood_ratio
+from arena.rating.sprt import Hypotheses, bounds, decide, log_likelihood_ratio
 from arena.schedules.protocol import (
     RATED_ENCOUNTER,
     TEST_ENCOUNTER,
@@ -59,19 +59,8 @@ class SprtState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SprtTest:
-    """The hypotheses of a test and its error rates."""
-
-    elo0: float = 0.0
-    """Elo difference under H0, in the scale of `model`."""
-    elo1: float = 30.0
-    """Elo difference under H1."""
-    alpha: float = 0.05
-    """Probability of accepting H1 if H0 is true."""
-    beta: float = 0.05
-    """Probability of accepting H0 if H1 is true."""
-    model: EloModel = "normalized"
-    """Logistic or normalized Elo; the length of a normalized test hardly depends on draws and openings."""
+class SprtTest(Hypotheses):
+    """Judges pairs by the hypotheses of a test and its error rates."""
 
     def __post_init__(self) -> None:
         """Refuse hypotheses that no test can separate.
@@ -153,15 +142,7 @@ class SprtTest:
 
     def expected_pairs(self, elo: float, num_openings: int) -> float:
         """Return the mean number of pairs until it ends, for a true difference in Elo of `model`."""
-        return expected_pairs(
-            elo,
-            looks(num_openings),
-            elo0=self.elo0,
-            elo1=self.elo1,
-            alpha=self.alpha,
-            beta=self.beta,
-            model=self.model,
-        )
+        return expected_pairs(elo, looks(num_openings), self)
 
     def estimate(self, state: SprtState) -> SprtEstimate:
         """Return the estimated Elo of a test that ended in this state; a test stopped early is undecided.
@@ -174,11 +155,7 @@ class SprtTest:
             cells=state.cells,
             decision=None if state.decision == "undecided" else state.decision,
             last_step=state.num_pairs - (before[-1] if before else 0),
-            elo0=self.elo0,
-            elo1=self.elo1,
-            alpha=self.alpha,
-            beta=self.beta,
-            model=self.model,
+            test=self,
         ).estimate()
 
     def ratio(self, cells: tuple[int, ...]) -> float:

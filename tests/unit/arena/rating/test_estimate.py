@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from arena.errors import ConfigError
 from arena.rating.estimate import SprtEnd, SprtEstimate, chance_beyond
 from arena.rating.pairs import expected_elo, expected_score, moments, plain_interval
+from arena.rating.sprt import Hypotheses
 from arena.schedules.sprt_schedule import SprtState, SprtTest
 from sprt_worlds import WORLDS, measure_estimates
 
@@ -27,9 +28,7 @@ LONG = (70, 60, 60, 70, 90)
 """350 pairs with a mean of 0.536."""
 
 
-USUAL = SprtEnd(
-    cells=LONG, decision=None, last_step=4, elo0=0, elo1=30, alpha=0.05, beta=0.05, model="normalized"
-)
+USUAL = SprtEnd(cells=LONG, decision=None, last_step=4, test=Hypotheses())
 
 
 def end(cells: tuple[int, ...], decision: Decision | None) -> SprtEnd:
@@ -75,7 +74,7 @@ def test_a_test_that_is_accepted_is_shown_less_than_its_score() -> None:
 
 def test_far_from_the_barriers_the_chance_is_that_of_the_normal_distribution() -> None:
     """For hypotheses close to each other the drift at an excess of t is t / (1 + t²)."""
-    said = replace(USUAL, elo0=-0.5, elo1=0.5, alpha=1e-9, beta=1e-9).estimate()
+    said = replace(USUAL, test=Hypotheses(elo0=-0.5, elo1=0.5, alpha=1e-9, beta=1e-9)).estimate()
     deviation = math.sqrt(moments([cell + 0.25 for cell in LONG]).variance)
     plain = moments(LONG)
     seen = (plain.mean - 0.5) / math.sqrt(plain.variance)
@@ -112,8 +111,8 @@ def test_logistic_hypotheses_are_excesses_by_the_deviation_of_a_pair() -> None:
     sides: tuple[Decision, ...] = ("H0", "H1")
     for decision in sides:
         ended = replace(USUAL, decision=decision)
-        one = replace(ended, elo0=-5, elo1=20, model="logistic").estimate()
-        other = replace(ended, elo0=normalized[0], elo1=normalized[1]).estimate()
+        one = replace(ended, test=Hypotheses(elo0=-5, elo1=20, model="logistic")).estimate()
+        other = replace(ended, test=Hypotheses(elo0=normalized[0], elo1=normalized[1])).estimate()
         assert (one.low, one.elo, one.high) == pytest.approx((other.low, other.elo, other.high))
 
 
@@ -134,9 +133,11 @@ COUNTS = st.lists(st.integers(0, 200), min_size=5, max_size=5).filter(lambda cel
 @settings(deadline=None, max_examples=60)
 @given(COUNTS, st.sampled_from(["H0", "H1", None]), st.sampled_from(["normalized", "logistic"]))
 def test_the_other_bot_has_the_opposite(cells: list[int], decision: Decision | None, model: EloModel) -> None:
-    ended = replace(end(tuple(cells), decision), elo0=-5, elo1=20, beta=0.1, model=model)
+    test = Hypotheses(elo0=-5, elo1=20, beta=0.1, model=model)
+    ended = replace(end(tuple(cells), decision), test=test)
     flipped: dict[Decision | None, Decision | None] = {"H0": "H1", "H1": "H0", None: None}
-    mirror = replace(end(tuple(cells[::-1]), flipped[decision]), elo0=-20, elo1=5, alpha=0.1, model=model)
+    other = Hypotheses(elo0=-20, elo1=5, alpha=0.1, model=model)
+    mirror = replace(end(tuple(cells[::-1]), flipped[decision]), test=other)
     one, other = ended.estimate(), mirror.estimate()
     assert one.low <= one.elo <= one.high
     assert all(map(math.isfinite, (one.low, one.elo, one.high)))
