@@ -98,8 +98,8 @@ _ATTACKS = [("31", "outliving.attack_outlive"), ("32", "outliving.attack_daemon"
 _ARENA = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from arena.sandbox.canaries import orphans
-orphans.have_attacker(sys.argv[2], sys.argv[3])
+from arena.sandbox.canaries import tier_trial
+tier_trial.have_attacker(sys.argv[2], sys.argv[3])
 """
 
 
