@@ -256,10 +256,6 @@ def main() -> None:
     os._exit(0)
 
 
-if __name__ == "__main__":
-    main()
-
-
 _MAX_KEPT: Final = 256 << 20
 """Bytes of blobs that a slot keeps in memory; the least recently used ones are dropped first."""
 _TRIES: Final = 2
@@ -330,3 +326,7 @@ class _ShardRunner:
 
 def _line(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:_LINE] if not isinstance(error, ArenaError) else str(error)
+
+
+if __name__ == "__main__":
+    main()
