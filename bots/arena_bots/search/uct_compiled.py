@@ -96,7 +96,7 @@ class CompiledTree:
         made = 0
         while not self._is_proven and (not made or (made < budget.nodes and not budget.is_late)):
             wanted = 1 if budget.is_late else int(min(max(budget.nodes - made, 1), most))
-            pause = self._size + NEW_NODES if is_timed else _NEVER
+            pause = self._size + NEW_NODES if is_timed else NEVER
             size, some = self._board.grow(self._nodes, self._size, wanted, pause)
             self._size, made = int(size), made + int(some)
         return made
@@ -141,7 +141,7 @@ class CompiledTree:
         return int(self._nodes[number]["first"]) + int(found[0]) if len(found) else -1
 
 
-_NEVER = 1 << 62
+NEVER = 1 << 62
 """Value of `pause` in `PlayoutRoot.grow` that exceeds the size of any tree."""
 
 
@@ -182,7 +182,7 @@ def _board_for(game: Game, settings: TreeSettings) -> PlayoutRoot:
         raise ValueError(f"there are no kernels for {game.name}")
     # Load or compile the kernel now, because the first move of a match is timed.
     board.place(game.initial_state())
-    board.grow(np.zeros(game.num_actions + 1, NODE), 1, 1, _NEVER)
+    board.grow(np.zeros(game.num_actions + 1, NODE), 1, 1, NEVER)
     return board
 
 
