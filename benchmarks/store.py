@@ -177,11 +177,11 @@ def _read(path: Path, num_matches: int) -> dict[str, float]:
 
 def _rate(store: Store) -> None:
     """Rate all bots, as `arena leaderboard` does."""
-    tallies = store.tallies(MatchFilter())
-    ((game, pool, _),) = pools(tallies)
+    counts = store.pool_counts(MatchFilter())
+    ((game, pool, _),) = pools(counts.tallies)
     book = RatedMatches(MatchFilter(game=game, pool=pool))
     book.update(store)
-    Leaderboard(tallies, store.bots(), game, pool, book, store.labels()).tables()
+    Leaderboard(counts, store.bots(), game, pool, book, store.labels()).tables()
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from arena_db.pools import PoolRecord
 
 # Callers import all records from here; the aliases mark these names as re-exported.
@@ -249,6 +252,44 @@ class Tally(NamedTuple):
     termination: str
     rated: bool
     num_matches: int
+
+
+class PoolTally(NamedTuple):
+    """How often two bots met with one result, in all tournaments of a pool."""
+
+    game: str
+    pool: str
+    first: str
+    """Identity of the bot that moved first."""
+    second: str
+    outcome: str
+    termination: str
+    num_matches: int
+
+
+class PoolCounts(NamedTuple):
+    """Counts of matches by pool, and the seats that the bots had, without matches of a bot against itself.
+
+    A pool of 200 bots has some 100,000 counts, however many tournaments it has.
+    """
+
+    tallies: list[PoolTally]
+    seats: dict[tuple[str, str], dict[tuple[int, int], str]]
+    """Identities by tournament and seat, for each game and pool; all seats that have a count."""
+
+    @classmethod
+    def of(cls, tallies: Iterable[Tally]) -> PoolCounts:
+        """Return the sums of counts by tournament."""
+        sums: Counter[tuple[str, str, str, str, str, str]] = Counter()
+        seats: defaultdict[tuple[str, str], dict[tuple[int, int], str]] = defaultdict(dict)
+        for each in tallies:
+            if each.first == each.second:
+                continue
+            pool = each.game, each.pool
+            sums[*pool, each.first, each.second, each.outcome, each.termination] += each.num_matches
+            seats[pool][each.tournament, each.first_seat] = each.first
+            seats[pool][each.tournament, each.second_seat] = each.second
+        return cls([PoolTally(*key, num) for key, num in sums.items()], dict(seats))
 
 
 class Entered(NamedTuple):

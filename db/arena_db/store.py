@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         MatchFilter,
         MatchRecord,
         PlayedMatch,
+        PoolCounts,
         Remark,
         Snapshot,
         StoredMatch,
@@ -332,6 +333,15 @@ class Store(
         # Stored counts stay; only match by match are the matches themselves needed.
         with self._read_for(where) if needs_matches(where) else self._read() as connection:
             return tallying.list_tallies(connection, where)
+
+    @patient
+    def pool_counts(self, where: MatchFilter) -> PoolCounts:
+        """Return how often bots met with each result, added up over the tournaments of each pool.
+
+        Conditions are read as in `tallies`.
+        """
+        with self._read_for(where) if needs_matches(where) else self._read() as connection:
+            return tallying.count_pools(connection, where)
 
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
         """Return the parts of rated matches that ratings are computed from, by id.

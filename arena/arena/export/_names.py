@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from arena.results.rated_matches import RatedMatches
-    from arena_db.records import BotRecord, Tally, TournamentRecord
+    from arena_db.records import BotRecord, PoolCounts, TournamentRecord
     from arena_db.store import Store
     from arena_plugins.contract import Game
 
@@ -113,19 +113,19 @@ class Names:
         """Rate a pool's bots by all rated matches of the game, as `arena leaderboard` does."""
         from arena.results.rating_tables import Leaderboard
 
-        tallies, bots, book = self._counted
-        board = Leaderboard(tallies, bots, self._spec, pool, book)
+        counts, bots, book = self._counted
+        board = Leaderboard(counts, bots, self._spec, pool, book)
         return {row.identity: round(row.elo, 1) for table in board.tables() for row in table.rows}
 
     @cached_property
-    def _counted(self) -> tuple[list[Tally], dict[str, BotRecord], RatedMatches]:
+    def _counted(self) -> tuple[PoolCounts, dict[str, BotRecord], RatedMatches]:
         """The counts of the game's matches, all bots and the sums of the matches, read at one moment."""
         from arena.results.rated_matches import RatedMatches
 
         book = RatedMatches(MatchFilter(game=self._spec))
         with self._store.at_one_moment():
             book.update(self._store)
-            return self._store.tallies(MatchFilter(game=self._spec)), self._store.bots(), book
+            return self._store.pool_counts(MatchFilter(game=self._spec)), self._store.bots(), book
 
 
 def weights_of(record: BotRecord) -> str:

@@ -12,7 +12,7 @@ from arena.results.names import long_names
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, pools
 from arena.results.shared import once_per_state
-from arena_db.records import MatchFilter
+from arena_db.records import MatchFilter, PoolCounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,8 @@ class Boards:
         """Bots by identity."""
         self.labels = store.labels()
         """The most recent label of each bot, by identity."""
-        self.pools = pools(self.tallies)
+        self._counts = PoolCounts.of(self.tallies)
+        self.pools = pools(self._counts.tallies)
         """Game, pool and number of matches, the largest pool first."""
         self._books: dict[tuple[str, str], RatedMatches] = {}
         self._boards: dict[tuple[str, str], Leaderboard] = {}
@@ -70,7 +71,7 @@ class Boards:
     def _board(self, game: str, pool: str) -> Leaderboard:
         if (game, pool) not in self._boards:
             book = self._book(game, pool)
-            self._boards[game, pool] = Leaderboard(self.tallies, self.bots, game, pool, book, self.labels)
+            self._boards[game, pool] = Leaderboard(self._counts, self.bots, game, pool, book, self.labels)
         return self._boards[game, pool]
 
     def _book(self, game: str, pool: str) -> RatedMatches:

@@ -72,8 +72,8 @@ def rate(
     condition = condition.spelled_out(store)
     rated = replace(condition, pool="") if refit else replace(condition, pool="", bot="", vs="")
     where = rated.to_filter(store, rated_only=True)
-    tallies = store.tallies(where)
-    found = pools(tallies)
+    counts = store.pool_counts(where)
+    found = pools(counts.tallies)
     bots, event = store.bots(), None if refit else _event_of(store, rated)
     if found:
         game, chosen = choose_pool(found, condition.pool or None)
@@ -86,7 +86,7 @@ def rate(
     if event is None:
         book = RatedMatches(of_pool)
         book.update(store)
-        board = Leaderboard(tallies, bots, game, chosen, book, store.labels())
+        board = Leaderboard(counts, bots, game, chosen, book, store.labels())
         tables = mark_tested(board.tables(anchor, num_samples=num_samples), count_tested(store, of_pool))
     else:
         tables = standings(store, event, anchor=anchor, num_samples=num_samples)

@@ -23,10 +23,10 @@ from arena_db.records import MatchFilter
 from arena_db.wild import is_like
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from arena.rating.ratings import Ratings
-    from arena_db.records import BotRecord, Tally, TournamentRecord
+    from arena_db.records import BotRecord, PoolCounts, PoolTally, Tally, TournamentRecord
     from arena_db.store import Store
 
 ALL = "all"
@@ -83,7 +83,7 @@ def standings(
     return mark_tested(tables, count_tested(store, where))
 
 
-def pools(tallies: Sequence[Tally]) -> list[tuple[str, str, int]]:
+def pools(tallies: Iterable[Tally | PoolTally]) -> list[tuple[str, str, int]]:
     """Return game, pool and number of matches of all pools, the largest first.
 
     Matches of a bot against itself do not affect ratings, so they are ignored.
@@ -119,7 +119,7 @@ class Leaderboard:
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a leaderboard is made of
         self,
-        tallies: Sequence[Tally],
+        counts: PoolCounts,
         bots: Mapping[str, BotRecord],
         game: str,
         pool: str,
@@ -129,8 +129,7 @@ class Leaderboard:
         """Select the rated matches of a game and a pool; `all` mixes the pools.
 
         Args:
-            tallies: tallies of rated matches of any game and pool; a bot's matches against itself are
-                ignored.
+            counts: counts of rated matches of any game and pool.
             bots: all bots by identity.
             game: canonical spec.
             pool: name of a pool, or `all`.
@@ -139,11 +138,7 @@ class Leaderboard:
         """
         self._game = game
         self._pool = pool
-        used = [
-            tally
-            for tally in tallies
-            if tally.game == game and pool in (ALL, tally.pool) and tally.first != tally.second
-        ]
+        used = [tally for tally in counts.tallies if tally.game == game and pool in (ALL, tally.pool)]
         identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
         index = {identity: number for number, identity in enumerate(identities)}
         self._field = BotTable(
@@ -152,8 +147,12 @@ class Leaderboard:
             tuple(Result(index[tally.first], index[tally.second], tally) for tally in used),
         )
         self._book = book
-        self._seats = {(tally.tournament, tally.first_seat): index[tally.first] for tally in used}
-        self._seats |= {(tally.tournament, tally.second_seat): index[tally.second] for tally in used}
+        self._seats = {
+            seat: index[identity]
+            for (of_game, of_pool), seats in counts.seats.items()
+            if of_game == game and pool in (ALL, of_pool)
+            for seat, identity in seats.items()
+        }
         # Stored sums are per pool; copies and openings across pools can only be found from single matches.
         self._encounters = (
             encounters(book.matches(self._seats))

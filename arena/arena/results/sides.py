@@ -11,7 +11,7 @@ from arena_plugins import Outcome, Termination
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from arena_db.records import Tally
+    from arena_db.records import PoolTally, Tally
 
 POINTS = {Outcome.FIRST: 1.0, Outcome.DRAW: 0.5, Outcome.SECOND: 0.0}
 _POINTS_OF: Mapping[str, float] = {outcome.value: points for outcome, points in POINTS.items()}
@@ -30,7 +30,7 @@ class Result(NamedTuple):
     first: int
     """Index in the field of the bot that moved first."""
     second: int
-    tally: Tally
+    tally: Tally | PoolTally
 
     @property
     def points(self) -> float:

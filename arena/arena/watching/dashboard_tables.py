@@ -118,12 +118,12 @@ class DashboardTables:
         from arena.results.table_notes import notes_on
         from arena.results.tested import count_tested, mark_tested
 
-        tallies = store.tallies(MatchFilter())
+        counts = store.pool_counts(MatchFilter())
         bots, called = store.bots(), store.labels()
         if called != self._called:
             self._boards, self._called = {}, called
         self._all.update(store)
-        sizes = {(game, pool): num for game, pool, num in pools(tallies)}
+        sizes = {(game, pool): num for game, pool, num in pools(counts.tallies)}
         marks = tuple(sorted(store.replay_marks().items()))
         views: dict[tuple[object, ...], StandingsView] = {}
         for game, pool in largest_pools(Counter(sizes), tournament):
@@ -131,7 +131,7 @@ class DashboardTables:
             # Most pools do not change during a tournament, so their views are cached.
             view = self._boards.get((game, pool, num, marks))
             if view is None:
-                fitted = Leaderboard(tallies, bots, game, pool, self._all, called).tables()
+                fitted = Leaderboard(counts, bots, game, pool, self._all, called).tables()
                 tables = mark_tested(fitted, count_tested(store, MatchFilter(game=game, pool=pool)))
                 rows = (row for table in tables for row in table.rows)
                 labels = {row.name: naming.label_of(row.identity) for row in rows}

@@ -14,7 +14,7 @@ from sqlalchemy import event
 
 from arena_db import queries
 from arena_db.judgements import JudgedMatch, JudgedPly
-from arena_db.records import MatchFilter, OpeningFilter
+from arena_db.records import MatchFilter, OpeningFilter, PoolCounts, PoolTally
 from arena_db.wild import is_like
 from stores import START, Cup, add_cup, digest, pool
 
@@ -223,8 +223,39 @@ def test_pages_and_tallies(store: Store, monkeypatch: pytest.MonkeyPatch, walks:
             pages += page
         assert pages == expected, where
         assert counts(store, where) == count(expected), where
+        summed, by_hand = store.pool_counts(where), PoolCounts.of(store.tallies(where))
+        assert sorted(summed.tallies) == sorted(by_hand.tallies), where
+        assert summed.seats == by_hand.seats, where
     assert len(select(store, MatchFilter(**FILTERS[-1]), records)) > 1
     assert store.check() == []
+
+
+def test_counts_add_up_over_the_tournaments_of_a_pool(store: Store) -> None:
+    one = add_cup(store, "a", "b", "c", name="one")
+    other = add_cup(store, "d", "b", "b/copy", "a", name="other")
+    apart = add_cup(store, "a", "b", name="apart", pool=pool("1/move hosted"))
+    add_cup(store, "c", "d", name="unplayed")
+    store.save([cup.match(number) for cup in (one, other, apart) for number in range(1, 13)])
+    found = store.pool_counts(MatchFilter())
+    expected: Counter[tuple[str, str, str]] = Counter()
+    for cup in (one, other, apart):
+        for planned in cup.plan[:12]:
+            first, second = (cup.entrants[seat].bot.identity for seat in (planned.first, planned.second))
+            expected[cup.record.pool.name, first, second] += first != second
+    assert sorted(found.tallies) == sorted(
+        PoolTally(one.record.game, where, first, second, "first", "rules", num)
+        for (where, first, second), num in expected.items()
+        if num
+    )
+    assert found.seats == {
+        (one.record.game, name): {
+            (cup.record.id, seat): entrant.bot.identity
+            for cup in cups
+            for seat, entrant in enumerate(cup.entrants)
+        }
+        for name, cups in ((one.record.pool.name, (one, other)), ("1/move hosted", (apart,)))
+    }
+    assert found.seats == PoolCounts.of(store.tallies(MatchFilter())).seats
 
 
 def test_grades_of_matches_that_are_chosen_by_their_grades(store: Store) -> None:

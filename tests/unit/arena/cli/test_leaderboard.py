@@ -145,7 +145,7 @@ def test_of_many_surprises_the_worst_are_told(
     with Store.open(played.db, read_only=True) as store:
         book = RatedMatches(MatchFilter())
         book.update(store)
-        board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "tic-tac-toe", "all", book)
+        board = Leaderboard(store.pool_counts(MatchFilter()), store.bots(), "tic-tac-toe", "all", book)
     (table,) = board.tables()
     print_standings([msgspec.structs.replace(table, misfits=tuple("abcdefgh"))], "table")
     lines = capsys.readouterr().out.splitlines()

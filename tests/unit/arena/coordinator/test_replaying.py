@@ -78,8 +78,8 @@ def tables(sitting: Sitting) -> list[Table]:
 def boards(store: Store) -> list[Table]:
     book = RatedMatches(MatchFilter())
     book.update(store)
-    tallies = store.tallies(MatchFilter())
-    return Leaderboard(tallies, store.bots(), "tic-tac-toe", tallies[0].pool, book).tables()
+    counts = store.pool_counts(MatchFilter())
+    return Leaderboard(counts, store.bots(), "tic-tac-toe", counts.tallies[0].pool, book).tables()
 
 
 def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:

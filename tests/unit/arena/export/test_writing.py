@@ -115,7 +115,9 @@ def test_ratings_are_those_of_the_leaderboard(filled: tuple[Path, Game], tmp_pat
     with Store.open(filled[0], read_only=True) as store:
         book = RatedMatches(MatchFilter())
         book.update(store)
-        board = Leaderboard(store.tallies(MatchFilter()), store.bots(), "connect-four", "5/move hosted", book)
+        board = Leaderboard(
+            store.pool_counts(MatchFilter()), store.bots(), "connect-four", "5/move hosted", book
+        )
     elos = {row.identity: row.elo for table in board.tables() for row in table.rows}
     columns = data.columns("train", ["bot", "bot_elo", "opponent", "opponent_elo"])
     for bot, elo in zip(columns["bot"], columns["bot_elo"], strict=True):

@@ -190,7 +190,7 @@ def test_a_table_reads_no_match(store: Store, monkeypatch: pytest.MonkeyPatch) -
     for where in (MatchFilter(), MatchFilter(game=GAME), MatchFilter(game=GAME, pool=POOL)):
         book = RatedMatches(where)
         book.update(store)
-        board = Leaderboard(store.tallies(where), store.bots(), GAME, POOL, book)
+        board = Leaderboard(store.pool_counts(where), store.bots(), GAME, POOL, book)
         assert sum(row.pairs for table in board.tables() for row in table.rows) == 6
 
 
