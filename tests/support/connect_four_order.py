@@ -30,7 +30,7 @@ from scipy.sparse import csr_matrix
 from arena.games.connect_four import ConnectFour
 from arena.games.solver._counters import BUDGET, NODES
 from arena.games.solver._four import narrow, safe_moves, worst
-from arena.games.solver._memory import ORDER, forget, new_memory
+from arena.games.solver._memory import TABLES, forget, new_memory
 from arena.games.solver._ordering import (
     NUM_CODES,
     NUM_FEATURES,
@@ -85,7 +85,7 @@ def plain_order() -> NDArray[np.int64]:
 
 def positions_of(memory: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
     """Yield own stones, all stones and lower bound of each entry of the tables that a search has refuted."""
-    entries = memory[ORDER + 2 * NUM_WEIGHTS :]
+    entries = memory[TABLES:]
     for entry in entries[entries > 0].tolist():
         own = mask = 0
         key = (entry >> 12 & (1 << 49) - 1) + BOTTOM

@@ -14,14 +14,25 @@ import numpy as np
 from arena.games.kernels.bits import bit_number
 from arena.games.kernels.compiling import inline_kernel, kernel
 from arena.games.solver._counters import ABORTED, BUDGET, NODES
-from arena.games.solver._memory import MOVES, find, keep, key_of, lower, upper
+from arena.games.solver._memory import (
+    LAST_NOTED,
+    MOVES,
+    STONE,
+    find,
+    keep,
+    key_of,
+    lower,
+    note_refutation,
+    success,
+    upper,
+)
 from arena.games.solver._ordering import merit
 from arena.games.solver._stones import (
     NUM_ACTIONS,
     NUM_CELLS,
     cannot_win,
     count,
-    is_held,
+    follow_up,
     landings,
     promise,
     threats,
@@ -34,7 +45,6 @@ _COLUMNS = tuple(63 << 7 * column for column in (3, 2, 4, 1, 5, 0, 6))
 """Cells of each column, central columns first, since stones there take part in more fours."""
 _LAST_LOOK = 34
 """From this ply on, the table is not probed for the positions after each move: searching them is as fast."""
-_STONE = (1 << 49) - 1
 _LEARNED = 18
 """Before this ply, moves are ordered by `merit`, later by `promise`: only one node in five hundred is so
 early."""
@@ -87,12 +97,11 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
         found = search(memory, opp, mask | moves, ply + 1, -alpha - 1)
         return found if found == ABORTED else -found
     low, high = worst(ply + 2), best(ply + 2)
-    if low > alpha:
-        return low
-    if high <= alpha:
-        return high
-    if _is_drawish(own, mask, ply, alpha):
-        return 0
+    if low > alpha or high <= alpha:
+        return low if low > alpha else high
+    found = _seen(own, mask, ply, alpha)
+    if found != _NONE:
+        return found
     key = key_of(own, mask, ply)
     entry = find(memory, key, ply)
     if entry:
@@ -109,11 +118,12 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
     if length == _DECIDED or best(ply + 4) <= alpha:
         return best(ply + 2) if length == _DECIDED else best(ply + 4)
     for move in range(_place(ply), _place(ply) + length):
-        reply = search(memory, opp, mask | memory[move] & _STONE, ply + 1, -alpha - 1)
+        reply = search(memory, opp, mask | memory[move] & STONE, ply + 1, -alpha - 1)
         if reply == ABORTED:
             return ABORTED
         found = max(found, -reply)
         if found > alpha:
+            note_refutation(memory, ply, move)
             break
     low, high = (max(low, found), min(high, best(ply + 4))) if found > alpha else (low, min(high, found))
     keep(memory, key, ply, low, high, memory[NODES] - nodes)
@@ -132,11 +142,21 @@ def safe_moves(mask: int, dangers: int) -> int:
 
 
 @inline_kernel
-def _is_drawish(own: int, mask: int, ply: int, alpha: int) -> bool:
-    """Return whether a simple rule shows that 0 is a bound that decides the comparison with `alpha`."""
-    if alpha < 0:
-        return cannot_win(own ^ mask, mask)
-    return cannot_win(own, mask) or is_held(own, mask, ply)
+def _seen(own: int, mask: int, ply: int, alpha: int) -> int:
+    """Return a bound that simple rules show and that decides the comparison with `alpha`, or `_NONE`."""
+    opp = own ^ mask
+    if ply & 1:
+        if alpha < 1:
+            sure = follow_up(opp, own, mask)
+            # If it shows nothing, the first player can still form a four.
+            if alpha < 0 or sure > 0:
+                return sure if sure >= 0 else _NONE
+        return 0 if cannot_win(own, mask) else _NONE
+    if alpha >= -1:
+        sure = follow_up(own, opp, mask)
+        if alpha >= 0 or sure > 0:
+            return -sure if sure >= 0 else _NONE
+    return 0 if cannot_win(opp, mask) else _NONE
 
 
 @inline_kernel
@@ -184,10 +204,12 @@ def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
             if safe_moves(after, threats(own | stone, after)) == 0:
                 return _DECIDED
             if ply < _LEARNED:
-                worth = _LIFT + merit(memory, own, mask, ply, stone, dangers)
+                worth = merit(memory, own, mask, ply, stone, dangers)
             else:
-                worth = _LIFT + promise(own, mask, stone, dangers)
-            item = worth << 52 | (NUM_ACTIONS - 1 - number) << 49 | stone
+                worth = promise(own, mask, stone, dangers)
+            if ply < LAST_NOTED:
+                worth = min(max(worth + success(memory, ply, stone), 1 - _LIFT), _LIFT - 1)
+            item = _LIFT + worth << 52 | (NUM_ACTIONS - 1 - number) << 49 | stone
             at = place + length
             # Insertion sort: lists have at most seven items.
             while at > place and memory[at - 1] < item:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arena.games.kernels.bits import bit_number
 from arena.games.kernels.compiling import inline_kernel
+from arena.games.solver._stones import NUM_ACTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,8 +19,13 @@ MOVES = 8
 """Index of the move lists: seven items per ply."""
 ORDER = 512
 """Index of the weights of the learned move order; see `arena.games.solver._ordering`."""
-_DEEP = 12_288
-"""Index of the lower table."""
+_SUCCESS = 11_776
+"""Index of the success of each cell, by side to move; see `success`."""
+_MOST_SUCCESS = 500
+LAST_NOTED = 32
+"""Before this ply, refutations are noted, and the success of a cell counts for the order."""
+TABLES = _DEEP = 12_288
+"""Index of the tables, of which the lower one is first."""
 _DEEP_BITS = 16
 """Logarithm (base 2) of the lower table's size: half a megabyte, which stays in the processor's cache.
 
@@ -34,7 +41,9 @@ saves."""
 
 # 2^64 divided by the golden ratio: Fibonacci hashing (Knuth, TAOCP vol. 3, section 6.4).
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_KEY = (1 << 49) - 1
+_BITS = 49
+STONE = _KEY = (1 << _BITS) - 1
+"""Lower bits of an item of a move list: its stone."""
 # A score fits 6 bits.
 _SCORE = 63
 _ZERO = 32
@@ -58,8 +67,8 @@ def new_memory(top_bits: int, order: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def forget(memory: NDArray[np.int64]) -> None:
-    """Clear both tables, so that the next search runs as with new memory."""
-    memory[_DEEP:] = 0
+    """Clear what searches have found, so that the next one runs as with new memory."""
+    memory[_SUCCESS:] = 0
 
 
 @inline_kernel
@@ -125,6 +134,29 @@ def keep(  # noqa: PLR0913, PLR0917 # kernels take no keywords
         memory[slot + 1] = former
     else:
         memory[slot + 1] = entry
+
+
+@inline_kernel
+def success(memory: NDArray[np.int64], ply: int, stone: int) -> int:
+    """Return how much better than its place in the order a stone has been in the searches so far.
+
+    This is the history heuristic (Schaeffer, The History Heuristic and Alpha-Beta Search Enhancements in
+    Practice, 1989), with the stones that failed counted, too.
+    """
+    return memory[_SUCCESS + _BITS * (ply & 1) + int(bit_number(np.uint64(stone)))]
+
+
+@inline_kernel
+def note_refutation(memory: NDArray[np.int64], ply: int, refuting: int) -> None:
+    """Count for `success` that the item at index `refuting` refuted a position, and none before it."""
+    if ply >= LAST_NOTED:
+        return
+    begin, base = MOVES + NUM_ACTIONS * ply, _SUCCESS + _BITS * (ply & 1)
+    for item in range(begin, refuting):
+        cell = base + int(bit_number(np.uint64(memory[item] & STONE)))
+        memory[cell] = max(memory[cell] - 1, -_MOST_SUCCESS)
+    cell = base + int(bit_number(np.uint64(memory[refuting] & STONE)))
+    memory[cell] = min(memory[cell] + refuting - begin, _MOST_SUCCESS)
 
 
 @inline_kernel

@@ -17,8 +17,8 @@ BOTTOM = sum(1 << 7 * column for column in range(NUM_ACTIONS))
 BOARD = 63 * BOTTOM
 _ODD_ROWS = 0b010101 * BOTTOM
 """The first, third and fifth row."""
-_ODD_HEIGHTS = 0b101010 * BOTTOM
-"""Cells on which the next stone lands in columns with an odd number of stones."""
+_EVEN_ROWS = 0b101010 * BOTTOM
+"""The others; the next stone of a column with an odd number of stones lands there."""
 
 
 @inline_kernel
@@ -71,16 +71,40 @@ def cannot_win(stones: int, mask: int) -> bool:
 
 
 @inline_kernel
-def is_held(own: int, mask: int, ply: int) -> bool:
-    """Return whether the second player, who is not to move, can avoid a loss by following up to the end.
+def follow_up(first: int, second: int, mask: int) -> int:
+    """Return what the second player is sure of by always answering in a pair: 1 a win, 0 a draw, -1 nothing.
 
-    All columns have an even number of stones. Replying in the column of each move leaves the first player the
-    odd rows; if these complete no four, that player cannot win. Source: claimeven in Allis, A Knowledge-based
-    Approach of Connect-Four (1988), section 3.3.
+    The empty cells are paired: each odd row with the even row above it, and the next cells of two columns
+    with an odd number of stones with each other. The second player answers a stone in one cell of a pair with
+    the other cell, which is always possible. So the first player gets the odd rows and one cell of each other
+    pair. If these complete no four in any case, the second player does not lose; if the even rows that
+    are left complete a four of the second player, that player wins. With an odd number of such columns, it is
+    the second player's turn, who takes one of these cells and pairs the others. Not every pairing is tried.
+
+    Source: claimeven and baseinverse in Allis, A Knowledge-based Approach of Connect-Four (1988), section 3.
     """
-    if ply & 1 or (mask + BOTTOM) & _ODD_HEIGHTS:
-        return False
-    return not has_four(own | (BOARD ^ mask) & _ODD_ROWS)
+    empty = BOARD ^ mask
+    sure = first | empty & _ODD_ROWS
+    if has_four(sure):
+        return -1
+    shared = landings(mask) & _EVEN_ROWS
+    one = shared & -shared
+    others = shared ^ one
+    two = others & -others
+    three = others ^ two
+    if others == 0:
+        # No such column; or a single one, whose cell the second player takes.
+        shared = 0
+    elif has_four(sure | shared):
+        if three & (three - 1):
+            return -1
+        bad = has_four(sure | one) + has_four(sure | two)
+        if three:
+            # The second player takes the worst of the three.
+            bad += has_four(sure | three) - 1
+        if bad > 0:
+            return -1
+    return 1 if has_four(second | empty & _EVEN_ROWS & ~shared) else 0
 
 
 @inline_kernel

@@ -32,6 +32,8 @@ _FAR = 64
 """Larger than any score."""
 _EQUALS = 4
 """`usual_nodes` divided by this is the budget for finding more actions as good as the best one."""
+_LONG = 2
+"""After this many times `usual_nodes`, no more actions as good as the best one are searched for."""
 _END_SCORES = {1.0: _FAR, 0.0: 0, -1.0: -_FAR}
 
 
@@ -234,7 +236,8 @@ class Solver(ABC):
             # In two of five positions, a bound implied by the book is the exact score.
             guess=low if low > -_FAR else 0,
         )
-        if find_best(question, narrow):
+        # A long search has used the time for finding more of them.
+        if find_best(question, narrow) and meter.nodes < _LONG * self.usual_nodes:
             find_equal(question, partial(narrow, until=meter.nodes + self.usual_nodes // _EQUALS))
 
     def _expect(self, state: KInARowState) -> tuple[int, int]:

@@ -183,6 +183,21 @@ def test_the_best_actions_alone_cost_less(solver: ConnectFourSolver) -> None:
     assert spent < 0.5 * whole_spent
 
 
+def test_after_a_long_search_no_more_of_the_best_actions_are_looked_for() -> None:
+    solver = ConnectFourSolver(GAME, None, top_bits=16)
+    num_more = 0
+    for state in random_states(GAME, seeded(8), 20, 16):
+        spent: list[int] = []
+        for usual in (0, 1, 2):
+            # Nothing more is searched with 0; 1 makes the search twice as long as usual, 2 as long.
+            solver.usual_nodes = usual * spent[0] // 2 if spent else 0
+            solver.clear()
+            spent.append(solver.solve(state, distances="best").nodes)
+        assert spent[1] == spent[0]
+        num_more += spent[2] > spent[0]
+    assert num_more > 5
+
+
 @pytest.mark.parametrize("ply", [8, 9])
 def test_what_the_book_tells_of_positions_behind_it_is_right_and_saves_work(ply: int) -> None:
     with_book, without = ConnectFourSolver(GAME, shipped_book()), ConnectFourSolver(GAME, None)

@@ -16,8 +16,9 @@ from arena.games.k_in_a_row import KInARowState
 from arena.games.solver import _ordering
 from arena.games.solver._counters import BUDGET
 from arena.games.solver._four import narrow, rate_actions
-from arena.games.solver._memory import new_memory
+from arena.games.solver._memory import LAST_NOTED, MOVES, forget, new_memory, note_refutation, success
 from arena.games.solver._ordering import NUM_CODES, NUM_FEATURES, NUM_WEIGHTS, SHIPPED, shipped_order
+from arena.games.solver.book import shipped_book
 from arena.games.solver.connect_four_solver import ConnectFourSolver
 from brute_force import random_states
 from connect_four_order import Refuted, fitted, measured, moves_of, pairs_of, plain_order, positions_of
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 
 GAME = make("connect-four")
 FACTS = tomllib.loads(SHIPPED.with_suffix(".order.provenance.toml").read_text("utf-8"))
+EXPENSIVE = {
+    "6606055001": 6_000_000,
+    "30016013": 6_000_000,
+    "61221025": 6_000_000,
+    "563012354": 4_000_000,
+}
+"""Columns played from 0, and a number of nodes that suffices."""
 SLOPES = ((0, 1), (1, 0), (1, 1), (1, -1))
 """Columns and rows from a cell to the next one of a line, in the order of the weights."""
 
@@ -129,6 +137,38 @@ def test_the_weights_save_a_tenth_of_the_nodes() -> None:
     assert spent[1] < 0.9 * spent[0]
 
 
+def test_cells_count_by_how_often_they_refute_first() -> None:
+    """An item that refutes gains one for each item before it, and those lose one, up to a bound."""
+    memory = new_memory(8, plain_order())
+    stones_of_list = [1 << 21, 1 << 14, 1 << 29]
+    for number, stone in enumerate(stones_of_list):
+        memory[MOVES + 7 * 20 + number] = 5 << 52 | stone
+    note_refutation(memory, 20, MOVES + 7 * 20 + 2)
+    assert [success(memory, 20, stone) for stone in stones_of_list] == [-1, -1, 2]
+    assert [success(memory, 22, stone) for stone in stones_of_list] == [-1, -1, 2]
+    assert [success(memory, 21, stone) for stone in stones_of_list] == [0, 0, 0]
+    for _ in range(600):
+        note_refutation(memory, 20, MOVES + 7 * 20 + 2)
+    assert [success(memory, 20, stone) for stone in stones_of_list] == [-500, -500, 500]
+    # From `LAST_NOTED` on, nothing is noted.
+    note_refutation(memory, LAST_NOTED, MOVES + 7 * LAST_NOTED + 1)
+    assert success(memory, LAST_NOTED, 1) == 0
+    forget(memory)
+    assert [success(memory, 20, stone) for stone in stones_of_list] == [0, 0, 0]
+
+
+def test_expensive_positions_stay_within_their_nodes() -> None:
+    """Each needs 7 to 13 million nodes without the rule of pairs and the success of cells."""
+    solver = ConnectFourSolver(GAME, shipped_book())
+    solver.usual_nodes = 0
+    for columns, most in EXPENSIVE.items():
+        state = GAME.initial_state()
+        for column in columns:
+            state = state.child(int(column))
+        solver.clear()
+        assert solver.solve(state, distances="best").nodes < most
+
+
 def test_the_provenance_is_that_of_the_file() -> None:
     assert FACTS["sha256"] == hashlib.sha256(SHIPPED.read_bytes()).hexdigest()
     assert FACTS["weights"] == len(shipped_order()) == 2 * NUM_WEIGHTS
@@ -149,7 +189,7 @@ def test_a_damaged_file_is_refused(
 
 
 def test_positions_are_read_back_from_the_tables() -> None:
-    (state,) = random_states(GAME, seeded(6), 1, 20)
+    (state,) = random_states(GAME, seeded(6), 1, 18)
     memory = new_memory(14, plain_order())
     memory[BUDGET] = 10**6
     window = np.array([-21, 21], np.int64)
