@@ -177,8 +177,7 @@ def play(monkeypatch: pytest.MonkeyPatch, case: Case, *, is_fast: bool = True) -
     with monkeypatch.context() as patch:
         patch.setattr("time.monotonic", lambda: world.now)
         patch.setattr("time.time", lambda: world.now)
-        for module in ("inprocess", "fast_path"):
-            patch.setattr(f"arena.referee.{module}.suspended_s", lambda: world.asleep)
+        patch.setattr("arena.referee.inprocess.suspended_s", lambda: world.asleep)
         on_move = None if is_fast else ignore
         result = play_match(GAMES[case.game], seats, setup, on_move=on_move, abort=abort)
     return Played(without_frames(result), one.limits, len(asked))

@@ -56,9 +56,11 @@ def test_a_liar_that_is_not_found_out_is_told(
 
 
 def test_a_wheel_whose_code_runs_does_harm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    install = claims.install_bot
+
     def run_then_install(name: str, sources: dict[str, str], folder: Path) -> None:
         exec(sources["setup.py"])  # noqa: S102 - as an installer would
-        claims.install_bot(name, sources, folder)
+        install(name, sources, folder)
 
     store = tmp_path / "store"
     row = next(row for row in TABLE if row.name == "runs-at-install")
