@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book book-answers move-order simulate simulate-scale hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials test-on-postgres postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers format lint types contracts coverage clean
+.PHONY: demo test check bench book book-answers move-order simulate simulate-scale hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials test-on-postgres postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers mutations format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -152,6 +152,15 @@ browsers: $(VENV)/.installed-test
 		{ command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get install -y chromium; } || { \
 		echo "install Chromium first: apt install chromium, dnf install chromium, or brew install --cask chromium" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/browser -m browser --cold-loads $(COLD_LOADS) $(if $(BASE_URL),--base-url $(BASE_URL))
+
+# Puts each fault of tests/mutations into a copy of the tree and runs the test that must notice it: about an hour on two
+# cores. ROOM="rating referee" tries some tables, ONLY=sprt the entries with that text, SIDE_BY_SIDE=1 one copy at a time.
+ROOM =
+ONLY =
+SIDE_BY_SIDE = 2
+mutations: $(VENV)/.installed-test
+	$(BIN)/python tests/support/mutation_runs.py --side-by-side $(SIDE_BY_SIDE) $(if $(ROOM),--room $(ROOM)) \
+		$(if $(ONLY),--only "$(ONLY)")
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .

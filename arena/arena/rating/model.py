@@ -15,6 +15,7 @@ LEVEL = 0.05
 def look_level(look: int) -> float:
     """Return the level of the `look`-th look at growing results, counted from 1.
 
-    The levels 0.05 / (k (k + 1)) sum to 0.05, so that repeated looks do not make a wrong verdict likelier.
+    The first look has the whole level, because most results are looked at once. The later levels, 0.05 / (k
+    (k + 1)), sum to less than 0.025, so that all looks together are wrong in at most 7.5 % of cases.
     """
     return LEVEL if look == 1 else LEVEL / (look * (look + 1))

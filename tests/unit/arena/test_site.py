@@ -238,13 +238,15 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
 
 def test_what_belongs_to_no_page_goes(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    for name in ("a.html", "t/old/1.html", "t/old/1.html.part", MARK):
+    stay = ("a.html", "t/new/1.html", MARK)
+    for name in (*stay, "t/old/1.html", "t/old/1.html.part"):
         folder.write(name, "x")
     again = Folder(tmp_path)
-    again.write("a.html", "x")
-    again.write(MARK, "x")
+    for name in stay:
+        again.write(name, "x")
     assert again.sweep() == 2
-    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(["a.html", MARK])
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert found == {*stay, "t", "t/new"}
 
 
 def test_files_of_others_are_neither_overwritten_nor_removed(tmp_path: Path) -> None:

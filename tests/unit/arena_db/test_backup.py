@@ -52,6 +52,20 @@ def test_a_target_that_exists_is_kept(store: Store, tmp_path: Path) -> None:
         store.backup(tmp_path / "nowhere" / "copy.db")
 
 
+def test_a_backup_is_on_the_disk_before_it_has_its_name(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, sync, synced = tmp_path / "copy.db", os.fsync, list[tuple[int, bool]]()
+
+    def note(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_ino, target.exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    store.backup(target)
+    assert synced == [(target.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+
+
 def test_nothing_is_left_of_a_failure(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "copy.db"
 

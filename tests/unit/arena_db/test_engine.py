@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,6 +85,18 @@ def test_one_writer_at_a_time(path: Path) -> None:
     assert sorted(file.name for file in path.parent.iterdir()) == ["arena.db", "arena.db-lock"]
     with Store.open(path) as store:
         assert len(store.matches(MatchFilter())) == 2
+
+
+def test_a_writer_keeps_others_out_before_it_writes(store: Store) -> None:
+    # Otherwise both could read, and the second one to write would fail whatever its timeout.
+    settings = FileSettings(place=store.path, busy_ms=0)
+    with closing(engine.open_raw(settings)) as other:
+        with engine.writing(engine.make_engine(settings), settings) as connection:
+            assert connection.exec_driver_sql("SELECT count(*) FROM bots").scalar() == 0
+            with pytest.raises(settings.driver.module.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("ROLLBACK")
 
 
 @pytest.mark.usefixtures("old_library")

@@ -33,13 +33,16 @@ def test_good_games_pass(spec: str) -> None:
 
 
 class Wrapped(State):
-    """A state of a good game with one answer replaced."""
+    """A state of a good game with one answer replaced, by another or by a function of the good state."""
 
     def __init__(self, state: State, changes: dict[str, Any]) -> None:
         self._state, self._changes = state, changes
 
     def __getattr__(self, name: str) -> object:
-        return self._changes[name] if name in self._changes else getattr(self._state, name)
+        if name not in self._changes:
+            return getattr(self._state, name)
+        change = self._changes[name]
+        return change(self._state) if callable(change) else change
 
     @property
     @override
@@ -57,6 +60,20 @@ class Wrapped(State):
     def child(self, action: int) -> State:
         change = self._changes.get("child", type(self._state).child)
         return Wrapped(change(self._state, action), self._changes)
+
+
+class Mutable(Wrapped):
+    """A state that becomes its child, as if both had one list of cells."""
+
+    @override
+    def child(self, action: int) -> State:
+        child = self._state.child(action)
+        self._changes = {"cells": child.cells}
+        return Mutable(child, {})
+
+
+def both_win(state: State) -> tuple[float, float]:
+    return (1.0, 1.0) if state.is_terminal else (0.0, 0.0)
 
 
 def lax(state: State, action: int) -> State:
@@ -85,6 +102,7 @@ def rude(state: State, action: int) -> State:
         (6, {"child": rude}),
         (8, {"returns": (1.0, 1.0)}),
         (8, {"returns": (1.0, -1.0)}),
+        (8, {"returns": both_win}),
         (9, {"cells": (0, 1)}),
         (9, {"cells": (3,) * 9}),
         (10, {"observation": np.float64}),
@@ -100,6 +118,13 @@ def test_a_broken_state_is_found(
     initial = game.initial_state()
     monkeypatch.setattr(game, "initial_state", lambda: Wrapped(initial, changes))
     assert not check_game(game)[number - 1].passed
+
+
+def test_a_state_that_its_child_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game("misere")
+    initial = game.initial_state()
+    monkeypatch.setattr(game, "initial_state", lambda: Mutable(initial, {}))
+    assert check_game(game)[4].detail == "child changed its parent, ()"
 
 
 WRONG: dict[str, Callable[[tuple[int, ...]], Any]] = {

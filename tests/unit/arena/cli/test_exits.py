@@ -40,7 +40,10 @@ def _store(cause: Exception) -> StoreError:
         (_store(errors.FullError()), 1),
         (_store(errors.AccessError()), 1),
         (_store(errors.RefusedError()), 1),
+        (_store(errors.MovedError()), 1),
+        (_store(errors.AwayError()), 1),
         (_store(PermissionError()), 1),
+        (_store(errors.LeaseLostError()), 3),
     ],
 )
 def test_exit_codes(error: ArenaError, status: int) -> None:

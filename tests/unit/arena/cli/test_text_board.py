@@ -23,6 +23,12 @@ def test_tic_tac_toe() -> None:
     assert board.markup.count("bold") == 4
 
 
+def test_a_winning_line_is_marked_and_its_last_stone_is_new() -> None:
+    game = load_game("tic-tac-toe")
+    before = game.initial_state().child(0).child(3).child(1).child(4)
+    assert draw_board(game, before.child(2), before).plain.startswith("3 *X**X*[X]\n2  O  O  . \n")
+
+
 def test_connect_four_has_columns_only() -> None:
     game = load_game("connect-four:cols=11,rows=4,k=3")
     lines = draw_board(game, game.initial_state().child(10)).plain.splitlines()

@@ -285,7 +285,10 @@ def test_what_nobody_used_for_a_month_is_pruned(tmp_path: Path) -> None:
     stale = content_folder() / ".work-stale"
     (stale / "x").mkdir(parents=True)
     os.utime(stale, (month, month))
+    being_written = content_folder() / ".work-fresh"
+    being_written.mkdir()
     assert prune({needed.hash}) == (1, sum(map(len, FILES.values())))
+    being_written.rmdir()
     assert find_content(old.hash) is None
     assert find_content(needed.hash) is not None
     assert find_content(new.hash) is not None

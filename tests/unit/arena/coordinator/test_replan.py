@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -116,6 +117,24 @@ def test_who_joined_a_ladder_and_left_it_is_known(begin: Begin, monkeypatch: pyt
     enter("random")
     play_to(140)
     assert len({batch.basis_change for batch in sitting.store.batches(1)}) == 5
+    assert found_in(sitting) == []
+
+
+def test_a_swiss_round_is_planned_with_those_who_were_there(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.coordinator.planner._LOOK_S", 0.0)
+    sitting = begin(EVENTS["swiss"])
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, MatchFinished) and event.num_done == 1:
+            plan = joining.plan_join(sitting.store, sitting.tournament, "mcts:playouts=5")
+            joining.join(sitting.store, sitting.tournament, plan, reason="")
+
+    assert sitting.play(on_event=on_event).state == "finished"
+    seats = [(match.first, match.second) for match in sitting.matches_planned()]
+    assert 4 not in {*chain(*seats[:4])}
+    assert 4 in {*chain(*seats[4:])}
     assert found_in(sitting) == []
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import arena_plugins
 from arena.entrants import resolve
-from arena.executor.cores import Core
+from arena.executor.cores import Core, num_workers
 from arena.executor.worker_seats import WarmSeats
 from arena.referee.hosted import HostedSeat
 from arena.referee.seats import SeatSetup
@@ -79,6 +79,14 @@ def test_a_claim_ends_with_its_process(family: Family) -> None:
 
 def test_programs_may_keep_all_cores(family: Family) -> None:
     assert family.settle(FIRST, "roam") == f"{FIRST} True"
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "cores", "workers"),
+    [(3, 2, 3), (1, 64, 1), (0, 4, 3), (-1, 4, 2), (-2, 4, 1), (-9, 4, 1), (0, 2, 1), (0, 1, 1), (-1, 1, 1)],
+)
+def test_a_machine_has_at_least_one_worker(concurrency: int, cores: int, workers: int) -> None:
+    assert num_workers(concurrency, cores) == workers
 
 
 class Settled(Core):

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from arena.executor import streaming
+from arena.executor.channel import MAX_MESSAGE
 from arena.executor.slots import Slot
 from arena.executor.streaming import MatchStreamer, decode_events, live_event, started_of
 from arena.executor.worker import Control, SlotCallbacks, play_batch
@@ -132,6 +133,22 @@ def test_what_a_full_channel_does_not_take_goes_later(job: Job, monkeypatch: pyt
     listener.room = 9
     streamer.end()
     assert listener.told()[4:] == [("move", 4), ("move", 5)]
+
+
+def test_no_message_is_larger_than_the_channel_takes(job: Job) -> None:
+    listener, sizes, record = Listener(), list[int](), Record()
+
+    def send(message: bytes) -> bool:
+        sizes.append(len(message))
+        return listener(message)
+
+    streamer = MatchStreamer(send, quiet_s=0.0)
+    streamer.begin(job, record)
+    for action in (4, 0, 8, 2, 1, 7, 3, 5, 6):
+        record.add(said(action, text="\N{GAME DIE}" * 2000))
+    streamer.end()
+    assert max(sizes) <= MAX_MESSAGE < sum(sizes)
+    assert listener.told() == [("started", 0), *(("move", ply) for ply in range(1, 10))]
 
 
 def test_a_match_in_a_thread_of_its_own_is_told_of_while_a_bot_thinks(

@@ -182,6 +182,23 @@ def test_actions_and_policies_turn_with_the_board() -> None:
     assert turned[1].tolist() == policies[1, ::-1].tolist()
 
 
+def test_quarter_turns_turn_actions_and_policies_alike() -> None:
+    # Unlike mirror images, a quarter turn is not its own inverse.
+    game = make("tic-tac-toe")
+    policies = np.arange(72, dtype=np.float32).reshape(8, 9)
+    turned = turn_policies(policies, np.arange(8, dtype=np.uint8), game.symmetries)
+    for number, symmetry in enumerate(game.symmetries):
+        which = np.full(9, number, np.uint8)
+        assert turn_actions(np.arange(9, dtype=np.int32), which, game.symmetries).tolist() == [
+            *symmetry.actions
+        ]
+        legal = words_of(np.eye(9, dtype=np.uint8))
+        images = bits_of(turn_legal(legal, which, game.symmetries, 9), 9)
+        for action, image in enumerate(symmetry.actions):
+            assert turned[number, image] == policies[number, action]
+            assert np.flatnonzero(images[action]).tolist() == [image]
+
+
 @given(st.integers(1, 200), st.integers(0, 2**32))
 def test_bits_and_words_are_inverse(num: int, seed: int) -> None:
     bits = np.random.default_rng(seed).integers(0, 2, (3, num), np.uint8)

@@ -41,7 +41,7 @@ def _match(**changes: object) -> SgfMatch:
         "time_control": "5/move",
         "result": "B+",
         "match_id": 20417,
-        "actions": (0, 7, 35),
+        "actions": (0, 8, 35),
         "remarks": (None, MoveComment(0.25, 130), MoveComment(None, 90)),
     }
     return SgfMatch(**(plain | changes))  # pyright: ignore[reportArgumentType] # a field each
@@ -55,7 +55,7 @@ def test_matches_are_read_as_they_are_written(some: list[SgfMatch]) -> None:
 def test_the_first_player_is_black_and_aa_is_on_top_at_the_left() -> None:
     assert print_sgf(_match()) == (
         "(;FF[4]GM[4]CA[UTF-8]AP[arena]RU[gomoku:k=4,size=6]SZ[6]EV[Cup [spring\\]]PC[]DT[2026-01-31]RO[7]"
-        "PB[A]PW[B\\\\C]OT[5/move]RE[B+]GN[20417]\n;B[aa]\n;W[bb]C[0.25 130]\n;B[ff]C[- 90])\n"
+        "PB[A]PW[B\\\\C]OT[5/move]RE[B+]GN[20417]\n;B[aa]\n;W[cb]C[0.25 130]\n;B[ff]C[- 90])\n"
     )
 
 

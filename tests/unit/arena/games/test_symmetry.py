@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from itertools import product
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.games.symmetry import canonical, canonical_actions, match_hash, square_symmetries
+from arena.games.symmetry import canonical, canonical_actions, leading, match_hash, square_symmetries
 from arena_plugins.contract import Symmetry
 from game_samples import GAMES, SPECS, distinct_positions, games_with_play, make
 
 if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARow, KInARowState
+    from arena_plugins.contract import State
 
 
 def after(first: Symmetry, second: Symmetry) -> Symmetry:
@@ -68,6 +70,35 @@ def test_canonical_is_the_image_it_names(sample: tuple[KInARow, list[KInARowStat
     assert form.cells <= state.cells
     assert form.player == state.current_player
     assert canonical_actions(game, state.history) <= state.history
+
+
+@given(games_with_play(), st.data())
+def test_all_symmetries_that_lead_there_are_found(
+    sample: tuple[KInARow, list[KInARowState]], data: st.DataObject
+) -> None:
+    game, states = sample
+    state = states[-1]
+    taken = data.draw(st.sampled_from(game.symmetries))
+    other = game.initial_state()
+    for action in state.history:
+        other = other.child(taken.actions[action])
+    found = leading(game, state, other)
+    assert list(found) == [
+        number
+        for number, symmetry in enumerate(game.symmetries)
+        if all(other.cells[symmetry.cells[cell]] == stone for cell, stone in enumerate(state.cells))
+    ]
+    assert game.symmetries.index(taken) in found
+
+
+def test_a_position_with_the_other_side_to_move_is_another_one() -> None:
+    # In our games the stones tell who moves; a game in which a player may pass or move again is different.
+    game = make("tic-tac-toe")
+    state = game.initial_state().child(4)
+    other = cast("State", SimpleNamespace(cells=state.cells, current_player=0))
+    assert canonical(game, state).cells == canonical(game, other).cells
+    assert canonical(game, state).key != canonical(game, other).key
+    assert (len(leading(game, state, state)), leading(game, state, other)) == (8, ())
 
 
 def test_tic_tac_toe_has_765_positions_up_to_symmetry() -> None:

@@ -113,12 +113,21 @@ def test_remarks_show_while_a_bot_thinks_and_go_with_its_move() -> None:
     )
 
 
+def test_a_move_that_is_known_or_comes_too_early_changes_nothing() -> None:
+    view = reduce_all(LiveView(), match_events("tic-tac-toe", ["b2", "a1"]))
+    for ply in (1, 2, 4):
+        late = make_event(50, Move(action=8), t=9.0, match=313, ply=ply)
+        assert reduce(view, late).matches[313] == view.matches[313]
+    following = make_event(50, Move(action=8), t=9.0, match=313, ply=3)
+    assert reduce(view, following).matches[313].ply == 3
+
+
 def test_a_match_that_begins_again_is_new() -> None:
     first = list(match_events("tic-tac-toe", ["b2", "a1"]))
     view = reduce_all(LiveView(), first)
     again = Started(bots=("az", "td"), game="tic-tac-toe")
     view = reduce(view, make_event(50, again, t=9.0, match=313, attempt=1))
-    late = make_event(51, Move(action=0), t=9.0, match=313, attempt=0, ply=3)
+    late = make_event(51, Move(action=0), t=9.0, match=313, attempt=0, ply=1)
     match = reduce(view, late).matches[313]
     assert (match.attempt, match.ply, match.seats[1].name) == (1, 0, "td")
 

@@ -66,6 +66,13 @@ def test_any_text_in_any_place(words: str, value: str) -> None:
     ]
 
 
+def test_markup_in_words_is_none() -> None:
+    # Text that is drawn by chance hardly ever is an element.
+    evil = "<img src=x onerror='alert(1)'>&amp;"
+    assert el("p", evil) == "<p>&lt;img src=x onerror=&#x27;alert(1)&#x27;&gt;&amp;amp;</p>"
+    assert read(el("p", evil, title=evil)).elements == [("p", {"title": evil})]
+
+
 def test_markup_is_not_escaped_twice() -> None:
     assert el("p", el("b", "x & y")) == "<p><b>x &amp; y</b></p>"
     assert join("<", Html("<br>"), None, 3) == "&lt;<br>3"

@@ -28,6 +28,7 @@ def test_a_server_names_addresses() -> None:
     assert SERVER.event("spring") == "/t/spring/"
     assert SERVER.event("spring", "table") == "/t/spring/table"
     assert SERVER.match("spring", 89) == "/t/spring/89"
+    assert SERVER.event("a/b?c#d") == "/t/a%2Fb%3Fc%23d/"
 
 
 def test_a_void_attempt_has_a_page_of_its_own() -> None:

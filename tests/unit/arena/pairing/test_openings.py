@@ -5,6 +5,7 @@ The lists of drawn openings: complete in number, well formed, consistent with se
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,7 @@ from arena.pairing.openings import (
     longest_list,
     make_openings,
 )
+from arena.pairing.sampling import sample_openings
 from arena.pairing.solve import is_decided
 from arena_plugins import State, load_game
 from connect_four_book import drawn_text
@@ -192,6 +194,13 @@ def test_samples_are_undecided_and_no_two_symmetric(spec: str, plan: str, plies:
     assert {len(opening) for opening in openings} == {plies}
     assert not any(is_decided(game, state) for state in states)
     assert listed(spec, plan, seed=2, wanted=40) != openings
+
+
+def test_samples_end_once_every_class_of_symmetric_positions_was_drawn() -> None:
+    """The first stone in tic-tac-toe is in the middle, in a corner or beside one."""
+    classes = {4: "middle"} | dict.fromkeys((0, 2, 6, 8), "corner") | dict.fromkeys((1, 3, 5, 7), "side")
+    drawn = islice(sample_openings(GAMES["tic-tac-toe"], 1, seed=7), 9)
+    assert sorted(classes[action] for (action,) in drawn) == ["corner", "middle", "side"]
 
 
 def test_gomoku_samples_keep_near_the_centre() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import ConfigError
-from arena.pairing.schedule import FixedPlan, count_pairs
+from arena.pairing.schedule import FixedPlan, count_pairs, stable_encounter
 
 if TYPE_CHECKING:
     from arena_db.records import PlannedMatch
@@ -119,6 +119,11 @@ def test_everybody_plays_once_before_anybody_plays_twice(num_bots: int) -> None:
     for start in range(0, len(meetings), at_once):
         seats = [seat for meeting in meetings[start : start + at_once] for seat in meeting]
         assert len(set(seats)) == 2 * at_once
+
+
+def test_numbers_of_encounters_follow_one_another_and_stay_when_a_bot_joins() -> None:
+    numbers = [stable_encounter(low, high) for high in range(9) for low in range(high)]
+    assert numbers == list(range(9 * 8 // 2))
 
 
 def test_seeds_of_a_gauntlet_meet_all_but_each_other() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special  # pyright: ignore[reportMissingTypeStubs]  # scipy has no stubs
 
-from arena.rating.beta import beta_log_odds, student_quantile
+from arena.rating.beta import beta_log_odds, student_quantile, student_share
 
 SPECIAL = cast("Any", special)
 SIZES = st.floats(-1.0, 7.9).map(lambda exponent: 10**exponent)
@@ -32,6 +32,12 @@ def test_below_a_quantile_of_beta_lies_its_share(a: float, b: float, p: float) -
 def test_quantiles_of_student_are_those_of_scipy(degrees: float) -> None:
     for p in (0.6, 0.9, 0.975, 0.9995):
         assert student_quantile(degrees, p) == pytest.approx(float(SPECIAL.stdtrit(degrees, p)), rel=1e-7)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3.5, 10, 100, 10_000])
+def test_shares_of_student_are_those_of_scipy(degrees: float) -> None:
+    for t in (-40.0, -2.5, -0.1, 0.0, 0.3, 1.96, 8.0):
+        assert student_share(degrees, t) == pytest.approx(float(SPECIAL.stdtr(degrees, t)), rel=1e-7)
 
 
 def test_sides_mirror_each_other() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arena.errors import ConfigError
-from arena.rating.diagnostics import bootstrap, cycles, residuals
+from arena.rating.diagnostics import Bootstrap, bootstrap, cycles, residuals
 from arena.rating.fit import fit
 from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from rated import pairs, rate, repeated
@@ -47,6 +47,13 @@ def test_the_seed_decides_and_the_anchor_stays() -> None:
     assert anchored.elo[:, 0] - 1200 == pytest.approx(one[:, 0] - one[:, 1])
     low, high = anchored.interval()
     assert (low <= high).all()
+
+
+def test_an_interval_leaves_out_the_same_share_at_both_ends() -> None:
+    # The q-th quantile of 0, 1, ... 1000 is 1000 q.
+    found = Bootstrap(np.random.default_rng(1).permutation(1001).astype(np.float64)[:, None])
+    assert [float(end[0]) for end in found.interval()] == pytest.approx([25, 975])
+    assert [float(end[0]) for end in found.interval(0.5)] == pytest.approx([250, 750])
 
 
 def test_no_samples_are_an_error() -> None:
@@ -99,6 +106,15 @@ def test_a_cycle_is_listed_once_from_its_lowest_bot() -> None:
     backwards = [match._replace(points=1 - match.points) for match in ROCK_PAPER_SCISSORS]
     assert cycles(rate(backwards, 4)) == ((0, 2, 1),)
     assert cycles(ratings, beats=8) == ()
+
+
+def test_a_chain_of_victories_is_no_cycle() -> None:
+    ranked = [
+        match
+        for met in ((0, 1), (1, 2), (0, 2), (2, 3))
+        for match in pairs(*met, [(1, 1)] * 20 + [(1, 0)] * 10 + [(0, 0)] * 5)
+    ]
+    assert cycles(rate(ranked, 4)) == ()
 
 
 def test_the_advantage_of_moving_first_is_no_victory() -> None:

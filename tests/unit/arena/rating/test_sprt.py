@@ -107,6 +107,8 @@ def test_bounds_and_decisions() -> None:
     assert bounds() == pytest.approx((-2.9444, 2.9444), abs=5e-5)
     assert bounds(0.1, 0.2) == pytest.approx((math.log(0.2 / 0.9), math.log(8)))
     assert [decide(ratio) for ratio in (-3, -2.9, 0, 2.9, 3)] == ["H0", None, None, None, "H1"]
+    # Wald's test also ends at its bounds, not only beyond them.
+    assert [decide(bound) for bound in bounds()] == ["H0", "H1"]
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0, 0.05), (0.05, 0), (0.5, 0.5), (math.nan, 0.1)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import product
 from statistics import mean
 from typing import TYPE_CHECKING
 
@@ -125,6 +126,16 @@ def test_nine_of_ten_replays_must_be_alike_and_three_there() -> None:
     assert _copies(2, 12).repeats.tolist() == [False], "9 of 11"
     assert _copies(0, 4).repeats.tolist() == [True]
     assert _copies(0, 3).repeats.tolist() == [False], "two replays say too little"
+
+
+@pytest.mark.parametrize("sides", list(product([(0, 1), (1, 0)], repeat=3)))
+def test_of_three_matches_with_one_number_none_are_a_pair(sides: tuple[tuple[int, int], ...]) -> None:
+    matches = [RatedMatch(*seats, 1.0, "pair", 0, number) for number, seats in enumerate(sides)]
+    # Another pair before and behind it, in the order of the hashes, stays one.
+    others = [RatedMatch(*seats, 0.5, pair, 0, pair) for pair in range(8) for seats in ((0, 1), (1, 0))]
+    found = encounters(MatchArrays(matches + others))
+    assert found.ptnml.tolist() == [[0, 0, 8, 0, 0]]
+    assert found.singles.sum() == 3
 
 
 @pytest.mark.parametrize(("num", "clusters"), [(7, 14), (8, 8)])

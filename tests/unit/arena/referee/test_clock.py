@@ -36,6 +36,9 @@ def test_a_period_adds_the_base_again() -> None:
     assert clock.remaining_ms(0) == 9000
     clock.charge(0, 1.0)
     assert clock.remaining_ms(0) == 18_000
+    for _ in range(2):
+        clock.charge(0, 1.0)
+    assert clock.remaining_ms(0) == 26_000
 
 
 def test_the_margin_is_no_gift() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -11,7 +12,8 @@ from arena.referee.connection import Connection
 from arena.referee.verdict import FaultError
 from arena.sandbox.process import spawn
 from arena.sandbox.tier import Tier
-from arena_plugins.wire import Limits, Pong
+from arena_plugins.contract import Termination
+from arena_plugins.wire import Error, Limits, Pong, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -150,6 +152,70 @@ def test_the_last_words_of_a_process_with_a_child_are_heard(connect: Callable[[s
     assert connection.receive(time.monotonic() + 20) == Pong(n=1)
     with pytest.raises(FaultError, match="its process ended"):
         connection.receive(time.monotonic() + 20)
+
+
+class OnlyItsEnd:
+    """Reports that a process has ended, and not that there is output of it."""
+
+    def __init__(self, life: int | None) -> None:
+        self._life = life
+
+    def poll(self, _wait_ms: float) -> list[tuple[int, int]]:
+        return [(self._life or -1, select.POLLIN)]
+
+    def unregister(self, fd: int) -> None:
+        assert fd == self._life
+
+
+def test_the_last_answer_is_read_though_only_the_end_was_reported(
+    connect: Callable[[str], Connection],
+) -> None:
+    script = (
+        'import os; os.fork() and (os.write(1, b\'{"type":"pong","n":1}\\n\'), os._exit(0)); os.read(0, 9)'
+    )
+    connection = connect(script)
+    wait_for_exit(connection)
+    connection._poll = OnlyItsEnd(connection._life)  # type: ignore[assignment]  # noqa: SLF001
+
+    assert connection.receive(time.monotonic() + 20) == Pong(n=1)
+
+
+def test_what_is_no_message_is_a_fault_with_its_evidence(connect: Callable[[str], Connection]) -> None:
+    connection = connect("import os; os.write(1, b'hello\\n'); os.read(0, 9)")
+    with pytest.raises(FaultError, match="not an arena-bot/1 message") as fault:
+        connection.receive(time.monotonic() + 20)
+    assert (fault.value.termination, fault.value.offending) == (Termination.MALFORMED, b"hello")
+
+
+def test_what_the_pipe_cannot_hold_is_sent_while_waiting(connect: Callable[[str], Connection]) -> None:
+    message = Error(code="a", message="b" * 1_000_000)
+    script = 'import sys; print(\'{"type":"pong","n":%d}\' % len(sys.stdin.buffer.readline()), flush=True)'
+    connection = connect(script)
+    connection.send(message)
+    assert connection.has_unsent
+
+    assert connection.receive(time.monotonic() + 20) == Pong(n=len(encode(message)))
+    assert not connection.has_unsent
+
+
+def test_too_many_processes_end_a_bot_at_once(connect: Callable[[str], Connection]) -> None:
+    connection = connect("import os; os.fork(); os.read(0, 9)")
+    connection.process.max_tasks = 1
+    with pytest.raises(FaultError, match="more than 1 threads and processes") as fault:
+        connection.receive(time.monotonic() + 20)
+    assert fault.value.termination is Termination.CRASH
+    assert connection.process.has_exited()
+
+
+def test_too_much_memory_is_a_fault() -> None:
+    process = spawn([sys.executable, "-I", "-S", "-c", "import os; os.read(0, 9)"], Tier.T1)
+    connection = Connection(process, Limits(memory_bytes=1_000_000))
+    with pytest.raises(FaultError, match="more than 1000000 bytes") as fault:
+        connection.receive(time.monotonic() + 20)
+    assert fault.value.termination is Termination.OOM
+    connection.close()
+    process.kill()
+    process.close()
 
 
 def test_a_slow_pulse_is_a_lag(connect: Callable[[str], Connection]) -> None:

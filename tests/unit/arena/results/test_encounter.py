@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,6 +43,27 @@ def test_running_scores_are_those_of_the_end(tmp_path: Path, outcomes: list[str]
     assert (running.wins, running.draws, running.losses) == (counts.wins, counts.draws, counts.losses)
     assert counts.num_matches == sum(outcome != "void" for outcome in outcomes)
     assert scores.ticker.of("a") + scores.ticker.of("b") == 3000
+
+
+def test_a_result_that_is_read_again_is_judged_more_strictly(tmp_path: Path) -> None:
+    outcomes = ["first", "first", "draw", "second"] * 3
+    with Store.open(tmp_path / "arena.db") as store:
+        cup = add_cup(store, "a", "b")
+        store.save(
+            [
+                cup.match(number, outcome=outcome, match_hash=digest(str(number)))
+                for number, outcome in enumerate(outcomes, 1)
+            ]
+        )
+        once, twice, again = (
+            count_match(store, replace(cup.record, config=f"looks = {look}")) for look in (1, 2, 3)
+        )
+    assert [once.judged, once.look, twice.look, again.look] == [None, 1, 2, 3]
+    assert once.gap == twice.gap == again.gap
+    assert twice.judged is not None
+    assert again.judged is not None
+    assert again.judged.low < twice.judged.low < once.gap.low
+    assert once.gap.high < twice.judged.high < again.judged.high
 
 
 def test_the_viewpoint_is_that_of_the_lower_seat(tmp_path: Path) -> None:

@@ -32,6 +32,13 @@ def test_the_example_of_the_conventions_byte_by_byte() -> None:
     ]
 
 
+def test_the_other_bot_sees_the_mirror_image() -> None:
+    mirror = _met(pairs(0, 1, WORST_FIRST)).counts.reversed()
+    assert (mirror.wins, mirror.draws, mirror.losses) == (6, 22, 12)
+    assert mirror.ptnml == (3, 4, 10, 2, 1)
+    assert (mirror.moving_first, mirror.moving_second) == ((3, 14, 3), (3, 8, 9))
+
+
 def test_each_side_has_its_line() -> None:
     counts = EncounterCounts(moving_first=(11, 4, 5), moving_second=(0, 0, 3))
     assert side_lines("A", counts) == [

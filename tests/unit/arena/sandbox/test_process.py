@@ -31,7 +31,7 @@ def is_open(fd):
 print(json.dumps({
     "environment": dict(os.environ), "cwd": os.getcwd(), "user": os.getuid(),
     "descriptors": [fd for fd in range(200) if is_open(fd)],
-    "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[0]
+    "limits": [resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))
                for name in ("AS", "FSIZE", "NOFILE", "CORE")],
 }))
 """
@@ -99,7 +99,44 @@ def test_the_child_sees_only_what_it_may(tier: Tier, monkeypatch: pytest.MonkeyP
     assert environment["PYTHONHASHSEED"] == "0"
     assert seen["user"] == (os.getuid() if process.user is None else process.user)
     assert seen["descriptors"] == [0, 1, 2]
-    assert seen["limits"] == [1 << 31, 1000, 50, 0]
+    assert seen["limits"] == [[limit, limit] for limit in (1 << 31, 1000, 50, 0)], "it cannot raise them"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="of root, who alone may add and remove groups")
+@TIERS
+def test_a_bot_of_root_is_in_no_group(tier: Tier) -> None:
+    groups = os.getgroups()
+    os.setgroups([*groups, 54321])
+    try:
+        process = start("import os; print(os.getgroups(), flush=True)", tier=tier)
+    finally:
+        os.setgroups(groups)
+    seen = os.read(process.stdout, 100)
+    assert seen == b"[]\n" or process.user is None, "without a user of its own it stays what the arena is"
+    finish(process)
+
+
+@pytest.mark.skipif(Tier.T3 not in tiers_to_try(), reason="of containers")
+def test_a_container_has_a_network_of_its_own() -> None:
+    process = start("print(open('/proc/self/net/dev').read(), flush=True)", tier=Tier.T3)
+    with os.fdopen(os.dup(process.stdout)) as stdout:
+        names = [line.partition(":")[0].strip() for line in stdout if ":" in line]
+    finish(process)
+    assert names == ["lo"]
+
+
+def test_a_link_in_the_scratch_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    script = (
+        f"import os; os.symlink({str(tmp_path / 'secret')!r}, 'link'); os.mkfifo('pipe'); open('own', 'x')"
+    )
+    process = start(script)
+    process.kill(20.0)
+    os.close(process.open_scratch("own"))
+    for name in ("link", "pipe", "missing"):
+        with pytest.raises(OSError, match=name):
+            process.open_scratch(name)
+    finish(process)
 
 
 def test_limits_bite() -> None:

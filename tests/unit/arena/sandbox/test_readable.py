@@ -52,6 +52,14 @@ def test_no_bots_are_shown(site: Path) -> None:
     assert {str(site), str(site / "pack")} <= set(readable.names)
 
 
+def test_a_link_to_a_module_of_a_bot_is_not_shown(site: Path) -> None:
+    (site / "alias.py").symlink_to(site / "four" / "__init__.py")
+    (site / "other.py").symlink_to(site / "module.py")
+    readable = python_readable((str(site),))
+    assert not shown(readable, site / "alias.py")
+    assert shown(readable, site / "other.py")
+
+
 def test_without_anything_hidden_a_folder_is_one_entry(site: Path) -> None:
     for info in site.glob("*.dist-info"):
         (info / "entry_points.txt").unlink()

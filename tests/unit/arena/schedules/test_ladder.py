@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.pairing.schedule import stable_encounter
-from arena.schedules.ladder import LadderSchedule, strengths
+from arena.schedules.ladder import LadderSchedule, is_settled, strengths
 from arena.schedules.protocol import Closed, Participant, PlannedBatch, View, Wait
 from arena.schedules.seat_counts import FoldSums, SeatCounts
 from arena_db.records import PlannedMatch
@@ -201,6 +201,16 @@ def test_a_newcomer_meets_the_nearest_bot_until_its_rating_is_close(
     assert all(batch[0].second == 4 for batch in batches)  # with the fewest pairs
     opponents = {batch[0].first for batch in batches}
     assert opponents == ({3} if is_newcomer else {0, 1, 2, 3})
+
+
+@pytest.mark.parametrize(
+    ("num_pairs", "error", "settled"),
+    [(7, 1.0, False), (8, 60.0, True), (8, 60.1, False), (99, 200.0, False), (100, 200.0, True)],
+)
+def test_a_newcomer_is_settled_by_its_error_or_its_pairs(
+    num_pairs: int, error: float, *, settled: bool
+) -> None:
+    assert is_settled(num_pairs, error) == settled
 
 
 def test_nobody_waits_longer_than_three_times_the_mean() -> None:

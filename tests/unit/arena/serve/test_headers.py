@@ -13,7 +13,7 @@ from api_clients import BASE
 from arena.errors import StoreError
 from arena.secret_tokens import digest_of
 from arena.serve.callers import Callers
-from arena.serve.sending import SECURITY, Whole
+from arena.serve.sending import SECURITY, Whole, raw_headers
 from arena.serve.server import make_app
 from arena.serve.server_options import ServeSettings
 from arena_db.errors import LockedError
@@ -135,6 +135,21 @@ def test_every_answer_says_what_it_depends_on_and_what_a_page_may(
         assert answer.headers.get_list(name.decode()) == [value.decode()]
     assert "set-cookie" not in answer.headers
     assert "server" not in answer.headers
+
+
+def test_pages_run_and_load_what_we_serve_alone() -> None:
+    policy = dict(SECURITY)[b"content-security-policy"].decode()
+    sources = dict(part.split(" ", 1) for part in policy.split("; "))
+    own = ("style-src", "script-src", "img-src", "connect-src", "form-action")
+    none = ("default-src", "base-uri", "frame-ancestors")
+    assert sources == dict.fromkeys(own, "'self'") | dict.fromkeys(none, "'none'")
+
+
+def test_a_header_is_one_line_of_plain_characters() -> None:
+    # A file is named after a tournament, whose name anybody may choose.
+    name = 'attachment; filename="a\r\nset-cookie: b=c\x00é"'
+    plain = b'attachment; filename="aset-cookie: b=c"'
+    assert raw_headers({"Content-Disposition": name}) == [(b"content-disposition", plain)]
 
 
 @pytest.mark.parametrize("path", ["/", "/nothing", "/bots.json", "/a/style.css"])

@@ -24,6 +24,8 @@ from arena.training.runs import RunSettings
 from arena.training.stopping import RunOrders, Stopped
 from arena.training.training_matches import entrants_in_the_making, keep, play, stored_matches
 from arena.training.training_session import Measured, provenance
+from arena_db.records import MatchFilter
+from arena_db.store import Store
 from arena_plugins import Checkpoint, Score, TrainingMatch
 from game_samples import make
 
@@ -159,6 +161,9 @@ def test_kept_matches_can_be_learnt_from(arena: CommandLine) -> None:
     assert all(len(match.match_hash) == 64 for match in found)
     assert list(stored_matches(make("connect-four"), db)) == []
     assert "no stored match fits" in arena("leaderboard", status=2).stderr
+    with Store.open(arena.db) as store:
+        assert store.matches(MatchFilter()) == [], "none is rated"
+        assert len(store.matches(MatchFilter(rated_only=False))) == 3
 
 
 @pytest.mark.parametrize("actions", [(0, 1, 2), (0, 0), (0, 9)])

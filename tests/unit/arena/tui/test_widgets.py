@@ -332,6 +332,7 @@ def test_text_is_measured_in_cells() -> None:
     assert clip("日本語の名前", 7) == "日 ..前"
     assert line_width(((clip("日本語の名前です", 7), ""),)) <= 7
     assert (left("ab", 4), right("ab", 4)) == ("ab  ", "  ab")
+    assert (left("日本", 6), right("日本", 6)) == ("日本  ", "  日本")
     assert (clip("abcdef", 3), clip("abcdef", 0), clip("abcdefgh", 6)) == ("abc", "", "ab..gh")
     assert fit((("abc", "x"), ("def", "y")), 4) == (("abc", "x"), ("d", "y"))
     assert fit((("a", "x"),), 3) == (("a", "x"), ("  ", ""))

@@ -61,7 +61,8 @@ def test_a_run_that_nobody_plays_is_not_live() -> None:
 def test_a_stopped_run_is_not_called_ended() -> None:
     assert run_words(model("ended", "stopped"), NOW) == (STATES["stopped"].upper(), "")
     assert run_words(model("ended"), NOW).state == "ENDED"
-    assert run_words(model("ended", "refused: no bot is left"), NOW).state == "ENDED"
+    refused = ProgressView(name="hill", state="ended", reason="refused: no bot is left", planned=10)
+    assert run_words(Model(view=LiveView(progress=refused), health=Health()), NOW).state == "ENDED"
     # A viewer who saw the stop has the cause as well; a ladder has no planned number of matches.
     for planned in (None, 10):
         progress = ProgressView(name="hill", state="ended", reason="asked to", planned=planned, done=4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,7 @@ from game_samples import make
 from small_nets import small_model, small_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from arena.games.k_in_a_row import KInARow, KInARowState
@@ -117,6 +118,29 @@ def test_without_simulations_the_net_alone_chooses(tmp_path: Path) -> None:
     assert result.action == max(result.policy, key=lambda action: (result.policy or {})[action])
     assert all(0.05 < share < 0.5 for share in result.policy.values())
     assert (result.visits, result.nodes) == (None, 1)
+
+
+def test_a_temperature_draws_by_powers_of_the_policy(tmp_path: Path) -> None:
+    state = make(FOUR).initial_state()
+    bot = made(tmp_path, simulations=0, temperature=0.05)
+    shares = bot.play(state, Limit()).policy
+    assert shares is not None
+    drawn = Counter(bot.play(state, Limit()).action for _ in range(2000))
+    total = sum(share**20 for share in shares.values())
+    for action, share in shares.items():
+        # Four standard errors of a share of 2,000 are at most 0.045.
+        assert drawn[action] / 2000 == pytest.approx(share**20 / total, abs=0.045)
+
+
+def test_noise_changes_what_is_visited_by_the_seed_alone(tmp_path: Path) -> None:
+    state = make(FOUR).initial_state()
+
+    def visits(seed: int, noise: float) -> Mapping[int, int] | None:
+        return made(tmp_path, seed=seed, simulations=60, noise=noise).play(state, Limit()).visits
+
+    assert visits(1, 0.0) == visits(2, 0.0)
+    assert len({str(visits(seed, 0.9)) for seed in (1, 2, 3)}) == 3
+    assert visits(1, 0.9) == visits(1, 0.9)
 
 
 def test_nodes_bound_a_search_and_the_tree_is_kept(tmp_path: Path) -> None:

@@ -31,3 +31,12 @@ def test_lanes_end_when_their_budgets_do() -> None:
     wanted = schedules(np.array([2, 4]), np.array([3, 5]))
     assert wanted.shape == (2, 5)
     assert wanted[0].tolist() == [*schedule(2, 3), DONE, DONE]
+
+
+def test_two_actions_are_left_to_the_end() -> None:
+    # By the rule of figure 1: four actions once, two of them twice, and the same two for the rest.
+    assert schedule(4, 10) == (0, 0, 0, 0, 1, 1, 2, 2, 3, 3)
+    for considered in range(2, 9):
+        visited = Counter(schedule(considered, 60))
+        # The last two actions have had every number of visits but the last.
+        assert min(visited[count] for count in range(max(visited))) >= 2
