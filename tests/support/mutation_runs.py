@@ -41,6 +41,9 @@ _PASSED, _FAILED = 0, 1
 _PATIENCE_S = 30.0
 """Time limit of a test beyond five times what it takes without a fault."""
 _BASELINE_S = 900.0
+_ENDING_S = 10.0
+"""Seconds within which killed processes must be gone; the machine may be busy."""
+_LOOK_S = 0.01
 
 
 class Verdict(StrEnum):
@@ -123,15 +126,25 @@ class Copy:
         return _Ran(code, log.read_text(encoding="utf-8", errors="replace"), time.monotonic() - began)
 
     def _end_leftovers(self) -> None:
-        """Kill processes that a faulty program left in sessions of their own, such as bots."""
-        # Every process of a test was started by the interpreter of this copy, or works in its folder.
+        """Kill what a faulty program left in sessions of its own, such as bots, and wait for the end."""
+        deadline = time.monotonic() + _ENDING_S
+        while (left := self._leftovers()) and time.monotonic() < deadline:
+            for process in left:
+                with suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(_LOOK_S)
+
+    def _leftovers(self) -> list[int]:
+        """Return the processes started by the interpreter of this copy, and those that work in its folder."""
         own = os.fsencode(self.root)
+        found: list[int] = []
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if own in (folder / "cmdline").read_bytes() or own in os.fsencode(
                     (folder / "cwd").readlink()
                 ):
-                    os.kill(int(folder.name), signal.SIGKILL)
+                    found.append(int(folder.name))
+        return found
 
     def attempt(self, entry: Mutation, limit_s: float) -> Trial:
         """Run the test of a mutation with its fault in the code."""

@@ -112,7 +112,7 @@ class Hub:
         self._feed = feed
         self._poller = Poller(feed)
         self._links = links
-        self._delay = _Delay(delay)
+        self._delay = Delay(delay)
         self._clock = clock
         self._monotonic = monotonic
         self._lock = Lock()
@@ -326,7 +326,7 @@ class Hub:
         return sum(topic.channel.num_viewers for topic in self._topics.values())
 
 
-class _Delay:
+class Delay:
     """Delays the positions of running matches; unchanged matches keep their object identity."""
 
     def __init__(self, plies: int) -> None:
