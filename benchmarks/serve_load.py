@@ -20,6 +20,10 @@ from urllib.request import urlopen
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+_PAGES: Final = ("/", "/leaderboard", "/bots", "/t/load", "/t/load/table", "/t/load/matches", "/t/load/1")
+"""Pages that a reader asks for beside the viewers."""
+_PAGE_EVERY_S: Final = 0.2
+_HOST: Final = "Host: 127.0.0.1:"
 _PER_ADDRESS: Final = 60
 """Viewers from one address of the loopback network; the server accepts 64."""
 _DEADLINE_S: Final = 120.0
@@ -51,6 +55,7 @@ BOUNDS: Final = {
     "num_wrong": 0,
     "server_mb": 150.0,
     "us_per_frame_and_viewer": 150.0,
+    "pages_p95_ms": 250.0,
     "fresh_mb": 80.0,
     "idle_cpu_percent": 0.5,
 }
@@ -121,7 +126,7 @@ async def _watched(
     fresh = usage(process.pid)
     await viewers.join(arguments.viewers, arguments.stalled)
     before, began, first = usage(process.pid), time.monotonic(), viewers.num_frames()
-    await asyncio.sleep(arguments.seconds)
+    page_ms = await viewers.read_pages(arguments.seconds)
     after, took = usage(process.pid), time.monotonic() - began
     num_frames = viewers.num_frames() - first
     tournament.terminate()
@@ -143,6 +148,9 @@ async def _watched(
         "kb_per_frame": round(viewers.num_bytes / max(1, viewers.num_frames()) / 1000, 2),
         "cpu_percent": round(100 * (after.cpu_s - before.cpu_s) / took, 1),
         "us_per_frame_and_viewer": round(1e6 * (after.cpu_s - before.cpu_s) / shared, 1),
+        "num_pages": len(page_ms),
+        "pages_median_ms": round(statistics.median(page_ms), 1),
+        "pages_p95_ms": round(statistics.quantiles(page_ms, n=20)[-1], 1),
         "server_mb": round(after.mb, 1),
         "fresh_mb": round(fresh.mb, 1),
         "idle_mb": round(calm.mb, 1),
@@ -180,6 +188,21 @@ class Crowd:
             transport.write(_request(self._port))
         for viewer in self.viewers:
             await asyncio.wait_for(viewer.has_begun.wait(), _DEADLINE_S)
+
+    async def read_pages(self, seconds: float) -> list[float]:
+        """Ask for one page after another; return how long each took to arrive, in ms."""
+        took: list[float] = []
+        ends = time.monotonic() + seconds
+        while (began := time.monotonic()) < ends:
+            path = _PAGES[len(took) % len(_PAGES)]
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            writer.write(f"GET {path} HTTP/1.1\r\n{_HOST}{self._port}\r\nConnection: close\r\n\r\n".encode())
+            answer = await reader.read(-1)
+            writer.close()
+            took.append(1000 * (time.monotonic() - began))
+            self.num_failed += not answer.startswith(b"HTTP/1.1 200")
+            await asyncio.sleep(_PAGE_EVERY_S)
+        return took
 
     def num_frames(self) -> int:
         """Return how many frames all viewers have received."""

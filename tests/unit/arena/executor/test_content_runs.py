@@ -184,7 +184,7 @@ def test_a_bot_of_a_ladder_whose_files_are_lost_for_good_is_withdrawn(
     assert withdrawn.bot == "edited"
     assert f"no copy of its content {bot.content[:8]}" in withdrawn.reason
     assert [each.state for each in sitting.store.entrants(1)] == ["left", "playing", "playing"]
-    voids = [match for match in sitting.matches() if match.outcome == "void"]
+    voids = [match for match in sitting.matches() if match.termination == "arena_error"]
     assert len(voids) <= 2
     assert all(0 in (match.first_seat, match.second_seat) for match in voids)
     assert not sitting.store.check()
