@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=8, help="at once")
     parser.add_argument("--repeats", type=int, default=3, help="trials of the rate of matches; 0 skips it")
     parser.add_argument(
-        "--rounds", type=int, default=60, help="matches of the tournaments whose rate is measured"
+        "--rounds", type=int, default=600, help="matches of the tournaments whose rate is measured"
     )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
