@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _PAGES: Final = ("/", "/leaderboard", "/bots", "/t/load", "/t/load/table", "/t/load/matches", "/t/load/1")
 """Pages that a reader asks for beside the viewers."""
 _PAGE_EVERY_S: Final = 0.2
-_HOST: Final = "Host: 127.0.0.1:"
 _PER_ADDRESS: Final = 60
 """Viewers from one address of the loopback network; the server accepts 64."""
 _DEADLINE_S: Final = 120.0
@@ -101,15 +100,7 @@ def crowd(folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
     bot = folder / "bot.py"
     bot.write_text(_THINK)
     bots = [f"exec:cmd={sys.executable} -I -S {bot} {name} 0.3,name={name}" for name in ("anna", "bob")]
-    held = [
-        "--concurrency",
-        str(arguments.matches),
-        "--force-concurrency",
-        "--rounds",
-        "5000",
-        "--tc",
-        "60+1",
-    ]
+    held = f"--concurrency {arguments.matches} --force-concurrency --rounds 5000 --tc 60+1".split()
     with (
         child(folder, ["tournament", *bots, "--name", "load", *_IN_PROCESS, *held]) as tournament,
         server(folder, "load") as (process, port),
@@ -194,9 +185,8 @@ class Crowd:
         took: list[float] = []
         ends = time.monotonic() + seconds
         while (began := time.monotonic()) < ends:
-            path = _PAGES[len(took) % len(_PAGES)]
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
-            writer.write(f"GET {path} HTTP/1.1\r\n{_HOST}{self._port}\r\nConnection: close\r\n\r\n".encode())
+            writer.write(_request(self._port, _PAGES[len(took) % len(_PAGES)], "Connection: close\r\n"))
             answer = await reader.read(-1)
             writer.close()
             took.append(1000 * (time.monotonic() - began))
@@ -293,8 +283,8 @@ _ID: Final = re.compile(rb'id="([^"]+)"')
 _IN_PROCESS: Final = ("--isolation", "none", "--require-tier", "T0")
 
 
-def _request(port: int) -> bytes:
-    return f"GET /t/load/stream?of=live HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+def _request(port: int, path: str = "/t/load/stream?of=live", more: str = "") -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{more}\r\n".encode()
 
 
 def rate_share(folder: Path, num_repeats: int, rounds: int) -> float:
@@ -315,7 +305,7 @@ async def _seconds_beside(folder: Path, port: int, number: int, rounds: int) -> 
     tasks: list[asyncio.Task[None]] = []
     while not playing.done() and len(readers) < 10:  # noqa: PLR2004 - viewers
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(f"GET /t/{name}/stream?of=live HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        writer.write(_request(port, f"/t/{name}/stream?of=live"))
         if b"200" in await reader.readline():
             readers.append(writer)
             tasks.append(asyncio.create_task(_drain(reader)))

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from arena.pages.page_tables import MOST_CROSSED, MOST_DETAILED
+from arena.pages.page_tables import MOST_CROSSED, MOST_DETAILED, MOST_RANKED
 from page_cells import bot_tables, match_cells, next_move_cells, rating_cells, versus_tables
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class PageNumbers:
             r"/b/([0-9a-f]+)": self._bot,
             r"/t/([^/]+)/": self._event,
             r"/t/([^/]+)/table": self._crosstable,
-            r"/t/([^/]+)/matches": self._list,
+            r"/t/([^/]+)/matches(?:-\d+)?": self._list,
             r"/t/([^/]+)/v/([0-9a-f]+)/([0-9a-f]+)": self._versus,
             r"/t/([^/]+)/(\d+(?:\.\d+)?)": self._match,
             r"/t/([^/]+)/live": self._live,
@@ -301,13 +301,13 @@ def _same_board(rows: Rows, told: Rows) -> None:
 def _same_cells(table: list[list[str]], rows: Rows, told: Rows) -> None:
     # With several tables places are numbered `1.1`; the stroke is a picture.
     shown = [[cells[0].rpartition(".")[2], cells[1], *cells[2:4], *cells[5:]] for cells in table]
-    for cells, row in zip(shown, rows, strict=True):
+    for cells, row in zip(shown, rows[:MOST_RANKED], strict=True):
         if row.get("standing"):
             # In a ladder also `new` and `left`.
             words = " disqualified" if row["standing"] == "out" else f" {row['standing']}"
             assert cells[1].endswith(words)
             cells[1] = cells[1].removesuffix(words)
-    assert shown == [rating_cells(row, len(shown[0])) for row in told]
+    assert shown == [rating_cells(row, len(shown[0])) for row in told[:MOST_RANKED]]
 
 
 def _short(value: float | None) -> str:
