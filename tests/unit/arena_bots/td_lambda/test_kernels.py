@@ -78,21 +78,22 @@ def test_the_plain_twin_draws_the_published_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "numbers",
+    ("numbers", "seed"),
     [
-        LinearNumbers(alpha=0.01, epsilon=0.3),
-        LinearNumbers(alpha=0.05, gamma=0.7, opening=1.0, rival=1.0, squashed=1.0),
-        LinearNumbers(alpha=0.05, epsilon=0.2, trace=0.5, gamma=1.0, rival=0.0, squashed=1.0, rules=1.0),
+        (LinearNumbers(alpha=0.01, epsilon=0.3), 1),
+        (LinearNumbers(alpha=0.05, gamma=0.7, opening=1.0, rival=1.0, squashed=1.0), 1),
+        # Two of these games fill the board.
+        (LinearNumbers(0.05, epsilon=0.2, trace=0.5, gamma=1.0, rival=0.0, squashed=1.0, rules=1.0), 8),
     ],
 )
-def test_the_linear_value_learns_by_the_formula(numbers: LinearNumbers) -> None:
+def test_the_linear_value_learns_by_the_formula(numbers: LinearNumbers, seed: int) -> None:
     weights = np.random.default_rng(3).normal(0, 0.1, 87)
-    plain = PlainLinear(weights.tolist(), numbers, 1)
+    plain = PlainLinear(weights.tolist(), numbers, seed)
     for _ in range(6):
         plain.play()
     learner, results = linear_kernels.new_learner(weights), np.zeros(6)
     values = np.array(numbers)
-    linear_kernels.learn_linear(LAYOUT, WINDOWS, learner, values, chance_of(1), 6, results)
+    linear_kernels.learn_linear(LAYOUT, WINDOWS, learner, values, chance_of(seed), 6, results)
     assert learner.weights == pytest.approx(plain.weights, abs=1e-9)
     assert np.abs(learner.weights - weights).max() > 0.01
     told = [*plain.scores, plain.num_games, sum(plain.errors), len(plain.errors)]
