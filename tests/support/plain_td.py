@@ -138,10 +138,10 @@ class PlainLinear:
         explores = rng.happens(numbers.epsilon)
         if wins and not explores:
             return wins[0]
-        allowed = (numbers.rules and _threatened(state)) or children
+        blocks = _threatened(state) if numbers.rules else []
         worth = {
             action: 0.0 if 0 not in children[action].cells else self._value(_features(children[action]))
-            for action in allowed
+            for action in blocks or children
         }
         action = rng.best(worth)
         # delta = r + gamma V(next) - V(last), where a win ends the game: r = 1 and V(next) = 0.
