@@ -131,6 +131,16 @@ def test_damaged_and_missing_files(store: Store, path: Path) -> None:
         Store.open(path).match_of(cup.record.id, 1)
 
 
+def test_a_tournament_that_has_not_ended_stays(store: Store, tmp_path: Path) -> None:
+    cup = cup_of(store, "round-robin", 4)
+    store.set_state(cup.record.id, "stopped")
+    before = seen(store, cup)
+    with pytest.raises(RefusedError, match="is stopped, and only matches of finished tournaments"):
+        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    assert seen(store, cup) == before
+    assert not (tmp_path / "cold").exists()
+
+
 def test_files_that_lack_a_row_replace_nothing(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
