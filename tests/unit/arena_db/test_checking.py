@@ -27,6 +27,7 @@ QUICK = [
     (["UPDATE tournaments SET num_planned = 99"], "12 planned matches, not 99"),
     (["UPDATE tournaments SET num_done = 5"], "counts 5 planned matches as done, marks 3 and stores 3"),
     (["UPDATE planned SET state = 'planned'"], "marks 0"),
+    (["DELETE FROM matches WHERE id = 1"], "counts 3 planned matches as done, marks 3 and stores 2"),
     (
         ["UPDATE tournaments SET state = 'finished'"],
         "tournament rr-1 is finished, with 9 matches to be played",
@@ -90,6 +91,7 @@ WHOLE = [
         "match #3 is not as it was stored",
     ),
     (["UPDATE matches SET actions = x'03020301' WHERE id = 2"], "match #2 is not as it was stored"),
+    (["UPDATE matches SET claims = times WHERE id = 2"], "match #2 is not as it was stored"),
     (["UPDATE matches SET first_bot = second_bot WHERE id = 3"], "match #3 is not as it was stored"),
     (["UPDATE tallies SET num_matches = 9"], "kept, but not counted"),
     (["DELETE FROM tallies"], "counted, but not kept"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -128,6 +129,33 @@ def test_damaged_and_missing_files(store: Store, path: Path) -> None:
     assert seen(store, other) == others
     with pytest.raises(DamagedError, match=f"archived matches of {cup.record.name} .*is missing"):
         Store.open(path).match_of(cup.record.id, 1)
+
+
+def test_a_tournament_that_has_not_ended_stays(store: Store, tmp_path: Path) -> None:
+    cup = cup_of(store, "round-robin", 4)
+    store.set_state(cup.record.id, "stopped")
+    before = seen(store, cup)
+    with pytest.raises(RefusedError, match="is stopped, and only matches of finished tournaments"):
+        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    assert seen(store, cup) == before
+    assert not (tmp_path / "cold").exists()
+
+
+def test_files_that_lack_a_row_replace_nothing(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files agree with their manifest, so only a comparison with the store notices."""
+    cup = cup_of(store, "round-robin", 4)
+    before, write = seen(store, cup), archive.write
+
+    def write_less(part: Path, rows_of: Any, told: Any) -> None:  # noqa: ANN401 - passed on
+        write(part, lambda table: islice(rows_of(table), 1, None), told)
+
+    monkeypatch.setattr(archive, "write", write_less)
+    with pytest.raises(DamagedError, match=r"differs from the store; nothing was removed"):
+        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    assert seen(store, cup) == before
+    assert list((tmp_path / "cold").iterdir()) == []
 
 
 def test_a_row_that_was_forged_is_found_by_its_hash(store: Store, tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_two_stores_that_declared_one_match_void(stores: list[Store], new_place:
             assert joined.check() == []
 
 
-@pytest.mark.parametrize("change", ["match", "attempt", "final", "plan", "bot", "seed"])
+@pytest.mark.parametrize("change", ["match", "attempt", "final", "plan", "opening", "bot", "seed"])
 def test_a_tournament_that_went_on_in_two_places_is_refused(
     stores: list[Store], change: str, new_place: NewPlace
 ) -> None:
@@ -232,14 +232,15 @@ def test_a_tournament_that_went_on_in_two_places_is_refused(
             fork.save([cup.match(2, attempt=1)])
         elif change == "plan":
             fork.extend_plan(cup.record.id, plan(3, 3, start=4), "")
+        elif change == "opening":
+            edit(fork, "UPDATE planned SET opening = x'0303' WHERE number = 4 AND tournament_id = 2")
         elif change == "bot":
             edit(fork, "UPDATE entrants SET time_limit = '9' WHERE seat = 1 AND tournament_id = 2")
         else:
             edit(fork, "UPDATE tournaments SET seed = 43 WHERE name = 'fork'")
     before = told(third)
-    with pytest.raises(
-        RefusedError, match=r"of tournament fork differs between this store and .* two places"
-    ):
+    said = r"of tournament fork differs between this store and .* two places"
+    with pytest.raises(RefusedError, match=said):
         third.merge(copied)
     assert told(third) == before
     assert third.check() == []

@@ -16,6 +16,7 @@ from arena_db import live
 from arena_db.backend.sqlite import opening
 from arena_db.backend.sqlite.engine import find_driver
 from arena_db.errors import OlderError, TakenError
+from arena_db.owner import Owner
 from arena_db.points import RatingPoint, SeatRating
 from arena_db.records import LiveEvent, MatchFilter
 from arena_db.store import Store
@@ -179,6 +180,24 @@ def test_what_0004_does_not_know(store: Store) -> None:
     ]
 
 
+def test_a_held_lease_was_last_renewed_a_minute_before_it_ends(store: Store) -> None:
+    """Versions before 0010 stored only when a lease ends, and renewed it for a minute."""
+    held, free = add_cup(store), add_cup(store, name="free")
+    owner = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
+    assert store.claim(held.record.id, owner, expires_s=500)
+    before = store.lease(held.record.id)
+    assert before is not None
+    store.close()
+    downgrade(store.path, "0009")
+    with Store.open(store.place) as again:
+        lease = again.lease(held.record.id)
+        assert lease is not None
+        assert (lease.owner, lease.epoch, lease.expires_at) == (owner, 0, before.expires_at)
+        assert lease.beat_at == pytest.approx(before.expires_at - 60)
+        assert again.lease(free.record.id) is None
+        assert again.check() == []
+
+
 def test_numbers_of_events_go_on_after_an_upgrade(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     event = LiveEvent(tournament=1, number=None, kind="state", t=1.0)
@@ -195,4 +214,12 @@ def test_numbers_of_events_go_on_after_an_upgrade(tmp_path: Path) -> None:
     downgrade(path, "0012")
     with Store.open(path) as store:
         assert store.append_events([event]) == {1: 6}
+        assert store.check() == []
+    downgrade(path, "0014")
+    # An event of the older version, which nobody has removed.
+    columns, values = "tournament_id, attempt, ply, kind, payload, t", "1, 0, 0, 'state', '', 1.0"
+    tamper(path, f"INSERT INTO live_events ({columns}) VALUES ({values})")  # noqa: S608 - no input
+    with Store.open(path) as store:
+        assert store.append_events([event]) == {1: 8}
+        assert [each.seq for each in store.events_after(6, tournament=1).events] == [7, 8]
         assert store.check() == []

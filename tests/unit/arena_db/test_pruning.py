@@ -46,6 +46,19 @@ def test_pruned_tournaments(store: Store) -> None:
     assert (tables(store, cup)[1], store.check()) == (table[1], [])
 
 
+def test_what_is_not_summed_is_not_pruned(store: Store) -> None:
+    cup = add_cup(store)
+    store.save([cup.match(number) for number in range(1, 9)])
+    store.sum_up()
+    store.save([cup.match(number) for number in range(9, 13)])
+    store.set_state(cup.record.id, "finished")
+    assert store.prune() == store.prune(dry_run=True) == []
+    store.sum_up()
+    (told,) = store.prune()
+    assert told.num_rows > 0
+    assert store.check() == []
+
+
 @pytest.mark.sqlite("the store is a file that others merge or open")
 def test_a_pruned_tournament_goes_on(store: Store, path: Path) -> None:
     cup = cup_of(store, "round-robin", 6)

@@ -39,6 +39,20 @@ def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.Mo
     assert found.keys() - expected.keys() == {("fields", 0), ("entrants", 0), ("changes", 0)}
 
 
+def test_batches_are_chained_as_it_is_said(store: Store) -> None:
+    """The public rule again: each seal of a batch includes the one before it."""
+    record = store.add_tournament(new_tournament(), entrants("a", "b", "c"), OpenPlan())
+    matches, before = plan(3, 9), b""
+    expected: dict[int, bytes] = {}
+    for number, (start, stop) in enumerate(((0, 4), (4, 6), (6, 9)), 1):
+        batch = NewBatch(matches=matches[start:stop], num_total=9, is_last=stop == 9, basis_match=start)
+        store.add_batch(record.id, batch)
+        row = json.dumps([[number, start + 1, stop, start, 0, ""]]).encode()
+        before = expected[number] = sha256(before + sha256(row).digest()).digest()
+    found = stored_seals(store)
+    assert {number: kept for (part, number), kept in found.items() if part == "batches"} == expected
+
+
 def stored_seals(store: Store) -> dict[tuple[str, int], bytes]:
     found = rows(store.place, "SELECT part, number, content_hash FROM seals")
     return {(part, number): content_hash for part, number, content_hash in found}

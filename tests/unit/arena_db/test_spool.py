@@ -18,7 +18,7 @@ from arena_db.owner import Owner, current_owner
 from arena_db.records import LiveEvent
 from arena_db.spool_lines import encode
 from arena_db.store import Store
-from stores import add_cup
+from stores import add_cup, digest
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -274,6 +274,17 @@ def test_what_a_replaced_run_left_too_late(store: Store, cup: Cup) -> None:
     store.save([])
     assert stored(store) == [1, 2, 3, 4], "nobody plays any more, and the fourth has no result"
     assert (store.num_waiting, spool.refused()) == (0, [])
+
+
+def test_a_result_of_another_tournament_with_this_id_is_refused(store: Store, cup: Cup) -> None:
+    """A rescue file names the tournament by its uid, because another store gives its id to another one."""
+    spool = Spool(store.path)
+    spool.folder.mkdir()
+    lines = (encode(cup.match(1), uid=cup.record.uid), encode(cup.match(2), uid=digest("another")[:32]))
+    (spool.folder / "0.jsonl").write_bytes(b"".join(lines))
+    store.save([])
+    assert stored(store) == [1]
+    assert (spool.waiting(), len(spool.refused())) == ([], 1)
 
 
 def test_a_replaced_run_leaves_nothing(store: Store, cup: Cup) -> None:

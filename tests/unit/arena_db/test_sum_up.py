@@ -18,9 +18,21 @@ from alembic.config import Config
 from arena_db import checking, migrate, resumming
 from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine, open_raw, writing
 from arena_db.errors import DamagedError
+from arena_db.records import PlannedMatch
 from arena_db.store import Store
-from arena_db.sums import FIRST_PAIR, SUMS
-from stores import Cup, add_cup, digest, locked, pool, rows, tamper
+from arena_db.sums import FIRST_PAIR, FIRST_SHARE, SUMS
+from stores import (
+    Cup,
+    add_cup,
+    bot,
+    digest,
+    entrants,
+    locked,
+    new_tournament,
+    pool,
+    rows,
+    tamper,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,6 +136,37 @@ def test_readers_add_what_the_sums_lack(store: Store, monkeypatch: pytest.Monkey
     assert mark(store.place) == 1 + len(batches) * 6
     assert sums(store.place) == before
     assert store.check() == []
+
+
+def test_pairs_are_two_matches_with_sides_swapped(store: Store) -> None:
+    """The stored sums are those that are counted by hand, match by match of the plan."""
+    seats = entrants("a", "b")
+    # In the last pair the sides are not swapped.
+    sides = [(0, 1), (1, 0), (0, 1), (1, 0), (0, 1), (0, 1)]
+    matches = [
+        PlannedMatch(number=1 + no, encounter=0, match_no=no, first=first, second=second, opening=(3, 2))
+        for no, (first, second) in enumerate(sides)
+    ]
+    record = store.add_tournament(new_tournament(), seats, matches)
+    cup = Cup(record, seats, matches)
+    outcomes = ("first", "first", "draw", "second", "second", "first")
+    store.save([cup.match(no, outcome=outcome) for no, outcome in enumerate(outcomes, 1)])
+    # Half points of a: 2 + 0, 1 + 2, and 0 and 2 as first without a counterpart.
+    points = {f"pairs_{half}": int(half in {2, 3}) for half in range(5)}
+    single = {"single_first_losses": 1, "single_first_wins": 1}
+    results = {"first_losses": 1, "first_draws": 1, "first_wins": 2, "second_losses": 1, "second_wins": 1}
+    expected = {name: {**points, **single, **results}.get(name, 0) for name in SUMS[:FIRST_SHARE]}
+    for _ in range(2):
+        for (kept,) in (store.tournament_sums(record.id), _as_of_a(store)):
+            assert dict(zip(SUMS[:FIRST_SHARE], kept.sums, strict=False)) == expected
+        store.sum_up()
+    assert mark(store.place) == 1 + len(matches)
+
+
+def _as_of_a(store: Store) -> list[EncounterSums]:
+    found = store.pool_sums()
+    assert [kept.low for kept in found] == [bot("a").identity]
+    return found
 
 
 def test_a_save_sums_nothing(store: Store) -> None:

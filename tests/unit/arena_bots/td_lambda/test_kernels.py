@@ -1,4 +1,4 @@
-"""The compiled trainers: line by line as they are written, and that they learn."""
+"""The compiled trainers: as the formulas say, line by line as they are written, and that they learn."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from arena_bots.td_lambda.tuples import draw_tuples, parts_of
 from brute_force import random_states
 from game_samples import make, seeded
 from plain_kernels import plain_kernels
+from plain_td import LinearNumbers, PlainLinear, PlainTuples, SplitMix, TupleRates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,6 +70,61 @@ def test_the_linear_value_learns_as_it_is_written(changed: dict[str, float]) -> 
         written, same = learn_linear(plain["linear_kernels"], 4, **changed)
     assert compiled.weights == pytest.approx(written.weights, abs=1e-9)
     assert results == pytest.approx(same)
+
+
+def test_the_plain_twin_draws_the_published_numbers() -> None:
+    rng = SplitMix(0)
+    assert [rng.next() for _ in range(3)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "seed"),
+    [
+        (LinearNumbers(alpha=0.01, epsilon=0.3), 1),
+        (LinearNumbers(alpha=0.05, gamma=0.7, opening=1.0, rival=1.0, squashed=1.0), 1),
+        # Two of these games fill the board.
+        (LinearNumbers(0.05, epsilon=0.2, trace=0.5, gamma=1.0, rival=0.0, squashed=1.0, rules=1.0), 8),
+    ],
+)
+def test_the_linear_value_learns_by_the_formula(numbers: LinearNumbers, seed: int) -> None:
+    weights = np.random.default_rng(3).normal(0, 0.1, 87)
+    plain = PlainLinear(weights.tolist(), numbers, seed)
+    for _ in range(6):
+        plain.play()
+    learner, results = linear_kernels.new_learner(weights), np.zeros(6)
+    values = np.array(numbers)
+    linear_kernels.learn_linear(LAYOUT, WINDOWS, learner, values, chance_of(seed), 6, results)
+    assert learner.weights == pytest.approx(plain.weights, abs=1e-9)
+    assert np.abs(learner.weights - weights).max() > 0.01
+    told = [*plain.scores, plain.num_games, sum(plain.errors), len(plain.errors)]
+    assert results == pytest.approx(told, abs=1e-9)
+
+
+@pytest.mark.parametrize("rates", [TupleRates(), TupleRates(epsilon=0.5, trace=0.6, opening=0.0, alone=0.7)])
+def test_tuples_learn_by_the_formula(rates: TupleRates) -> None:
+    # With four tuples and their mirror images, sums of mirrored positions are equal to the last bit, so ties
+    # are those of the exact sums.
+    parts = parts_of(draw_tuples(4, 4, 1))
+    entries = int(parts.starts[-1])
+    weights = np.random.default_rng(3).integers(-128, 129, (2, entries)).astype(np.float32) / 1024
+    plain = PlainTuples(parts, weights.tolist(), rates, 1)
+    for _ in range(8):
+        plain.play()
+    memory, desk, results = (
+        tuple_kernels.new_memory(entries),
+        tuple_kernels.new_desk(8),
+        np.zeros(5, np.int64),
+    )
+    memory.weights[:] = weights
+    given = np.array(rates, np.float32)
+    tuple_kernels.learn(LAYOUT, parts.parts, memory, desk, given, chance_of(1), 8, results)
+    # The kernel computes in single precision.
+    assert memory.weights == pytest.approx(np.array(plain.weights), abs=1e-6)
+    assert memory.sums == pytest.approx(np.array(plain.sums), abs=1e-5)
+    assert memory.sizes == pytest.approx(np.array(plain.sizes), abs=1e-5)
+    assert np.abs(memory.weights - weights).max() > 0.01
+    assert results[:4].tolist() == [*plain.outcomes, plain.num_plies]
+    assert results[4] / 2**20 == pytest.approx(sum(plain.errors), abs=1e-4)
 
 
 def test_games_of_tuples_are_games() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 from arena.games.kernels.bulk import random_matches
 from arena_bots.keras_wdl.encoding import DRAW, LOSS, WIN
 from arena_bots.keras_wdl.train.array_rules import ArrayRules
-from arena_bots.keras_wdl.train.examples import drawn, from_games, merged
+from arena_bots.keras_wdl.train.examples import Examples, drawn, from_games, joined, merged
 from game_samples import make
 
 RULES = ArrayRules(make("tic-tac-toe"))
@@ -45,6 +45,28 @@ def test_merging_keeps_counts_and_means() -> None:
     assert len(set(zip(small.mine.tolist(), small.other.tolist(), strict=True))) == len(small.mine)
     # The first stone lies in a corner, on an edge or in the middle.
     assert (small.other == 0).sum() == 3
+
+
+def test_examples_merged_twice_are_those_merged_once() -> None:
+    """Labels are means over games, so games merged in several parts have the labels of all games at once."""
+    matches = random_matches(RULES.game, 400, 1)
+    found = from_games(RULES, matches.actions, matches.lengths.astype(int), matches.outcomes.astype(int))
+    few, rest = (merged(RULES, found.take(rows)) for rows in (slice(0, 300), slice(300, None)))
+    once, twice = merged(RULES, found), merged(RULES, joined([few, rest]))
+    assert min(few.weights.max(), rest.weights.max()) > 1
+    assert twice.mine.tolist() == once.mine.tolist()
+    assert twice.other.tolist() == once.other.tolist()
+    assert twice.weights.tolist() == once.weights.tolist()
+    assert np.allclose(twice.chances, once.chances, atol=1e-6)
+
+
+def test_two_games_outweigh_one() -> None:
+    board = np.array([1, 1], np.uint64)
+    seen = Examples(
+        board, board << np.uint64(1), np.eye(3, dtype=np.float32)[[LOSS, WIN]], np.array([3, 1], np.float32)
+    )
+    (label,) = merged(RULES, seen).chances
+    assert label[[LOSS, DRAW, WIN]].tolist() == [0.75, 0.0, 0.25]
 
 
 def test_rows_are_drawn_as_often_as_they_weigh() -> None:
