@@ -87,6 +87,8 @@ class EventPublisher:
         self._running: dict[int, list[LiveEvent]] = {}
         self._queue: list[LiveEvent] = []
         self._over: list[MatchFinished] = []
+        self._dropped: set[int] = set()
+        """Matches to forget once their ends are published."""
         self._must_repeat = False
         self._num_failures = 0
         self._state_is_due = True
@@ -104,10 +106,16 @@ class EventPublisher:
         self._total = total
 
     def forget(self, numbers: Sequence[int], total: int | None) -> None:
-        """Forget matches that are no longer needed."""
-        for number in numbers:
-            self._jobs.pop(number, None)
+        """Forget matches that are no longer needed, those with an end to publish only after that."""
+        self._dropped.update(numbers)
+        self._forget_dropped()
         self._total = total
+
+    def _forget_dropped(self) -> None:
+        ends = {end.record.number for end in self._over}
+        for number in self._dropped - ends:
+            self._jobs.pop(number, None)
+        self._dropped &= ends
 
     def hear(self, events: Iterable[LiveEvent]) -> None:
         """Collect the workers' events of running matches."""
@@ -217,6 +225,7 @@ class EventPublisher:
         for end in over:
             if end.record.is_final:
                 self._jobs.pop(end.record.number, None)
+        self._forget_dropped()
 
     def _end(self, record: MatchRecord, told: Sequence[LiveEvent]) -> None:
         job = self._jobs[record.number]

@@ -262,6 +262,28 @@ def test_a_match_that_is_played_again_stays_apart_from_its_first_attempt(
     assert view.progress.done == 0
 
 
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_the_end_of_an_attempt_is_told_although_its_match_is_dropped(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock, *, is_shown: bool
+) -> None:
+    # A bot without files is withdrawn right after the attempt that told of it.
+    sitting, jobs, records = played
+    with telling(sitting, clock) as publisher:
+        if is_shown:
+            publisher.hear(running(jobs[0], records[0], 1))
+            publisher.tick()
+        finish(sitting, publisher, [void_record(jobs[0], Termination.ARENA_ERROR, "its files are gone")])
+        publisher.forget([1, 2], None)
+        clock.now += 1
+        publisher.tick()
+        publisher.hear([*running(jobs[0], records[0]), *running(jobs[1], records[1])])
+        clock.now += 1
+        publisher.tick()
+    view = view_of(sitting)
+    assert (view.matches[1].termination, view.matches[1].is_over) == ("arena_error", True)
+    assert 2 not in view.matches
+
+
 def test_matches_that_died_with_their_worker_are_forgotten(
     played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
 ) -> None:

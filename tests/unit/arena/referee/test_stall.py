@@ -333,9 +333,6 @@ def test_a_bot_that_others_starve_and_that_never_answers_loses(good: HostedSeat)
     core = max(os.sched_getaffinity(0))
     with busy(core, 4):
         result = play("busy", good, core)
-        # A referee that is late itself, as other tests take its core, sees no wait of the bot.
-        while result.fault is not None and float(str(result.fault["sched_lag_ms"])) > 5:
-            result = play("busy", good, core)
     assert result.termination == "time_move"
     assert result.fault is not None
     given_back_ms = float(str(result.fault["given_back_ms"]))
