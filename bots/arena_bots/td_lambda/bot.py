@@ -166,7 +166,7 @@ class LinearValue:
     """A weighted sum of 87 features, bounded by tanh if it was trained that way."""
 
     def __init__(self, weights: NDArray[np.floating[Any]], *, squashed: bool) -> None:
-        """Take the weights, `[87]`.
+        """Check the weights, `[87]`, and copy them as float64.
 
         Raises:
             PluginError: the shape is wrong, or a weight is not finite.
@@ -190,7 +190,7 @@ class TupleValue:
     def __init__(
         self, tuples: NDArray[np.uint8], tables: NDArray[np.int8], scales: NDArray[np.floating[Any]]
     ) -> None:
-        """Take the arrays of a weights file.
+        """Check the arrays of a weights file, and scale the tables to values.
 
         Args:
             tuples: the cells of each tuple, `[num_tuples, length]`.

@@ -144,13 +144,13 @@ GAME = make("connect-four")
 
 
 def good(game: str = "connect-four", *, is_averaged: bool = False) -> bytes:
-    """Give a small model with weights drawn by chance."""
+    """Return a small model with random weights."""
     layers = layers_of("4c3 8")
     return onnx_bytes(layers, drawn_weights(layers, make(game).shape), make(game), is_averaged=is_averaged)
 
 
 def foreign(outputs: int = 3, **told: str) -> bytes:
-    """Give a sound model of somebody else: it adds up planes."""
+    """Return a valid model that the project did not make: it adds up planes."""
     nodes = [
         helper.make_node("ReduceSum", ["planes", "axes"], ["sum"], keepdims=0),
         helper.make_node("Tile", ["sum", "times"], ["chances"]),
@@ -172,7 +172,7 @@ def foreign(outputs: int = 3, **told: str) -> bytes:
 
 
 def archive() -> bytes:
-    """Give what Keras saves: an archive, here with a layer that would run code."""
+    """Return a file as Keras saves it: an archive, here with a layer that would run code."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as opened:
         opened.writestr("config.json", '{"class_name": "Lambda", "config": {"function": "rm"}}')

@@ -116,7 +116,7 @@ def states(seed: int) -> list[KInARowState]:
 
 
 def lines_of(state: KInARowState) -> list[list[int]]:
-    """Give the stones of every window of four by the plain board."""
+    """Return the cells of every window of four, read from the plain board."""
     found: list[list[int]] = []
     for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         for row in range(6):
