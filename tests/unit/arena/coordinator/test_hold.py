@@ -191,6 +191,26 @@ def test_hard_signals_end_running_matches(begin: Begin, signals: tuple[int, ...]
     assert (again.seed_first, again.seed_second) == (void.seed_first, void.seed_second)
 
 
+def test_no_bot_is_blamed_for_a_signal_that_all_processes_get(begin: Begin) -> None:
+    # A service manager that stops a tournament sends SIGTERM to its workers and bots as well. Workers come
+    # first here: one that lives for some milliseconds longer than a bot could report its death.
+    sitting = begin(config("random", "mcts:seconds=0.1", executor="local", isolation="T1"))
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, MatchStarted):
+            bots = await_hosts(2)
+            for pid in [*descendants("multiprocessing.spawn"), *bots]:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+            strike(event.number, signal.SIGTERM)(event)
+
+    assert sitting.play(1, on_event=on_event).state == "stopped"
+    assert {match.termination for match in sitting.matches()} <= {"aborted"}
+    assert sitting.play().state == "finished"
+    sitting.assert_whole()
+    assert sitting.matches()[-1].termination == "rules"
+
+
 def test_an_abort_in_this_process_is_heard_between_moves(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=2))
     ended = sitting.play(on_event=strike(3, signal.SIGTERM))
