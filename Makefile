@@ -13,7 +13,7 @@ DEMO_BOTS = random minimax:depth=1 minimax:depth=3 minimax:depth=5 mcts:playouts
 # Modules whose every branch is tested; see CONTRIBUTING.md.
 CORE = */arena_plugins/contract.py,*/arena_plugins/wire.py,*/arena/referee/*,*/arena/pairing/*,*/arena/rating/*,*/arena_db/store*
 
-.PHONY: demo test check bench book book-answers move-order simulate simulate-scale hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials test-on-postgres postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers mutations format lint types contracts coverage clean
+.PHONY: demo test check bench book book-answers move-order simulate simulate-scale hostile kill-trials lease-trials cluster-trials ladder-trials store-trials older-trials test-on-postgres postgres-trials gomocup-trials time-trials serve-trials numbers installs browsers mutations shuffled format lint types contracts coverage clean
 
 demo: $(VENV)/.installed-plain
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -161,6 +161,15 @@ SIDE_BY_SIDE = 2
 mutations: $(VENV)/.installed-test
 	$(BIN)/python tests/support/mutation_runs.py --side-by-side $(SIDE_BY_SIDE) $(if $(ROOM),--room $(ROOM)) \
 		$(if $(ONLY),--only "$(ONLY)")
+
+# Runs the fast tests of rooms whose tests need few processes in random order, RUNS times: half an hour on two cores. A
+# failure names its seed: make shuffled RUNS=1 SEED=17.
+RUNS = 100
+SEED = 1
+FAST_ROOMS = arena/content arena/games arena/live arena/pages arena/pairing arena/rating arena/referee arena/results \
+	arena/schedules arena/shelf arena/training arena_bots/keras_wdl arena_bots/search arena_bots/td_lambda arena_plugins
+shuffled: $(VENV)/.installed-test
+	$(BIN)/python tests/support/shuffled_runs.py --runs $(RUNS) --seed $(SEED) $(FAST_ROOMS:%=tests/unit/%)
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
