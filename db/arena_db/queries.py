@@ -92,12 +92,6 @@ def _most(connection: Connection, where: MatchFilter) -> int:
     return (connection.scalar(kept) or 0) + (connection.scalar(are_void) or 0)
 
 
-def find_match(connection: Connection, number: int) -> StoredMatch | None:
-    """Return the match with this id; None if there is none."""
-    row = connection.execute(_select_matches().where(matches.c.id == number)).first()
-    return None if row is None else _stored_match(row)
-
-
 def find_matches(connection: Connection, numbers: Sequence[int]) -> list[StoredMatch]:
     """Return the matches with these ids, in any order."""
     rows = connection.execute(_select_matches().where(matches.c.id.in_(numbers)))

@@ -9,7 +9,6 @@ from statistics import NormalDist
 from typing import TypeAlias
 
 from arena.errors import ConfigError
-from arena.rating.beta import student_quantile
 
 Cells: TypeAlias = Sequence[float]
 """Counts from the worst result to the best: loss, draw, win; or LL, LD, DD + WL, WD, WW."""
@@ -81,24 +80,6 @@ def moments(cells: Cells) -> Moments:
     ) / (2 * total**2)
     per_match = math.sqrt(2) if len(cells) == NUM_PAIR_CELLS else 1.0
     return Moments(total, mean, lost, variance, per_match)
-
-
-def plain_interval(cells: Cells, *, student: bool = False) -> tuple[float, float, float]:
-    """Return low, middle and high Elo of the 95 % interval mean ± q se; only to compare with other programs.
-
-    Args:
-        cells: three or five counts, nothing added.
-        student: q from Student's distribution with trials - 1 degrees (OpenBench), otherwise normal
-            (fastchess).
-
-    Raises:
-        ConfigError: an end of the interval is not a possible score, as after wins only.
-    """
-    trials = moments(cells)
-    quantile = student_quantile(trials.num_trials - 1, 0.975) if student else _Z95
-    half = quantile * trials.se
-    low, high = expected_elo(trials.mean - half), expected_elo(trials.mean + half)
-    return low, expected_elo(trials.mean), high
 
 
 def normalized(cells: Cells, *, unique: float = 1.0) -> tuple[float, float]:

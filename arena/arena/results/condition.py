@@ -7,7 +7,6 @@ import re
 import shlex
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from msgspec.structs import replace
@@ -165,10 +164,6 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return values.limit_of_words(self.tc, self.st, self.nodes)
 
-    def to_query(self) -> str:
-        """Return the condition as the query of a URL; `read_query` parses it."""
-        return urlencode(self.pairs())
-
     def only(self, words: Iterable[str], where: str) -> Condition:
         """Return the condition unchanged if it uses only some words.
 
@@ -262,15 +257,6 @@ def read_condition(text: str) -> Condition:
     except ValueError as error:
         raise ConfigError(f"the filter {text} has an unmatched quotation mark") from error
     return read_pairs(map(_split, words))
-
-
-def read_query(query: str) -> Condition:
-    """Parse a condition from the query of a URL, with or without its `?`.
-
-    Raises:
-        ConfigError: a word or a value is invalid; names it and the closest one.
-    """
-    return read_pairs(parse_qsl(query.removeprefix("?")))
 
 
 def read_pairs(pairs: Iterable[tuple[str, str]]) -> Condition:

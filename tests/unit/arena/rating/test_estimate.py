@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from arena.errors import ConfigError
 from arena.rating.estimate import SprtEnd, SprtEstimate, chance_beyond
-from arena.rating.pairs import expected_elo, expected_score, moments, plain_interval
+from arena.rating.pairs import expected_elo, expected_score, moments
 from arena.rating.sprt import Hypotheses
 from arena.schedules.sprt_schedule import SprtState, SprtTest
+from plain_interval import plain_interval
 from sprt_worlds import WORLDS, measure_estimates
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from arena.rating.pairs import (
     moments,
     normalized,
     normalized_elo,
-    plain_interval,
 )
+from plain_interval import plain_interval
 
 cells = st.one_of(
     st.lists(st.integers(0, 10**9), min_size=3, max_size=3),
