@@ -80,6 +80,7 @@ def step(connection: Connection, known_ids: dict[Key, int] | None = None) -> boo
     if is_upgrade:
         _derive(connection, start, last)
     count(connection, start, last, {} if known_ids is None else known_ids)
+    # In the transaction that adds the matches, so that each is added once, whenever the process is killed.
     connection.execute(update(summing).values(next_match=last + 1))
     return False
 
@@ -99,6 +100,7 @@ def rebuild(connection: Connection) -> list[str]:
     for table in (*KEPT, summing, tallies, pruned_tournaments):
         connection.execute(delete(table))
     connection.execute(insert(tallies).from_select([*KEYS, "num_matches"], recount([])))
+    # As after an upgrade: `step` then also derives the columns of matches again and compares the counts.
     connection.execute(insert(summing).values(id=1, next_match=1, upgrading=1))
     while not step(connection):
         pass
