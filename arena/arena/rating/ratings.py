@@ -118,6 +118,8 @@ def _gaps_of(
             error=float(error[place]),
             low=-math.inf if is_low_open else float(low[place]),
             high=math.inf if is_high_open else float(high[place]),
+            # From the same likelihood ratio as the interval, so that both agree on which side of 0 the gap
+            # is.
             los=student_share(float(degrees[place]), float(profile.root[place])),
             level=level,
         )
@@ -240,6 +242,7 @@ class Ratings:
         for i, j in pairs:
             self._check_comparable(i, j)
         low, high = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        # A bot has no gap to itself: its contrast would be 0, and the curve along it undefined.
         is_other = low != high
         asked = Gaps(np.zeros(int(is_other.sum()), dtype=np.int64), low[is_other], high[is_other])
         degrees = self.degrees[asked.low]
@@ -282,6 +285,7 @@ class Ratings:
         cores: dict[int, int] = {}
         for table, parts in self._parts.items():
             largest = max(sizes[part] for part in parts)
+            # With a rival of its size, the choice of one would be arbitrary.
             found = [part for part in parts if sizes[part] == largest]
             if largest > 1 and len(found) == 1:
                 cores[table] = found[0]
