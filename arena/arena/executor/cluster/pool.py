@@ -115,6 +115,7 @@ class ClusterPool(ClusterRun):
             self._roster.settle()
             self._num_sent += 1
             batch = _Batch(self, self._num_sent, slot, list(jobs))
+            # One step for the other thread: a slot that leaves is missing here, or its loss fails the batch.
             if slot not in self._roster:
                 batch.set_exception(WorkerLostError(slot))
                 return batch
@@ -244,11 +245,13 @@ class ClusterPool(ClusterRun):
         if wrong:
             self._work.pop(batch.number, None)
             self._taken(size)
+            # The rest of the batch is not wanted, and its results would be ignored.
             self.withdraw(batch)
             batch.set_exception(WrongResultError(batch.slot, wrong))
             return
         batch.num_played += len(records)
         if abs(self._ahead) > _CLOCK_S:
+            # From the clock of the hub, which all slots use, to that of this machine.
             records = [
                 dataclasses.replace(record, started_at=record.started_at - self._ahead) for record in records
             ]
