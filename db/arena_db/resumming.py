@@ -213,6 +213,7 @@ def _derive_text(dialect: str) -> str:
 
 def count(connection: Connection, first: int, last: int, known_ids: dict[Key, int]) -> None:
     """Add the matches with ids in `[first, last]` to the stored sums."""
+    # New matches of a tournament that had ended are added to its clusters, which are needed again for that.
     pruned = list_pruned(connection)
     if pruned:
         own = matches.c.id.between(first, last) & matches.c.tournament_id.in_(pruned)
@@ -304,6 +305,7 @@ def _compare_counts(connection: Connection) -> None:
     )
     for pool, tournament, num, num_between in connection.execute(one_by_one):
         counted[pool, tournament] = num
+        # Tournament 0 stands for the whole pool, in which matches of a bot against itself do not count.
         counted[pool, 0] = counted.get((pool, 0), 0) + num_between
     if kept != {key: num for key, num in counted.items() if num}:
         raise DamagedError(
