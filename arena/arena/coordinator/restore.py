@@ -234,6 +234,8 @@ class Newcomers:
         competitors = self._plan.competitors
         is_whole = True
         for was in entrants:
+            # Entrants come by seat, so a new one has the seat after the last. A competitor's place in the
+            # list is its seat, which a bot keeps even if it cannot be started.
             is_new = was.seat == len(competitors)
             if is_new:
                 competitors.append(_absent(was))

@@ -194,6 +194,7 @@ class Ratings:
     def degrees(self) -> FloatArray:
         """Degrees of freedom: informative clusters of each bot's table, plus 4, `[num_bots]`."""
         table = np.array(self.table, dtype=np.int64)
+        # Both bots of an encounter are in the same table.
         informative = sum_by(table[self.encounters.low], self.solution.informative, len(self.names))
         return informative[table] + SPARE_DEGREES
 
@@ -220,6 +221,8 @@ class Ratings:
             core = self._cores.get(self.table[bot])
             others = [other for other in self._parts[self.table[bot]] if other != part]
             against = others if core is None else [core]
+            # Points taken from a bot, directly or along a chain, bound the rating from below; points given,
+            # from above.
             is_below = any(other in self._reach[part] for other in against)
             is_above = any(part in self._reach[other] for other in against)
             found.append((not is_below, not is_above))

@@ -131,6 +131,8 @@ class ClusterPool(ClusterRun):
         """Return the results of running batches, and report to the hub that there is room for more."""
         found: list[list[MatchRecord]] = []
         size = 0
+        # The hub hears of results only when they are taken here, so a slow run does not pile them up in
+        # memory.
         for part in drain(self._parts):
             for log in part.logs:
                 write_part(log)
@@ -152,6 +154,7 @@ class ClusterPool(ClusterRun):
         templates: dict[int, bytes] = {}
         rows: list[JobRow] = []
         for job in batch.jobs:
+            # A slot keeps what it was sent until it disconnects, after which `_forget` is called.
             number, _, data = self._template(job)
             if number not in sent:
                 sent.add(number)
@@ -213,6 +216,7 @@ class ClusterPool(ClusterRun):
                 # Messages about batches that were lost or rejected are ignored.
                 if isinstance(batch, _Batch) and batch.slot == slot and message.run == self._run:
                     self._hear_of(batch, message, size)
+                # The hub has counted these bytes, too, and would hold back other results for them.
                 elif isinstance(message, ResultPart):
                     self._taken(size)
             case _:

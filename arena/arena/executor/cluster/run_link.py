@@ -213,12 +213,15 @@ class ClusterRun(ABC):
             case SlotLeft():
                 self._left(message)
             case Want():
+                # Reading from the disk must not delay the messages that follow.
                 self._link.in_background(lambda: self._piece(message))
             case _:
                 pass
 
     def _left(self, left: SlotLeft) -> None:
         with self._lock:
+            # In one step with the search for its work, so that `submit` sends it none that would be
+            # overlooked here.
             changed = self._roster.remove(left.slot)
             self._forget(left.slot)
             gone = [work for work in self._work.values() if work.slot == left.slot]

@@ -323,6 +323,7 @@ class _ShardRunner:
 
     def _keep(self, sha256: str, data: bytes) -> None:
         self._blobs[sha256] = data
+        # The newest one stays, whatever its size: it is about to be used.
         while len(self._blobs) > 1 and sum(map(len, self._blobs.values())) > _MAX_KEPT:
             self._blobs.popitem(last=False)
 
