@@ -306,6 +306,7 @@ class Access:
         """
         if self._fence is not None and self._fence.tournament != tournament:
             raise RefusedError(f"a run of tournament {self._fence.tournament} does not write to {tournament}")
+        # Shared on a server: the row of the lease, which the fence locks, protects everything written here.
         with self._write(settings, alone=False) as connection:
             yield connection
 

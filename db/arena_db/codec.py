@@ -24,6 +24,8 @@ _TIME_FORMATS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _BYTES: Final = bytes(range(256))
 _NAN: Final = math.nan
 
+# Texts are hashed one after the other. Their lengths come before them; otherwise a character could move from
+# one text to its neighbour, and the hash would stay the same.
 _SAME: Final = struct.Struct("<5q6I")
 """Five numbers and the lengths of six texts, in characters."""
 _OWN: Final = struct.Struct("<7qd6I")
@@ -41,6 +43,7 @@ def pack_actions(actions: Sequence[int], num_actions: int) -> bytearray:
     try:
         if num_actions <= _WIDE:
             packed = bytearray(actions)
+            # Deletes all valid bytes at once, without a loop in Python; what remains is not an action.
             is_known = not packed.translate(None, _BYTES[:num_actions])
         else:
             packed = bytearray(struct.pack(f"<{len(actions)}H", *actions))
@@ -71,6 +74,7 @@ def pack_times(times_ms: Sequence[int]) -> bytearray:
     else:
         if packed.count(0) == len(packed):
             return bytearray()
+        # The first byte is the width of the numbers.
         packed.insert(0, 1)
         return packed
     longest = max(times_ms)

@@ -42,6 +42,7 @@ def claim(
         The epoch of the lease, higher than that of any claim before; 0 if another owner keeps it.
     """
     holder = next(iter(_holders(connection, tournament)), None)
+    # The write lock is held since the transaction began, so no other claim comes between this and the update.
     if holder is not None and not _gives_way(holder.lease, owner, take_over=take_over):
         return 0
     taken = (
@@ -64,6 +65,7 @@ def claim(
 def last_claim(connection: Connection, owner: Owner) -> int | None:
     """Return the id of the tournament that a process claimed last, whether or not it still holds it."""
     known = asdict(owner)
+    # Whoever started the process knows its id and starting time, but not the number that it drew.
     del known["uuid"]
     same = [leases.c[name] == value for name, value in known.items()]
     newest = select(leases.c.tournament_id).where(*same).order_by(leases.c.beat_at.desc()).limit(1)

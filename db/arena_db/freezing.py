@@ -118,6 +118,8 @@ class Freezing(Access):
                 if find_cold(connection, tournament) is not None:
                     return None
                 _require_ended(connection, tournament)
+                # Writing the files may take minutes, so it holds no write lock. What has changed meanwhile is
+                # found by comparing this value below, under the lock.
                 before = _state(connection, tournament)
                 try:
                     folder = _written(connection, tournament, parent)
@@ -131,6 +133,7 @@ class Freezing(Access):
                         f"{manifest['tournament']['name']} changed while its matches were written to "
                         f"{folder}; nothing was removed; run the command again"
                     )
+                # First, because it reads the matches that are removed next.
                 _refer(connection, tournament, folder, manifest_hash, who)
                 _remove(connection, tournament)
                 prune(connection, tournament)
@@ -236,6 +239,7 @@ def _written(connection: Connection, tournament: int, parent: Path) -> Path:
                 | _legend(connection, tournament),
             )
             _compare(connection, tournament, part)
+            # Only a complete and compared folder gets this name.
             part.rename(folder)
             sync_folder(parent)
         finally:
@@ -356,5 +360,6 @@ def _remove(connection: Connection, tournament: int) -> None:
     """Delete the rows that are in files."""
     own = select(matches.c.id).where(matches.c.tournament_id == tournament)
     connection.execute(delete(analyses).where(analyses.c.match_id.in_(own)))
+    # Referring rows first, for a server, which checks foreign keys.
     for table in (remarks, live_events, matches, planned):
         connection.execute(delete(table).where(table.c.tournament_id == tournament))

@@ -59,6 +59,7 @@ class Leasing(Access):
             )
         with self._write() as connection:
             require_warm(connection, tournament)
+            # The look above was another transaction, so the claim decides anew, with the write lock held.
             epoch = coordination.claim(connection, tournament, owner, expires_s, take_over=take_over)
         if not epoch:
             return None
@@ -153,6 +154,7 @@ class Leasing(Access):
                 spool.keep(records)
                 return
             self._backend.check_place()
+            # With the epoch, because another process may have taken over before the file can be stored.
             file = spool.keep(records, fence.epoch)
             # Reading takes no lock. A claim made after this read finds the file; an earlier one is seen here.
             with self._read() as connection:
@@ -165,6 +167,8 @@ class Leasing(Access):
     def _behind(self, fence: Fence) -> Self:
         """Return a store with the same connections that writes only while the claim is the last one."""
         fenced = copy(self)
+        # Without the watcher, because closing the fenced store closes its watcher, and the other store stays
+        # open.
         fenced.__dict__.update(_fence=fence, _watcher=None)
         return fenced
 

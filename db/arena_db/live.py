@@ -69,6 +69,7 @@ def page(raw: Any, dialect: str, tournament: int, after: int, limit: int) -> Eve
     text, usual = _edges_text(dialect)
     found = raw.execute(text, values_in_order(usual, of=tournament)).fetchone()
     last, pruned = (0, 0) if found is None else found
+    # A page that is not full ends at the newest number, even if the newest events have been removed.
     is_full = bool(events) and len(events) == limit
     return EventPage(
         events=events, seq=events[-1].seq if is_full else max(after, last), has_gap=after < pruned
@@ -81,6 +82,7 @@ def snapshot(connection: Connection, tournament: int) -> Snapshot:
     rows = connection.execute(select(live_events).where(own, _is_running()).order_by(live_events.c.seq))
     of_match: dict[int, list[LiveEvent]] = {}
     for event in map(_event, rows):
+        # Without its beginning, a match cannot be shown.
         if event.number is not None and (event.kind == "started" or event.number in of_match):
             _follow(of_match, event.number, event)
     events = [event for found in of_match.values() for event in found]

@@ -64,6 +64,7 @@ class MatchMerge:
         self._where = where
         self._versions: dict[int, tuple[str, int]] = {}
         self._bots = _bots_by_seat(target, self._here)
+        # Nobody else can use these ids: this transaction holds the write lock.
         self._next = last_match(target) + 1
         self._tallies: Counter[tuple[Any, ...]] = Counter()
         self.num_matches = 0
@@ -87,6 +88,7 @@ class MatchMerge:
             self._merge(rows)
             last = rows[-1].id
         if self.num_matches and self._target.dialect.name == "postgresql":
+            # The ids were not drawn from the server's sequence, which would give them again.
             go_on_after(self._target, matches)
         values = [(*key, num) for key, num in self._tallies.items()]
         if values:

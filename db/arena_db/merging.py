@@ -130,6 +130,7 @@ class _TournamentMerge:
         origin = select(origins.c.tournament_id).where(origins.c.tournament_id == self._here)
         # A copy follows its original; the original does not follow any copy.
         may_grow = is_new or self._target.scalar(origin) is not None
+        # First, because entrants, voids and batches refer to changes by the ids that these get here.
         known_changes = self._merge_changes()
         if may_grow:
             self._merge_entrants(known_changes)

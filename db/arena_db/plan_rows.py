@@ -278,6 +278,7 @@ def list_results(
             matches.c.id,
             planned.c.encounter,
             planned.c.match_no,
+            # From the view of the lower seat; a void match has no points for either, because NULL stays NULL.
             case((is_low, points), else_=1.0 - points).label("points"),
             planned.c.first_seat,
             planned.c.second_seat,

@@ -227,6 +227,7 @@ def _add(connection: Connection, tournament: int, point: RatingPoint) -> bool:
     own = rating_points.c.tournament_id == tournament
     numbers = select(rating_points.c.num_matches).where(own).distinct().order_by(rating_points.c.num_matches)
     known = list(connection.scalars(numbers))
+    # Another run may have stored a later point meanwhile, and points must stay in the order of matches.
     if known and point.num_matches <= known[-1]:
         return False
     last = select(matches.c.id).where(matches.c.tournament_id == tournament, matches.c.id == point.last_match)

@@ -80,6 +80,7 @@ def step(connection: Connection, known_ids: dict[Key, int] | None = None) -> boo
     if is_upgrade:
         _derive(connection, start, last)
     count(connection, start, last, {} if known_ids is None else known_ids)
+    # In the transaction that adds the matches, so that each is added once, whenever the process is killed.
     connection.execute(update(summing).values(next_match=last + 1))
     return False
 
@@ -99,6 +100,7 @@ def rebuild(connection: Connection) -> list[str]:
     for table in (*KEPT, summing, tallies, pruned_tournaments):
         connection.execute(delete(table))
     connection.execute(insert(tallies).from_select([*KEYS, "num_matches"], recount([])))
+    # As after an upgrade: `step` then also derives the columns of matches again and compares the counts.
     connection.execute(insert(summing).values(id=1, next_match=1, upgrading=1))
     while not step(connection):
         pass
@@ -211,6 +213,7 @@ def _derive_text(dialect: str) -> str:
 
 def count(connection: Connection, first: int, last: int, known_ids: dict[Key, int]) -> None:
     """Add the matches with ids in `[first, last]` to the stored sums."""
+    # New matches of a tournament that had ended are added to its clusters, which are needed again for that.
     pruned = list_pruned(connection)
     if pruned:
         own = matches.c.id.between(first, last) & matches.c.tournament_id.in_(pruned)
@@ -302,6 +305,7 @@ def _compare_counts(connection: Connection) -> None:
     )
     for pool, tournament, num, num_between in connection.execute(one_by_one):
         counted[pool, tournament] = num
+        # Tournament 0 stands for the whole pool, in which matches of a bot against itself do not count.
         counted[pool, 0] = counted.get((pool, 0), 0) + num_between
     if kept != {key: num for key, num in counted.items() if num}:
         raise DamagedError(

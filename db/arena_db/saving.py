@@ -103,6 +103,8 @@ def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     num_stored = 0
     # A sequence of a server never goes back.
     number = floor(connection) if connection.dialect.name == "sqlite" else 0
+    # SQLite would assign the ids of removed or cold matches again, and viewers and rating points remember
+    # them.
     if number and number > (connection.scalar(select(func.max(matches.c.id))) or 0):
         # The ids after this first one are assigned automatically.
         first, *rows = rows
@@ -114,6 +116,7 @@ def _insert(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
 
 def _check_num(num_stored: int, rows: Sequence[object]) -> None:
     if num_stored != len(rows):
+        # What is stored already was left out above, so a conflict contradicts the state of the plan.
         raise DamagedError("a match is stored whose planned match has no result; `arena db check` shows more")
 
 
@@ -167,6 +170,7 @@ def count_text(dialect: str) -> str:
 @cache
 def _num_done_text(dialect: str) -> str:
     own = tournaments.c.id == 0
+    # The zeros stand for parameters, as in `_HERE`.
     counts = {"num_done": tournaments.c.num_done + 0, "num_dropped": tournaments.c.num_dropped - 0}
     return driver_text(update(tournaments).where(own).values(counts), dialect)
 
@@ -223,6 +227,7 @@ def _collect(
         plan = plans.get(number)
         if plan is None:
             raise RefusedError(f"tournament {batch.tournament} has no planned match {number}")
+        # Records may be saved twice: after an error of a server, or from a file that a killed process left.
         if stored and (number, record.attempt) in stored:
             continue
         if record.is_final:

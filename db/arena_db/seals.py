@@ -250,6 +250,8 @@ def wrong_plan(connection: Connection, tournament: int, *, whole: bool) -> Itera
             if _link_hash(hash_before, rows) != content_hash:
                 name = _name(connection, tournament)
                 yield f"matches {last_before + 1} to {last} of {name} are not planned as they were stored"
+        # The stored hash, not the computed one, so that a damaged link is not reported again with each later
+        # link.
         hash_before, last_before = content_hash, last
     beyond = select(planned.c.number).where(
         planned.c.tournament_id == tournament, (planned.c.number > last_before) | (planned.c.number < 1)
@@ -274,6 +276,7 @@ def _wrong_batches(connection: Connection, tournament: int) -> Iterator[str]:
         stored = sealed.get(number)
         if stored != _chained(before, known[number]):
             yield f"batch {number} of the plan of {_name(connection, tournament)} is not as it was stored"
+        # As in `wrong_plan`, the stored hash.
         before = stored or b""
 
 

@@ -279,6 +279,7 @@ class SumProof:
         return place == _END[0]
 
     def _number(self, opening: int) -> _Numbers:
+        # Never 0: one such number would make the products of all that contain it equal.
         first, second, *rest = (
             (opening * factor + shift) % _PRIME or 1
             for factor, shift in zip((self._factors[0], *self._factors), self._sides, strict=True)
@@ -306,6 +307,8 @@ def _power(powers: tuple[int, int, int], exponent: int) -> int:
 def _power_of_pairs(numbers: _Numbers, pairs: int, half_points: int) -> int:
     if pairs == 1 and 0 <= half_points < len(numbers.pair):
         return numbers.pair[half_points]
+    # `pair[h]` is the number of a pair times that of a half point to the power `h`, so the product of several
+    # pairs depends only on their count and the sum of their half points, which are all that is stored.
     one_point = numbers.pair[1] * pow(numbers.pair[0], -1, _PRIME)
     return pow(numbers.pair[0], pairs, _PRIME) * pow(one_point, half_points, _PRIME)
 

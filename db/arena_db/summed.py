@@ -119,6 +119,7 @@ class SumsReading(Access):
             with self._read() as connection:
                 start = resumming.first_unsummed(connection)
                 is_done = resumming.last_match(connection) < start
+            # A transaction each, so that other writers get their turn.
             while not is_done and (batches is None or num < batches):
                 with self._transaction(settings) as connection:
                     is_done = resumming.step(connection, self._facts.encounters)
@@ -196,6 +197,7 @@ def recompute(connection: Connection, changed: Iterable[CountedMatch]) -> None:
     pool_of = {row[0]: row[1] for row in connection.execute(select(tournaments.c.id, tournaments.c.pool_id))}
     wanted: dict[_Bots, set[Key]] = {}
     for match in changed:
+        # Others are not in the sums yet.
         if match.id < mark:
             pool = pool_of[match.tournament]
             # Taken from `Summing`, so that only one rule says which encounters a match belongs to.

@@ -125,6 +125,8 @@ def share_of(  # noqa: PLR0913, PLR0917 - the fields of a cluster
         pairs: complete pairs.
         half: half points of the lower bot in them.
     """
+    # Squares and products make a cluster's share not linear in its matches: a new match cannot be added to
+    # it.
     paired = (1, 2 * pairs, half, 4 * pairs * pairs, 2 * pairs * half, half * half) if pairs else (0,) * 6
     both = only_first = only_second = _NOTHING
     if one and other:
@@ -141,8 +143,10 @@ def share_of(  # noqa: PLR0913, PLR0917 - the fields of a cluster
 
 def _mean(num: int, half_points: int) -> int:
     """Return the points per match, in units of 1 / SCALE, rounded to the nearest."""
+    # `num` is half of the divisor, so the division rounds to the nearest.
     return (half_points * SCALE + num) // (2 * num)
 
 
 def _with_square(points: int) -> tuple[int, int, int]:
+    # A product has the scale twice; the shift removes it once, after rounding.
     return 1, points, (points * points + SCALE // 2) >> SCALE_BITS

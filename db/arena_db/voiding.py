@@ -279,11 +279,13 @@ def _count(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, .
     values = [(*key, sign * num) for key, num in counts.items()]
     connection.exec_driver_sql(count_text(connection.dialect.name), values)
     own = tallies.c.tournament_id == tournament
+    # A recount has no row for a result without matches, and a check compares the two row by row.
     connection.execute(delete(tallies).where(own, tallies.c.num_matches == 0))
 
 
 def _drop_ratings(connection: Connection, tournament: int, rows: list[Row[*tuple[Any, ...]]]) -> None:
     """Remove the stored ratings that depend on these matches."""
+    # A point is about the first matches up to an id, so those before the first changed match stay true.
     first = min((row.id for row in rows if _counts(row)), default=None)
     if first is not None:
         points.remove_since(connection, tournament, first)

@@ -243,6 +243,7 @@ def ask(
             raise ArenaError(f"{event} is no longer in {store.place}")
         if not _is_held(store, record):
             raise ArenaError(nobody_runs(record))
+        # Read-only is enough: `ask` writes the command through a connection of its own.
         number = store.ask(record.id, *to_row(command))
         tell(f"asked to {kind_of(command)}")
         now = time.monotonic()
@@ -353,6 +354,8 @@ class Link:
         if self.record is None or not self.is_alive:
             return
         with suppress(ArenaError), open_store(self.db, read_only=True, create=False) as store:
+            # Commands are executed in the order they were sent, so the match is resigned before the run
+            # stops.
             if is_rated:
                 store.ask(self.record.id, *to_row(ResignMatch(number=number, ply=0)))
             store.ask(self.record.id, *to_row(StopRun() if is_rated else AbortRun()))

@@ -120,6 +120,8 @@ class EventPublisher:
     def hear(self, events: Iterable[LiveEvent]) -> None:
         """Collect the workers' events of running matches."""
         for event in events:
+            # Events and results arrive through different channels: events of a match may follow its end, or
+            # belong to an earlier attempt.
             job = self._jobs.get(event.number or 0)
             if job is None or event.number is None:
                 continue
@@ -129,6 +131,8 @@ class EventPublisher:
                 known = self._running.get(event.number, [])
                 if not known or known[0].attempt != event.attempt:
                     continue
+                # Only the newest thought of a bot is of interest; a snapshot for new viewers leaves out the
+                # others, too.
                 if known[-1].kind == "info":
                     known.pop()
                 known.append(event)
@@ -178,6 +182,8 @@ class EventPublisher:
             self._num_failures = 0
         except (DatabaseError, ArenaError) as error:
             self._next_flush = self._clock() + _REST_S
+            # Only moves are left out: the end of a match is published once, while moves of running matches
+            # are kept in `_running` and published again from there.
             if len(self._queue) > _MOST:
                 self._must_repeat = True
                 self._queue = [event for event in self._queue if event.kind in ("finished", "fault")][-_MOST:]
@@ -194,11 +200,13 @@ class EventPublisher:
             self._state_is_due, self._next_beat = False, now + _BEAT_S
         if self._must_repeat:
             running = [event for known in self._running.values() for event in known]
+            # By identity, because the queue contains the same objects.
             again = {id(event) for event in running}
             self._queue = [*running, *(event for event in self._queue if id(event) not in again)]
             self._must_repeat = False
         if self._queue:
             self._store.append_events(self._queue)
+            # After the commit: if it fails, the events stay queued.
             self._queue.clear()
 
     def _end_matches(self, now: float) -> None:

@@ -62,6 +62,8 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         DatabaseError: the store cannot be written; all reported results are stored.
     """
     with (
+        # Left in reverse order: signals act as usual again, lost results are rescued while the lease is held,
+        # then it is released, and last the folder that workers and bots used is removed.
         workspace() as folder,
         Lease(store, tournament, current_owner(), take_over=take_over) as lease,
         rescuing(lease.store, tournament),
@@ -136,6 +138,7 @@ def _telling_how_it_ends(pool: Pool, publisher: EventPublisher) -> Generator[Non
     """Publish the last events at the end of a `with` block; after an error, abort the running matches."""
     try:
         yield
+    # Without an abort, closing the pool would wait for matches whose results are no longer collected.
     except BaseException:
         pool.abort()
         publisher.change("ended", "the run failed")

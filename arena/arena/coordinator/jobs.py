@@ -161,6 +161,7 @@ class Lengths:
 
     def num_in(self, seconds: float) -> int:
         """Return how many matches of recent length fit into this time, at most `MAX_BATCH`."""
+        # Not below a length of which `MAX_BATCH` fit, nor 0 before the first match.
         return min(MAX_BATCH, math.ceil(seconds / max(self._all.value, seconds / MAX_BATCH)))
 
 
@@ -201,9 +202,11 @@ def batch_size(expected: Iterable[tuple[float, bool]], most: int, batch_s: float
 
 def share(num_left: int, num_slots: int) -> int:
     """Return the maximum size of the next batch of the remaining matches, so that all slots end together."""
+    # Half of an even share, so that enough is left for slots that happen to get short matches.
     return min(MAX_BATCH, math.ceil(num_left / (2 * num_slots)))
 
 
 def first_size(num_batches: int, num_slots: int) -> int:
     """Return the maximum size of the batch after `num_batches` others: small at first, for early results."""
+    # Four times as large after every two batches of each slot; 4 ** 5 is above `MAX_BATCH`.
     return min(MAX_BATCH, 4 ** min(5, num_batches // (2 * num_slots)))

@@ -48,6 +48,7 @@ class Lease:
         self._owner = owner
         self._take_over = take_over
         self._beat_s = beat_s
+        # Written by the thread and read by the run. A reference is replaced at once, so this needs no lock.
         self._trouble: DatabaseError | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="lease", daemon=True)
@@ -80,6 +81,7 @@ class Lease:
     def __exit__(self, *_: object) -> None:
         """Release the lease."""
         self._ended.set()
+        # In this order, so that no renewal follows the release.
         self._thread.join()
         # If the store is not writable now, the end of this process releases the lease as well.
         with suppress(DatabaseError):
@@ -105,6 +107,7 @@ class Lease:
             LeaseLostError: another process has taken over the tournament.
             MovedError: the file of the store was removed, moved or replaced.
         """
+        # Raised here, in the thread of the run: an exception in the other thread would end only that one.
         if self._trouble is not None:
             raise self._trouble
         self.store.check_place()

@@ -120,6 +120,7 @@ class Orders:
         if now < self._next_look:
             return []
         self._next_look = now + (_COMMAND_S if self._board is None else _AT_BOARD_S)
+        # At every poll, so that a run that has lost its lease ends even while it has nothing to store.
         self._lease.check()
         rows: list[CommandRecord] = []
         # While the store is locked, commands wait in it.

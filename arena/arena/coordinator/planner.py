@@ -80,6 +80,7 @@ class Planner:
         self._handed_out = 0
         self._has_stored = True
         self._waits_at: Basis | None = None
+        # Read before the first `_drop_gone`: a change between the two is handled twice rather than missed.
         self._change: int = self._view.last_change()
         self._next_look = 0.0
         self._gone: list[int] = []
@@ -128,6 +129,7 @@ class Planner:
         if self._has_stored:
             matches = self._store.unplayed(self._tournament.id, after=self._handed_out, limit=wanted)
             self._handed_out = matches[-1].number if matches else self._handed_out
+            # Only a full page can be followed by more stored matches.
             self._has_stored = len(matches) == wanted and self._handed_out < len(self._view.plan)
             if matches:
                 return make_jobs(self._tournament, self._plan, matches)
@@ -223,6 +225,7 @@ class Planner:
         # Look first, so that the view contains no change that this planner has not handled.
         self._look(running, is_idle=True)
         basis = self._view.basis()
+        # A schedule is a function of its view, so the same view would yield `Wait` again.
         if self._waits_at == basis:
             self._look_for_results(is_idle=not num_queued and not running)
             return []
@@ -250,12 +253,14 @@ class Planner:
         check_batch(view, found, self._tournament.name, plays_pairs=source.plays_pairs)
         batch = NewBatch(
             matches=found.matches,
+            # A schedule counts every match that it planned, the store only those that still need a result.
             num_total=None if found.total is None else found.total - self._num_dropped,
             is_last=source.is_last(found),
             basis_match=basis.match,
             basis_change=basis.change,
             note=found.note,
         )
+        # Stored before any of it is played, so a run that is killed resumes with the same matches.
         self._store.add_batch(self._tournament.id, batch)
         self._view.plan.grow(found.matches)
         self.total, self.is_done = batch.num_total, batch.is_last

@@ -70,6 +70,7 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
     from arena.schedules.simulation import replayed
     from arena_db.replays import ReplayRecord
 
+    # One snapshot of sums and last match. `add_replay` refuses the result if any of them has changed since.
     moment = store.moment(record.id)
     if moment is None:
         return False

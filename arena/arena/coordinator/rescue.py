@@ -35,6 +35,8 @@ def rescuing(store: Store, tournament: TournamentRecord) -> Generator[None]:
     """
     try:
         yield
+    # The open file can still be read, so all results are written. A server that is away cannot be read, so
+    # only the results of the last save are.
     except MovedError as error:
         raise MovedError(f"{error}; {_rescue(store, tournament)}") from error
     except AwayError as error:

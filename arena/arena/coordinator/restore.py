@@ -63,6 +63,8 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
         if isinstance(found, Competitor):
             competitors.append(found)
             continue
+        # A bot with results is more likely missing because of a wrong ARENA_HOME than gone for good, so the
+        # run is refused; only a newcomer is withdrawn.
         if was.state == "playing" and was.seat not in new:
             words = f"{shlex.quote(tournament.name)} {shlex.quote(was.label)}"
             raise _error(found, was, tournament.name, _LEAVE.format(words) if num_playing > _PAIR else _ANEW)
@@ -128,6 +130,7 @@ def _find_again(text: str, was: Entrant, *, margin_ms: int, in_place: bool) -> C
         margin_ms: the margin of the time limit set by its spec, in milliseconds.
         in_place: whether it runs in this process, from where it is installed; then it must be unchanged.
     """
+    # A bot in this process is imported from where it is installed, so a kept copy of it would not be played.
     competitor = None if in_place else entered(was.bot, was.label)
     if competitor is not None:
         return competitor
@@ -231,6 +234,8 @@ class Newcomers:
         competitors = self._plan.competitors
         is_whole = True
         for was in entrants:
+            # Entrants come by seat, so a new one has the seat after the last. A competitor's place in the
+            # list is its seat, which a bot keeps even if it cannot be started.
             is_new = was.seat == len(competitors)
             if is_new:
                 competitors.append(_absent(was))

@@ -121,6 +121,7 @@ class ResultRecorder:
         if not played:
             return []
         records = [self._settled(record) for record in played]
+        # Fewer are stored if they wait beside a locked store, or are stored already.
         if self._store.save(records) < len(records):
             self._warn_of_lock()
         for warning in self._store.take_warnings():
@@ -137,6 +138,8 @@ class ResultRecorder:
             else:
                 again.append(self._again(job, record))
         if time.monotonic() - self._summed_at >= SUM_EVERY_S:
+            # One transaction of at most 10,000 matches, so that the run is back soon; the next call
+            # continues.
             self._store.sum_up(batches=1)
             self._summed_at = time.monotonic()
         if not self._is_play:
@@ -160,6 +163,7 @@ class ResultRecorder:
                 )
             )
         record = self._store.tournament(self._tournament.id) or self._tournament
+        # The store decides: another process may have added a bot or dropped matches since the last plan.
         is_finished = record.is_complete
         state = "finished" if is_finished else "stopped"
         self._store.set_state(record.id, state)

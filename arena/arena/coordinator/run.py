@@ -81,6 +81,7 @@ class Run:
         self._orders = orders
         self._rules = rules
         self._publisher = publisher
+        # In the order of submission, so the first batch of a slot is the one that it plays.
         self._flying: dict[Future[list[MatchRecord]], Flight] = {}
         self._recovery = Recovery()
         self._lengths = Lengths()
@@ -101,16 +102,20 @@ class Run:
             self._tick()
             self._fill()
             if not self._flying:
+                # Nothing is in flight, so every result is stored and the run may end.
                 if self._stop_reason or not self._has_more():
                     return self._recorder.close(self._stop_reason)
                 # The run is paused, or the next matches cannot be stored yet.
                 time.sleep(_TICK_S)
                 continue
+            # The timeout bounds how late an order is noticed while all matches are long.
             done, _ = wait(self._flying, timeout=_TICK_S, return_when=FIRST_COMPLETED)
             self._tick()
             self._collect(done)
 
     def _tick(self) -> None:
+        # Starts are read before results are collected: if a slot died, the match that it began last is the
+        # suspect.
         for began in self._pool.news():
             self._recovery.began(began)
             self._recorder.began(began.number)
@@ -121,6 +126,7 @@ class Run:
         self._pause(now=self._orders.is_paused)
         if order is not None:
             self._stop(order.reason)
+            # A signal is reported at every poll, a command only once; the workers are killed once.
             if order.now and not self._is_aborted:
                 self._is_aborted = True
                 self._pool.abort()
@@ -134,6 +140,7 @@ class Run:
 
     def _pause(self, *, now: bool) -> None:
         """Stop matches from beginning, or let them begin again; a stop takes precedence."""
+        # A pool has one flag for stop and pause, so resuming would undo a stop.
         if now == self._is_paused or self._stop_reason:
             return
         self._is_paused = now
@@ -159,9 +166,11 @@ class Run:
             self._recorder.expect(jobs, self._source.total)
             self._publisher.expect(jobs, self._source.total)
             if self._source.is_urgent:
+                # `extendleft` reverses its argument, so this keeps the order of the plan.
                 self._queue.extendleft(reversed(jobs))
             else:
                 self._queue += jobs
+        # The planner has dropped the queued matches in the store; those in flight end and are stored.
         elif self._source.decision != before:
             for part in (self._recorder, self._publisher):
                 part.forget([job.number for job in self._queue], self._source.total)
@@ -226,6 +235,7 @@ class Run:
         """Return the next jobs for a batch of a slot; matches of quarantined bots are decided here."""
         num_slots, batch_s = self._pool.num_workers, self._pool.batch_s
         first = first_size(self._num_batches, num_slots)
+        # The source keeps enough matches planned for two such batches per slot.
         self._source.batch_size = min(first, self._lengths.num_in(batch_s))
         most = min(first, share(len(self._queue), num_slots))
         # A new bot has to wait for the batches in flight, so keep them small.
@@ -269,6 +279,8 @@ class Run:
             theirs = [future for future, flight in self._flying.items() if flight.slot in lost]
             done = {*done, *wait(theirs).done}
             self._tick()
+        # Read after `done` is known: parts arrive before the future of their batch is done, so none is
+        # missing.
         parts = self._pool.results()
         for part in parts:
             self._land(part)
@@ -284,7 +296,9 @@ class Run:
                 del flight.jobs[record.number]
             self._queue.extendleft(reversed(flight.jobs.values()))
         for part in parts:
+            # Part by part: only within a slot does the time between two starts say how long a match took.
             self._lengths.note(part)
+        # One transaction for all of them, because each transaction waits for the disk.
         self._keep([record for part in parts for record in part])
         for slot, jobs in left.items():
             self._recover(slot, jobs)
@@ -314,6 +328,7 @@ class Run:
         """Requeue the matches of a dead slot; a match that is proven to kill workers becomes void."""
         number = self._recovery.lost(slot, jobs)
         playing = None if number is None else jobs.pop(number)
+        # The workers were killed on purpose, so no match and no machine is to blame.
         if self._is_aborted:
             self._queue.extendleft(reversed(jobs.values()))
             self._keep([] if playing is None else [void_record(playing, Termination.ABORTED)])
@@ -348,6 +363,8 @@ class Run:
         if records:
             self._recovery.lasted()
         again = self._recorder.keep(records)
+        # A match that could not be played may lack the files of its bot, and so may all queued matches of
+        # that bot.
         if again:
             self._queue = deque(self._source.renew([*self._queue, *again]))
         for record in records:

@@ -20,6 +20,7 @@ class StopSignals:
 
     def __enter__(self) -> Self:
         """Install the signal handlers."""
+        # These come from a shutdown or a closed terminal, which does not wait for running matches.
         hard = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
         self._before = {number: signal.signal(number, self._abort) for number in hard}
         self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
@@ -31,6 +32,8 @@ class StopSignals:
             signal.signal(number, handler)
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        # Python calls handlers between any two instructions, even within a transaction, so they only set a
+        # text.
         self.request = "abort" if self.request else "stop"
 
     def _abort(self, _number: int, _frame: FrameType | None) -> None:

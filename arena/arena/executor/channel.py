@@ -50,6 +50,7 @@ class Channel:
         found: list[bytes] = []
         while True:
             try:
+                # Both kinds of socket return one whole message per call, never parts of two.
                 message = self._reader.recv(MAX_MESSAGE, _DONT_WAIT)
             except BlockingIOError:
                 return found

@@ -88,6 +88,8 @@ class LocalWorker:
         self._tasks: deque[Task] = deque()
         self._is_closing = self._is_dead = False
         self._connection, other = context.Pipe()
+        # This process closes its copy of the worker's end; otherwise the death of the worker would cause no
+        # end of file, and the reader would wait for ever.
         with other:
             self._process: BaseProcess = context.Process(
                 target=run_worker, name=f"slot-{slot.number}", args=(slot, other, setup)
@@ -142,6 +144,7 @@ class LocalWorker:
                 continue
             try:
                 self._connection.send_bytes(message)
+                # One task at a time is sent and answered, so a reply needs no number.
                 kind, body = self._reply()
                 result = body if kind == "failed" or task.read is None else task.read(body)
             except Exception:  # noqa: BLE001 - it is gone, or sends what nobody can read
@@ -151,6 +154,8 @@ class LocalWorker:
                 task.future.set_exception(body)
             else:
                 task.future.set_result(result)
+        # The worker reads the end of file and leaves its loop. Its exit status is collected here, by the only
+        # thread that joins it.
         self._connection.close()
         self._process.join()
         # Another thread may be polling the process at this moment; `close` then raises ValueError.
@@ -189,6 +194,7 @@ class LocalWorker:
         self.kill()
         with self._queues.changed:
             self._is_dead = True
+            # Within the lock, so that no task is queued behind the last look at the queue.
             lost = [task, *self._tasks]
             self._tasks.clear()
         for each in lost:
@@ -314,6 +320,7 @@ class LocalPool:
     def stop(self) -> None:
         """Start no further match."""
         if not self._is_stopping():
+            # Never more than one message, so that one read in `go` empties the pipe.
             self._stop_writer.send_bytes(b"stop")
 
     def go(self) -> None:

@@ -143,6 +143,8 @@ def _reply(function: Callable[[Any], object], given: object) -> Reply:
     except BaseException as error:  # noqa: BLE001 - the caller must receive every failure
         error.add_note(traceback.format_exc())
         try:
+            # Some exceptions can be pickled but not read again. The coordinator would take that for a broken
+            # worker.
             pickle.loads(pickle.dumps(error))  # noqa: S301 - pickled by this process
         except Exception:  # noqa: BLE001 - an exception of a plugin may refuse in any way
             return Reply("failed", RuntimeError(traceback.format_exc()))
@@ -154,6 +156,7 @@ def _tie(coordinator: int, nice: int) -> None:
     for interrupt in INTERRUPTS:
         signal.signal(interrupt, signal.SIG_IGN)
     if sys.platform != "win32":
+        # Ignored before they are unblocked: an interrupt that arrived meanwhile would end this process.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
         os.nice(nice)
     end_with_parent(coordinator, _await_coordinator)

@@ -123,6 +123,7 @@ class InlinePool:
         del slot
         self._tick = tick
         future: Future[list[MatchRecord]] = Future()
+        # Done before it is returned: the run collects it at its next wait, as it does with other pools.
         future.set_result(play_batch(jobs, self._control))
         return future
 
@@ -136,6 +137,8 @@ class InlinePool:
 
     def events(self) -> list[LiveEvent]:
         """Return the events since the last call, including those that can be streamed now."""
+        # No thread streams here. Since `_must_abort` lets the run tick before each move, a slow match is
+        # still visible.
         if self._control.streamer is not None:
             self._control.streamer.send_new()
         return [event for message in drain(self._messages) for event in decode_events(message)]

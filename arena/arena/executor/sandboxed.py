@@ -61,6 +61,7 @@ def run_sandboxed(
     try:
         stdout, stderr = _read(process, time.monotonic() + seconds)
         ended = process.has_exited()
+        # After the question above, because once it is killed every program has ended.
         end = process.kill()
         code = None if not ended else end.code if end.signal is None else -end.signal
         return Done(code, stdout, stderr)

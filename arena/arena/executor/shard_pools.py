@@ -84,6 +84,7 @@ class LocalShards:
         shard: Future[bytes] = Future()
 
         def end(done: Future[bytes]) -> None:
+            # Called in the thread that serves the worker.
             error = done.exception()
             if error is None:
                 shard.set_result(done.result())

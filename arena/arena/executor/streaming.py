@@ -63,6 +63,8 @@ class MatchStreamer:
         self.has_streamed = False
         """Whether the last match that ended was streamed."""
         self._send = send
+        # The thread of the match calls `begin` and `end`, another one `send_new`. The lock keeps them from
+        # sending the events of one match at once, and so out of order.
         self._lock = threading.Lock()
         self._match: _StreamedMatch | None = None
         self._ended = threading.Event()
@@ -82,6 +84,8 @@ class MatchStreamer:
         """Store what the bot to move reports after `ply` actions; only the newest report is streamed."""
         match = self._match
         if match is not None:
+            # Without the lock, which may be held while events are built: the bot's clock is running. One
+            # reference is replaced at once.
             match.remark = ply, thoughts, time.time()
 
     def end(self) -> None:
@@ -131,8 +135,11 @@ class _StreamedMatch:
     def send_new(self, send: Callable[[bytes], bool]) -> None:
         """Send new events; those that cannot be sent now are kept for the next call."""
         if self._source is None:
+            # The match began earlier. Its start is dated back by the monotonic clock, because the other may
+            # have been set since.
             began_t = time.time() - (time.monotonic() - self.began)
             self._source = _EventSource(self._job, self._record, began_t)
+        # A remark that arrives between the two steps is lost, which costs viewers one thought.
         remark, self.remark = self.remark, None
         self._source.send(send, remark)
 
@@ -155,6 +162,8 @@ class _EventSource:
         while self._unsent and send(self._unsent[0]):
             self._unsent.popleft()
         if not self._unsent:
+            # Nothing new is built while older messages wait, so they stay in order, and a slow reader gets
+            # fewer and larger messages.
             self._unsent += _messages(self._news(remark))
         while self._unsent and send(self._unsent[0]):
             self._unsent.popleft()
@@ -162,9 +171,11 @@ class _EventSource:
     def _news(self, remark: tuple[int, Thoughts, float] | None) -> list[LiveEvent]:
         events: list[LiveEvent] = []
         actions = self._record.actions
+        # The match appends an action after its answer, so every action up to this length can be read here.
         for index in range(self._num_sent, len(actions)):
             events.append(self._move(index, actions[index]))
             self._num_sent = index + 1
+        # A remark about an earlier position is outdated: its move has been played.
         if remark is not None and remark[0] == self._num_sent:
             said = ThinkingInfo(**fields_of(remark[1]))
             events.append(live_event(self._job, said, remark[0], remark[2]))
@@ -175,6 +186,7 @@ class _EventSource:
         player = self._state.current_player
         self._state = self._state.child(action)
         thoughts, elapsed_s, t = UNSAID, 0.0, time.time()
+        # A bot in this process answered too quickly to be timed (`referee.inprocess.play_fast`).
         if found is None:
             self._clock.charge(player, 0.0)
         else:
@@ -217,6 +229,7 @@ def live_event(job: Job, body: Payload, ply: int, t: float) -> LiveEvent:
     try:
         payload = pack(body)
     except ProtocolError:
+        # What a bot says may have any length. The action is kept, because later positions depend on it.
         payload = pack(Move(action=body.action)) if isinstance(body, Move) else "{}"
     return LiveEvent(
         tournament=job.tournament,

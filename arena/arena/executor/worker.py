@@ -132,17 +132,21 @@ def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
     for job in jobs:
         now = time.monotonic()
         if records and callbacks.deliver is not None and (control.is_watched or now - delivered_at >= PART_S):
+            # Before the next match, not after each one: quick matches are delivered together, four times a
+            # second.
             callbacks.deliver(records)
             records, delivered_at = [], now
         if callbacks.must_stop() or now >= ends_at:
             break
         _renew(control)
+        # Before the match: if this process dies, the coordinator knows which match it was playing.
         callbacks.tell(Began(callbacks.slot, job.number))
         record = play_job(job, control)
         if _renew(control) and Termination(record.termination).is_fault:
             # The folder vanished while a bot was started or wrote to it, so no bot is to blame.
             record = void_record(job, Termination.ARENA_ERROR, "its temporary files were removed")
         records.append(record)
+        # Viewers see the end of a streamed match only with the results of its batch.
         if callbacks.deliver is None and control.is_watched:
             ends_at = min(ends_at, began + SEEN_S)
     return records
@@ -197,7 +201,9 @@ def play_job(job: Job, control: Control) -> MatchRecord:
         )
     finally:
         if streamer is not None:
+            # Even after an error, so that the thread no longer reads a record that is not growing.
             streamer.end()
+    # Before the result is returned, so that no stored result lacks its log.
     for part in (*match_log(job, seats, result), *match_output(job, seats, result)):
         control.callbacks.keep(part)
     return record_of(job, result)

@@ -54,6 +54,7 @@ class WarmSeats:
         was made for.
         """
         key = (competitor.record.identity, competitor.label, game_name, tier, competitor.state)
+        # Taken out and put back at the end, so that the seat used longest ago comes first.
         seat = self._seats.pop(key, None) or self.make(competitor, game_name, Tier(tier))
         self._seats[key] = seat
         while len(self._seats) > MAX_WARM:
@@ -80,6 +81,7 @@ class WarmSeats:
         """
         if self._core is None or tier is Tier.T0:
             return make_seat(competitor, game_name, tier)
+        # Only now, because a worker whose bots run in its own process needs no core of its own.
         self._core.settle()
         return make_seat(competitor, game_name, tier, program_cores=self._core.for_program())
 

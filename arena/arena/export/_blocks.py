@@ -66,6 +66,8 @@ class RowsHash:
         for column in COLUMNS:
             if column.kind == "text":
                 codes, values = block.texts[column.name]
+                # Formats store codes in types of their own, so the type is chosen by the number of values
+                # alone.
                 codes = codes.astype(code_type(len(values)), copy=False)
                 self._add(column.name, _little(codes), json.dumps(values))
             elif column.kind == "policy":

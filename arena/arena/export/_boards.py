@@ -72,6 +72,7 @@ def positions_of(
 
 def bits_of(words: Words, num: int) -> NDArray[np.uint8]:
     """Unpack words into bits, 0 or 1; `[n, num]`."""
+    # Little-endian, so that the bits of byte `j` are the cells from `8 j` on.
     flat = np.ascontiguousarray(words, "<u8").view(np.uint8)
     return np.unpackbits(flat, axis=1, count=num, bitorder="little")
 
@@ -97,6 +98,7 @@ def _replay_compiled(
         np.zeros(legal.shape[1], np.uint64),
         np.zeros(game.num_actions, np.int64),
     )
+    # The ply within its match, even for the first player.
     player[:] = (np.arange(len(actions)) - np.repeat(starts[:-1], np.diff(starts))) % 2
     return replay(rules, scratch, actions, starts, own, opp, legal)
 

@@ -55,6 +55,7 @@ def turn_legal(
 ) -> Words:
     """Return the legal actions of the images; `[n, action_words]`."""
     turned = legal.copy()
+    # Symmetry 0 is the identity, so its rows stay as they are.
     for index in range(1, len(symmetries)):
         rows = np.flatnonzero(symmetry == index)
         bits = np.zeros((len(rows), num_actions), np.uint8)
@@ -86,5 +87,6 @@ def _tables(symmetries: tuple[tuple[int, ...], ...]) -> NDArray[np.uint64]:
     for table, cells in zip(tables, symmetries, strict=True):
         for cell, image in enumerate(cells):
             byte, bit = divmod(cell, _BITS)
+            # In every value of the byte that has this cell, the image gets the cell's image.
             table[byte, values >> bit & 1 == 1, image // WORD] |= np.uint64(1 << image % WORD)
     return tables

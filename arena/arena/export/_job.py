@@ -144,6 +144,7 @@ class ExportJob:
 
         def use(split: str, loaded: Loaded) -> None:
             rows = loaded.rows
+            # From the index within the block to the index among all matches.
             rows.match += np.int32(matches.add(loaded.matches))
             canonical = canonical_of(rows.positions, symmetries)
             keys = canonical.keys
@@ -203,6 +204,7 @@ class ExportJob:
 
 def _with_matches(rows: ExportRows, matches: MatchFile) -> Loaded:
     """Return rows sorted by their matches, together with these matches."""
+    # By match, then by ply: `lexsort` takes the main key last.
     rows = taken(rows, np.lexsort((rows.ply, rows.match)))
     used, place = np.unique(rows.match, return_inverse=True)
     first = int(used[0])

@@ -249,6 +249,7 @@ class OverlapTally:
             return
         tallies[VALIDATION].num_distinct += len(_distinct(validation))
         if len(distinct):
+            # A key above all others would have the place after the last one.
             place = np.minimum(np.searchsorted(distinct, validation), len(distinct) - 1)
             shared = validation[distinct[place] == validation]
             self.num_distinct += len(_distinct(shared))

@@ -75,12 +75,14 @@ class RowFiles:
     def add(self, split: str, rows: ExportRows, parts: Parts) -> None:
         """Append rows to the parts given by `parts`; `[n]`."""
         records, policy = self._records(rows), self._policy_type(rows)
+        # Index of each row's policy, -1 for a row without one.
         place = np.full(len(rows), -1, np.int64)
         place[rows.policies.rows] = np.arange(len(rows.policies.rows))
         for part, chosen in _shares(parts):
             _append(self._folder / f"{split}-{part}.rows", records[chosen])
             has = np.flatnonzero(place[chosen] >= 0)
             said = np.zeros(len(has), policy)
+            # Counted from the beginning of the file, over all calls.
             said["row"] = has + self._num_rows[split, part]
             said["policy"] = rows.policies.values[place[chosen[has]]]
             _append(self._folder / f"{split}-{part}.policies", said)
@@ -103,6 +105,7 @@ class RowFiles:
         said = [_take(file.with_suffix(".policies"), self._policy) for file in files]
         first = 0
         for part, policies in zip(parts, said, strict=True):
+            # From the row within a file to the row within all files that are read together.
             policies["row"] += first
             first += self._num_rows[split, part]
         policies = np.concatenate(said)
@@ -240,6 +243,8 @@ def merged(rows: ExportRows, keys: NDArray[np.uint64]) -> tuple[ExportRows, NDAr
     """
     order = np.argsort(keys, kind="stable")
     is_first = _differs(keys, order)
+    # Only neighbours are compared. If different positions had the same key, some equal ones might not be
+    # neighbours and stay apart, but no two different ones are merged.
     for part in _told_by(rows):
         is_first |= _differs(part, order)
     starts = np.flatnonzero(is_first)
@@ -287,6 +292,7 @@ def _means(values: Floats, weights: NDArray[np.int32], group: NDArray[np.int64],
     means = np.full(num, np.nan, np.float32)
     has = np.flatnonzero(weights)
     if len(has):
+        # In double precision, so that the mean hardly depends on the order of the rows.
         sums = _sums(values[has] * weights[has].astype(np.float64), group[has], num)
         total = _sums(weights, group, num)
         np.divide(sums, total, out=means, where=total > 0, casting="same_kind")

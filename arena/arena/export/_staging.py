@@ -67,6 +67,8 @@ def _moved(out: Path, *, is_folder: bool) -> Generator[Path]:
         if is_folder:
             part.mkdir()
         yield part
+        # First the content, then the name, at last the folder that has the name: after a power cut in
+        # between, `out` is missing or whole.
         _sync(part)
         part.replace(out)
         _sync_folder(out.parent)
@@ -95,6 +97,7 @@ def _is_running(pid: int) -> bool:
         return False
     except (PermissionError, OverflowError):
         return True
+    # A leftover with the id of this process is from an earlier one that had the same id.
     return pid != os.getpid()
 
 

@@ -58,6 +58,7 @@ def canonical(game: Game, state: State) -> Canonical:
     """Return the canonical form of a position of any game."""
     cells = state.cells
     images = [_image(cells, symmetry.cells) for symmetry in game.symmetries]
+    # Of equal images the first, so that the symmetry is the same for equal positions.
     best = min(range(len(images)), key=images.__getitem__)
     return Canonical(images[best], state.current_player, best)
 
@@ -93,6 +94,8 @@ def match_hash(game: Game, actions: Sequence[int]) -> str:
 
 
 def _image(cells: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[int, ...]:
+    # `permutation[i]` is where cell i goes; reading an image in order needs to know where each cell comes
+    # from.
     return tuple(map(cells.__getitem__, _inverse(permutation)))
 
 

@@ -136,6 +136,7 @@ class MetricsReader:
         try:
             with self._path.open("rb") as file:
                 status = os.fstat(file.fileno())
+                # A resumed run replaces the file by one without the steps that it repeats.
                 if status.st_ino != self._inode or status.st_size < self._offset:
                     self._inode = status.st_ino
                     self._begin_anew()

@@ -27,6 +27,7 @@ def sample_openings(game: Game, plies: int, seed: int) -> Iterator[tuple[int, ..
         state = _draw_state(game, plies, f"{seed}/{attempt}")
         key = canonical(game, state).key
         attempt += 1
+        # A position that is known or decided counts as a failure, so that a small game ends the search.
         failures += 1
         if key not in seen:
             seen.add(key)

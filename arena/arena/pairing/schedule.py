@@ -115,6 +115,7 @@ class FixedPlan:
             match_no: place within the encounter, from 0.
         """
         low, high = seats
+        # Either of the two turns the sides; both together leave them as they are.
         is_turned = self.reverse != (self.swap and match_no % 2 == 1)
         return PlannedMatch(
             number=number,
@@ -170,6 +171,8 @@ def _circle(num_bots: int, encounter: int) -> tuple[int, int]:
     turning = size - 1
     turn, place = divmod(encounter, num_bots // 2)
     if num_bots % 2:
+        # Two bots face each other at `place` and `turning - place`. With an odd number one of these pairs
+        # contains the empty chair and is left out, so places from there on move up by one.
         chair = (1 + turn) % turning
         place += place >= min(chair, (turning - chair) % turning)
     seats = [1 + (turn - at) % turning if at else 0 for at in (place, turning - place)]

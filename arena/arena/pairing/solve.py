@@ -19,6 +19,7 @@ def is_decided(game: Game, state: State) -> bool:
     """
     if state.is_terminal:
         return True
+    # Even the shortest win would come after the last of these plies.
     if len(state.history) + DECIDED_PLIES < getattr(game, "min_length", 0):
         return False
     return any(can_force_win(state, player, DECIDED_PLIES) for player in (0, 1))

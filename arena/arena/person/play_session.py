@@ -166,6 +166,7 @@ def go_on_from(play: Play, match: PlannedMatch, actions: tuple[int, ...]) -> Pla
         actions: its streamed actions.
     """
     end_match(play, match)
+    # The match was over, but its result was not stored; a match that goes on needs a move to be made.
     while position(play.plan.game, actions).is_terminal:
         actions = actions[:-1]
     again = planned_match(match.number + 1, match.first, actions)
@@ -257,6 +258,7 @@ class PersonSeat:
                 return Resignation(order.t - began)
             else:
                 self._commands.moved(order.action)
+                # The time of the command, so that the person does not pay for the time until it is read here.
                 return Answer(order.action, max(0.0, order.t - began), UNSAID)
         late = FaultError(lateness, "no move came in time")
         return Forfeit(lateness, evidence(late, self, elapsed_s, limit_ms))
@@ -325,6 +327,7 @@ class SessionPool(InlinePool):
 
     @override
     def close(self) -> None:
+        # In the thread that started the bot.
         self._thread.submit(super().close).result()
         self._thread.shutdown()
 

@@ -26,6 +26,7 @@ def beta_log_odds(a: float, b: float, p: float) -> float:
     odds = math.log(a / b)
     low, high = odds - 1, odds + 1
     while _below(a, b, low) > p:
+        # The distance triples each time, so a quantile far out is enclosed in a few steps.
         low -= 2 * (odds - low)
     while _below(a, b, high) < p:
         high += 2 * (high - odds)
@@ -48,6 +49,7 @@ def beta_log_odds(a: float, b: float, p: float) -> float:
 @lru_cache(maxsize=4096)
 def student_quantile(degrees: float, p: float) -> float:
     """Return the quantile of Student's distribution, `p` above one half (Abramowitz and Stegun, 26.7.1)."""
+    # t² / degrees is (1 - x) / x for the quantile x of Beta, so its logarithm is minus the log-odds of x.
     return math.sqrt(degrees) * math.exp(-beta_log_odds(degrees / 2, 0.5, 2 * (1 - p)) / 2)
 
 
@@ -64,6 +66,7 @@ def _below(a: float, b: float, odds: float) -> float:
     """Return the probability of Beta(a, b) below the x with these log-odds (DLMF 8.17.22)."""
     share = math.exp(_log_share(odds))
     front = math.exp(a * _log_share(odds) + b * _log_share(-odds) - _log_scale(a, b))
+    # Up to there the continued fraction converges fast; beyond, that of the other tail does (DLMF 8.17.22).
     if share < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, share) / a
     return 1 - front * _fraction(b, a, math.exp(_log_share(-odds))) / b

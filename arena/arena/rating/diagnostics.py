@@ -81,6 +81,7 @@ class _Clusters:
         self._starts = np.flatnonzero(is_new)
         self._sizes = np.diff(np.append(self._starts, len(order)))
         owner = of[order][self._starts]
+        # `owner` is sorted, so this is the index of the first cluster of the same encounter.
         self._first = np.searchsorted(owner, owner)
         self._num = np.bincount(owner)[owner] if len(owner) else owner
 

@@ -64,6 +64,7 @@ def _adjacency(num_bots: int, edges: list[tuple[int, int]]) -> list[list[int]]:
 def _reach(neighbours: list[list[int]], start: int, seen: set[int]) -> list[int]:
     """Return bots reached from `start` and not seen before, in order of finishing; mark them as seen."""
     finished: list[int] = []
+    # A stack of its own: a chain of a thousand bots would exceed the recursion limit.
     stack = [(start, False)]
     while stack:
         bot, is_done = stack.pop()

@@ -32,6 +32,7 @@ def expected_elo(score: float) -> float:
         raise ConfigError(
             f"no Elo difference has an expected score of {score}; it must be above 0 and below 1"
         )
+    # Not the logarithm of 1 / score - 1, which loses digits near 1.
     return 400 * (math.log10(score) - math.log10(1 - score))
 
 
@@ -78,6 +79,7 @@ def moments(cells: Cells) -> Moments:
         for one, first in zip(cells, scores, strict=True)
         for other, second in zip(cells, scores, strict=True)
     ) / (2 * total**2)
+    # A pair's points per match are the mean of two matches, which has half the variance of one.
     per_match = math.sqrt(2) if len(cells) == NUM_PAIR_CELLS else 1.0
     return Moments(total, mean, lost, variance, per_match)
 
@@ -92,6 +94,7 @@ def normalized(cells: Cells, *, unique: float = 1.0) -> tuple[float, float]:
         unique: share of trials that count, 0 … 1.
     """
     trials = moments([cell * unique + _ADDED for cell in cells])
+    # A mean divided by its deviation has the standard error 1 / sqrt(trials), if the mean is small.
     error = _Z95 * NELO_PER_SIGMA / (trials.per_match * math.sqrt(trials.num_trials))
     return normalized_elo(trials), error
 

@@ -118,6 +118,8 @@ def _gaps_of(
             error=float(error[place]),
             low=-math.inf if is_low_open else float(low[place]),
             high=math.inf if is_high_open else float(high[place]),
+            # From the same likelihood ratio as the interval, so that both agree on which side of 0 the gap
+            # is.
             los=student_share(float(degrees[place]), float(profile.root[place])),
             level=level,
         )
@@ -192,6 +194,7 @@ class Ratings:
     def degrees(self) -> FloatArray:
         """Degrees of freedom: informative clusters of each bot's table, plus 4, `[num_bots]`."""
         table = np.array(self.table, dtype=np.int64)
+        # Both bots of an encounter are in the same table.
         informative = sum_by(table[self.encounters.low], self.solution.informative, len(self.names))
         return informative[table] + SPARE_DEGREES
 
@@ -218,6 +221,8 @@ class Ratings:
             core = self._cores.get(self.table[bot])
             others = [other for other in self._parts[self.table[bot]] if other != part]
             against = others if core is None else [core]
+            # Points taken from a bot, directly or along a chain, bound the rating from below; points given,
+            # from above.
             is_below = any(other in self._reach[part] for other in against)
             is_above = any(part in self._reach[other] for other in against)
             found.append((not is_below, not is_above))
@@ -240,6 +245,7 @@ class Ratings:
         for i, j in pairs:
             self._check_comparable(i, j)
         low, high = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        # A bot has no gap to itself: its contrast would be 0, and the curve along it undefined.
         is_other = low != high
         asked = Gaps(np.zeros(int(is_other.sum()), dtype=np.int64), low[is_other], high[is_other])
         degrees = self.degrees[asked.low]
@@ -282,6 +288,7 @@ class Ratings:
         cores: dict[int, int] = {}
         for table, parts in self._parts.items():
             largest = max(sizes[part] for part in parts)
+            # With a rival of its size, the choice of one would be arbitrary.
             found = [part for part in parts if sizes[part] == largest]
             if largest > 1 and len(found) == 1:
                 cores[table] = found[0]

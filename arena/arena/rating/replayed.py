@@ -124,6 +124,7 @@ def with_replays(
     """
     error = found.error
     if anchors:
+        # The anchor is fixed, so the error of another bot is that of its gap to the anchor.
         away = found.away - found.away[:, [anchors[0][0]]]
         error = replace(found, away=away).error
     known = {field.name: getattr(ratings, field.name) for field in fields(Ratings)}
@@ -185,6 +186,7 @@ def _own_slopes(fits: FloatArray, slope: float, model: FloatArray) -> FloatArray
     errors = float((fits / slope).var(axis=0, ddof=1).mean())
     for _ in range(_SLOPE_STEPS):
         variance = (fits / found[:, None]).var(axis=1)
+        # Variances of independent parts add up, so this is what remains for the true ratings.
         true = np.maximum(np.maximum(_LEAST_TRUE * variance, variance - errors), _TINY)
         found = np.clip(slope * (np.sqrt(true) / width) ** -power, _LEAST, _MOST)
     return found

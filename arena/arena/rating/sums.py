@@ -62,6 +62,7 @@ class MatchArrays:
             ConfigError: points that are not 0, 0.5 or 1.
         """
         rows = [
+            # Only equality matters, so 63 bits stand for each key; a collision is very unlikely.
             (first, second, 2 * points, hash(pair) & MASK, hash(opening) & MASK, hash(moves) & MASK)
             for first, second, points, pair, opening, moves in played
         ]
@@ -225,6 +226,7 @@ class Encounters:
     def first_points(self) -> tuple[FloatArray, FloatArray]:
         """Return points of the first player in counted pairs, and matches of these, both `[encounters]`."""
         paired = self.results - self.singles
+        # Where `low` moved second (side 1), its losses are the first player's points.
         first = paired[:, 0] @ [0.0, 0.5, 1.0] + paired[:, 1] @ [1.0, 0.5, 0.0]
         # Repeated openings count once, and so do the first movers in them.
         share = self.num_counted / np.maximum(self.num_pairs, 1)
@@ -303,6 +305,7 @@ def _count(indices: tuple[IntArray, ...], shape: tuple[int, ...]) -> FloatArray:
 
 def _number(*keys: IntArray) -> tuple[IntArray, IntArray]:
     """Return one index of each distinct key, and the number of the key of every element."""
+    # `lexsort` takes the most significant key last.
     order = np.lexsort(keys[::-1])
     is_new = np.zeros(len(order), dtype=bool)
     is_new[:1] = True

@@ -59,6 +59,7 @@ class TieBreaks:
     @property
     def key(self) -> tuple[float, ...]:
         """Sort key of bots; higher is better."""
+        # Of bots with equal points all have this figure or none has, so 0 decides nothing.
         direct = 0.0 if self.direct is None else self.direct
         return (
             self.points,
@@ -90,9 +91,11 @@ def tie_breaks(meetings: Sequence[Meeting], num_bots: int) -> list[TieBreaks]:
     met = {bot: {meeting.other for meeting in own[bot]} for bot in range(num_bots)}
     found: list[TieBreaks] = []
     for bot in range(num_bots):
+        # A bye counts as an opponent with the bot's own points (article 16.4).
         against = [points[bot if each.other is None else each.other] for each in own[bot]]
         ordered = sorted(against)
         group = level[points[bot]]
+        # Otherwise the points against them would be from different numbers of encounters.
         have_met = len(group) > 1 and all(group <= met[each] | {each} for each in group)
         found.append(
             TieBreaks(

@@ -79,6 +79,8 @@ class Connection:
         self._watch_at = 0.0
         self._scratch_at = 0.0
         self._is_late = False
+        # All three pipes do not block. A bot that does not read its input, or floods its output, must not
+        # hold up the referee, which has to notice deadlines.
         self._stdin, self._stdout = process.stdin, process.stdout
         self._poll = select.poll()
         self._poll.register(process.stdout, select.POLLIN)
@@ -115,6 +117,8 @@ class Connection:
         self._flush(self._unsent + data if self._unsent else data)
         now = time.monotonic()
         self._wire.add(now, data, is_sent=True)
+        # Limits on output apply per question. Bytes that were written before it are refused by
+        # `refuse_leftovers`.
         self._lines.begin()
         self._is_late = False
         self.lag_s = 0.0
@@ -162,6 +166,7 @@ class Connection:
         lines, until = self._lines, deadline
         while (line := lines.next_line()) is None:
             if (lines.is_at_end or self._has_ended) and self._is_over():
+                # Its end was read only after the deadline, so the bot counts as late, not as crashed.
                 if lines.read_at > until:
                     return None
                 raise FaultError(Termination.CRASH, self._how_it_ended())
@@ -172,6 +177,7 @@ class Connection:
                     until = deadline + self.given_back_s()
                     if now >= until:
                         return None
+                # One more look: what the bot wrote in time may not have been read yet.
                 self._is_late = True
             self._wait(now, until, pulse)
         self._wire.add(lines.read_at, line, is_sent=False)
@@ -299,6 +305,7 @@ class Connection:
             return False
         self._wire.output.add(chunk)
         self._stderr += chunk
+        # The end is kept, because a traceback ends with the error.
         del self._stderr[:-STDERR_KEPT]
         return bool(chunk)
 

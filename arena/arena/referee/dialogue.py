@@ -72,6 +72,7 @@ def greet(connection: Connection, limits: Limits, deadline: float) -> BotHello:
     Raises:
         FaultError: its `hello` is invalid, or did not arrive by `deadline` (`time.monotonic`).
     """
+    # A `hello` that was written before the arena's was read lacks it.
     nonce = secrets.token_hex(8)
     connection.send(ArenaHello(protocols=[PROTOCOL], arena=_version(), limits=limits, nonce=nonce))
     hello = _receive(connection, deadline)
@@ -89,6 +90,7 @@ def greet(connection: Connection, limits: Limits, deadline: float) -> BotHello:
 
 def is_awake(connection: Connection, deadline: float) -> bool:
     """Return whether a waiting bot answers a `ping` correctly by `deadline` (`time.monotonic`)."""
+    # Random, so that a bot cannot write the answer beforehand.
     n = secrets.randbits(31)
     try:
         connection.send(Ping(n=n))

@@ -366,6 +366,7 @@ class HostedSeat:
         return Forfeit(Termination.OOM if starved else error.termination, detail, stalled)
 
     def _drop(self, connection: Connection, grace_s: float = 0.0) -> None:
+        # First: once a process is reaped, its id may belong to another one.
         self._pause.end()
         connection.process.kill(grace_s)
         connection.close()
@@ -377,6 +378,7 @@ class HostedSeat:
 def _random_ids() -> Generator[str]:
     """Yield unguessable ids; one system call draws `_NUM_IDS` of them."""
     while True:
+        # 64 random bits each, so that no bot can answer a question in advance.
         digits = os.urandom(8 * _NUM_IDS).hex()
         for start in range(0, len(digits), 16):
             yield digits[start : start + 16]

@@ -79,6 +79,7 @@ class InProcessSeat:
         last, self._setup, self._num_asked = self._setup, setup, 0
         if last is None or last.control is not setup.control:
             self._take_control(setup.control)
+        # By identity: a bot may have kept its game, and the worker has one object per spec.
         bot = self._bot if last is not None and last.game is setup.game else None
         if self.output is not None:
             self.output.begin()
@@ -325,6 +326,8 @@ def _play_fast(
             return state, seat.blame(error, now() - began, clock)
         elapsed_s = now() - began
         if (
+            # Exact types, not `isinstance`: a subclass may compute something else on each access, so a seat
+            # judges it.
             type(given) is PlayResult
             and type(action := given.action) is int
             and action in legal

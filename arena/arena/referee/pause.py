@@ -81,6 +81,7 @@ class Pause:
         if self._stops:
             self._send(signal.SIGSTOP)
             if self._leaf is not None:
+                # In addition to the signal, which a process can undo, or avoid by leaving the process group.
                 self._leaf.freeze()
         # Read after the signal: CPU time used before it arrives is not held against the bot.
         self._waits_from = self._read()
@@ -97,6 +98,7 @@ class Pause:
         self._waits_from = None
         if self._stops:
             if self._leaf is not None:
+                # In the reverse order: a frozen process would get the signal only after it is thawed.
                 self._leaf.thaw()
             self._send(signal.SIGCONT)
         return sum(used.values())
@@ -106,6 +108,7 @@ class Pause:
         self.settle()
         self._waits_from = None
         self._clocks = ()
+        # The control group is removed together with its processes, so its files must not be read any more.
         self._leaf = None
 
     def cpu_s(self) -> float:

@@ -54,6 +54,7 @@ class Record:
 
     def add(self, answer: Answer) -> None:
         """Append an accepted answer; another thread may read the record at any time."""
+        # In this order: a reader that sees the action also finds its answer.
         self._answers[len(self.actions)] = answer, time.time()
         self.actions.append(answer.action)
 

@@ -82,6 +82,7 @@ def suspended_s() -> float:
     """Return the seconds this machine was suspended since it booted; 0 if the system does not report them."""
     if sys.platform != "linux":
         return 0.0
+    # CLOCK_BOOTTIME includes the time in which the machine was suspended, CLOCK_MONOTONIC does not.
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
 
 
@@ -196,6 +197,7 @@ class Starvation:
         if self._waiting is None or self._waited_s == 0:
             return 0.0
         idle = idle_s(self._cores)
+        # Without idle times nothing bounds what the bot claims, so nothing is given back.
         if not idle or idle.keys() != mark.idle_s.keys():
             return 0.0
         return kept_by_others_s(

@@ -72,6 +72,8 @@ class LineReader:
             self._count(end + 1, line)
             if text := line.removesuffix(b"\r"):
                 return text
+        # Checked before the line is complete; otherwise one without an end would fill the memory of the
+        # referee.
         if len(buffer) >= self._limits.line_bytes:
             self._refuse_line(bytes(buffer))
         return None
@@ -146,6 +148,7 @@ class WireLog:
         """Record a message."""
         self._said.append((at, is_sent, line))
         self._num_bytes += len(line)
+        # The newest message stays, however long: it is the one that a fault is about.
         while self._num_bytes > self._max_bytes and len(self._said) > 1:
             self._num_bytes -= len(self._said.popleft()[2])
             self.num_dropped += 1

@@ -152,6 +152,7 @@ class RatedMatches:
                 seats.setdefault((match.tournament, match.first_seat), len(seats)),
                 seats.setdefault((match.tournament, match.second_seat), len(seats)),
                 POINTS[Outcome(match.outcome)],
+                # Two matches form a pair, with the same opening and swapped sides.
                 (match.tournament, match.encounter, match.match_no // 2),
                 match.opening_hash,
                 match.match_hash,

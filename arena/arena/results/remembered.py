@@ -97,6 +97,7 @@ def fit_of(
     digest = blake2b(digest_size=_DIGEST)
     for part in (encounters, weighted):
         if part is not None:
+            # Sums alone would be equal for other bots with the same results.
             digest.update(np.stack([part.low, part.high]).tobytes())
             digest.update(_columns(part).tobytes())
     key = names if isinstance(names, int) else tuple(names), tuple(anchors), weighted is None, digest.digest()

@@ -71,6 +71,8 @@ def once_per_state(
             key = (store.results_mark(), function, args, tuple(kwargs.items()))
             if not isinstance(store.shared, _SharedResults):
                 store.shared = _SharedResults()
+            # The key names the state, so results of an earlier state are never found again and fall out of
+            # use.
             found = cast("_SharedResult[_T]", store.shared.of(key))
             return found.get(lambda: function(store, *args, **kwargs))
 

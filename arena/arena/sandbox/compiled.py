@@ -74,6 +74,8 @@ def keep(cache: Path | int, folder: Path) -> None:
         fresh.mkdir(mode=0o700)
         try:
             _write(found, fresh)
+            # A rename does not replace a folder with files in it. Between the two renames there is no cache,
+            # so a bot that starts now compiles; if another process puts its own there, this one is dropped.
             with suppress(FileNotFoundError):
                 folder.rename(old)
             fresh.rename(folder)
@@ -89,6 +91,7 @@ def _read(folder: Path | int) -> dict[str, bytes]:
     left = MAX_BYTES
     for name, file in _files(folder):
         content = b""
+        # One byte more than is left, to tell a file that fits exactly from one that is too large.
         while piece := os.read(file, left + 1 - len(content)):
             content += piece
         left -= len(content)
@@ -111,6 +114,7 @@ def _open_all(folder: Path | int, flags: int, kind: int) -> Iterator[tuple[str, 
     try:
         with os.scandir(own) as entries:
             for number, entry in enumerate(entries):
+                # Entries of other kinds are not counted below, and a bot may have left any number of them.
                 if number > 2 * _MAX_FILES:
                     return
                 try:

@@ -26,6 +26,7 @@ def walk(pid: int) -> Iterator[tuple[int, int]]:
         tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - called 20 times a second
     yield pid, len(tasks)
     for task in tasks:
+        # The kernel lists a child with the thread that created it, so each thread must be asked.
         for child in _read(f"/proc/{pid}/task/{task}/children").split():
             yield from walk(int(child))
 
@@ -39,6 +40,7 @@ def sweep(home: str) -> int:
     num_killed = 0
     with suppress(OSError):
         for folder in _PROC.iterdir():
+            # Each bot has a scratch folder of its own, so no process of another bot can have the same entry.
             if folder.name.isdigit() and mark in _read(f"/proc/{folder.name}/environ").split(b"\0"):
                 with suppress(OSError):
                     os.kill(int(folder.name), signal.SIGKILL)

@@ -67,6 +67,7 @@ def make_recipe(  # noqa: PLR0913 - one argument for each setting of a bot
         programs = (interpreter(), LAUNCHER, command[0], *(engine or ())[:1])
         needed = [*programs, *filter(os.path.exists, readable.paths)]
         user = unused_user(needed, below=str(scratch.root.parent))
+    # The launcher compares it with its own parent, to notice an arena that died meanwhile.
     entries = [("parent", str(os.getpid())), ("tier", tier.value)]
     entries += [("limit", limit) for limit in resources.rlimits()]
     if user is not None:
@@ -74,6 +75,7 @@ def make_recipe(  # noqa: PLR0913 - one argument for each setting of a bot
     if user is not None or (in_container and namespace_mode() == "user"):
         # For a shared user the kernel would count all processes of that user.
         entries.append(("limit", f"NPROC={resources.tasks}"))
+    # Stated, because a process cloned by the starter has the starter's cores, not those of this moment.
     if hasattr(os, "sched_getaffinity"):
         entries += [("core", str(core)) for core in sorted(os.sched_getaffinity(0))]
     if in_container:
@@ -187,6 +189,7 @@ def container_entries(readable: Readable) -> list[Entry]:
 
 def _follow(path: str, real: set[str], links: dict[str, str]) -> None:
     """Record the file or folder that a path names, and each link on the way to it, if it exists."""
+    # A stack of what remains to be walked: the target of a link is put on top of it.
     parts = list(reversed(Path(os.path.abspath(path)).parts[1:]))  # noqa: PTH100 - must keep links
     here, found = "/", dict[str, str]()
     while parts:
@@ -212,6 +215,7 @@ def _follow(path: str, real: set[str], links: dict[str, str]) -> None:
 def _outermost(paths: Iterable[str]) -> Iterator[str]:
     """Yield the paths that are not inside any other of the paths."""
     last = ""
+    # With the slash at the end, "/a-b" does not come between "/a" and "/a/c", as it would by plain text.
     for path in sorted(set(paths), key=lambda path: f"{path}/"):
         if not last or not path.startswith(last):
             last = f"{path}/"
@@ -224,6 +228,7 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
 
 _RANGES = (range(0x70000000, 0x7FFFFFFF), range(60706, 61184))
 """User ids of no account, per https://systemd.io/UIDS-GIDS; a container may map only the second range."""
+# From the process id on, so that arenas that run at the same time begin with different users.
 _next = itertools.count(os.getpid())
 
 
@@ -246,6 +251,7 @@ def _draw_user() -> int | None:
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     numbers = next((numbers for numbers in _RANGES if _is_mapped(numbers)), None)
+    # A new one each time: bots of one user could signal each other and would share one limit of processes.
     return None if numbers is None else numbers[next(_next) % len(numbers)]
 
 

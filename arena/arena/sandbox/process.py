@@ -94,6 +94,7 @@ class Process:
     @property
     def main_pid(self) -> int:
         """The process that plays, whose CPU time counts; in a container it is not the group leader."""
+        # Parents come before their children: in a container its first process, then the bot, its first child.
         return list(islice(family.members(self.pid), 1 + self._num_keepers))[-1]
 
     def open_scratch(self, name: str) -> int:
@@ -102,6 +103,8 @@ class Process:
         Raises:
             OSError: there is no file of this name, or it is not a regular file.
         """
+        # The bot decided what is at this place: opening a pipe would block, and a link would lead to a file
+        # that only the arena may read.
         path = name if self._inside is not None else str(self.scratch.home / name)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(path, flags, dir_fd=self._inside)
@@ -116,6 +119,7 @@ class Process:
             return True
         if not hasattr(os, "waitid"):
             return False
+        # WNOWAIT leaves it unreaped, so nobody else can get its pid or group id before `kill` has used them.
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def usage(self) -> Usage:
@@ -163,6 +167,7 @@ class Process:
         for pipe in self._pipes:
             os.close(pipe)
         self._pipes = ()
+        # Before `_inside` is closed: the file system of an ended container lives as long as this descriptor.
         if self._keeps is not None and self._exit is not None:
             self._keep_compiled(self._keeps)
             self._keeps = None
@@ -208,6 +213,8 @@ class Process:
             inside = take_status(self._started.control)
             if inside is not None:
                 code = os.waitstatus_to_exitcode(inside)
+        # The arena's own signal is not how the bot ended; in a container this is the status of the first
+        # process.
         if not by_itself and (code == -signal.SIGKILL or self.tier is Tier.T3):
             return ProcessExit(None, None, max_rss, out_of_memory)
         return ProcessExit(code if code >= 0 else None, -code if code < 0 else None, max_rss, out_of_memory)
@@ -252,6 +259,7 @@ def spawn(  # noqa: PLR0913 - one keyword for each setting of a bot
             leaf = subtree.make_leaf(resources.memory_bytes, resources.tasks + _num_keepers(tier))
             entries.append(("cgroup", leaf.path))
         recipe = encode(entries)
+        # In a container the launcher does the same, because the scratch folder exists only there.
         if tier is not Tier.T3:
             if resources.compiled:
                 compiled.take(Path(resources.compiled), scratch.cache)
@@ -263,6 +271,7 @@ def spawn(  # noqa: PLR0913 - one keyword for each setting of a bot
             scratch.home,
             None if tracer is None else tracer.descriptor,
         )
+    # An interrupted start too: no `Process` exists yet that could be closed later.
     except BaseException:
         if leaf is not None:
             leaf.remove()

@@ -141,6 +141,7 @@ def _grade(tier: Tier, file: str) -> Grade:
 
 
 def _attack(tier: Tier, numbers: frozenset[int]) -> tuple[tuple[int, ...], str, bool]:
+    # A bot in the arena's own process has all the arena's rights, so every attack counts as one that works.
     if tier is Tier.T0:
         return tuple(sorted(numbers - {CONTROL})), "", False
     try:
@@ -161,6 +162,8 @@ def _circumstances() -> str:
     boot = ""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    # A changed part gives another file name, so that old grades are not found. The times of the files are
+    # among them because the version stays the same when a checkout is edited.
     parts = [
         *(boot, *(os.uname() if hasattr(os, "uname") else ())),
         *(str(os.geteuid()) if hasattr(os, "geteuid") else "", interpreter(), sys.version),
@@ -179,6 +182,7 @@ def _load(file: Path) -> dict[str, Grade]:
 
 def _save(result: Grade, file: Path) -> None:
     """Add a grade to the file; if it cannot be written, each start repeats the attacks (0.2 seconds)."""
+    # If two processes do this at once, one grade may be lost; whoever needs it runs the attacks again.
     known: dict[str, Any] = {**_load(file), result.tier.value: result}
     spare = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     with suppress(OSError):

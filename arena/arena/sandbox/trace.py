@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
+"""Numbers of `ioctl`: both directions, 80 or 24 bytes of content, type `!`, calls 0 and 1."""
 _QUESTION_BYTES = 80
 _QUESTION = struct.Struct("=QIIi")
 """The beginning of a question: id, process, flags, number of the call."""
@@ -69,6 +70,8 @@ class Tracer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # The thread then receives no descriptors, which is its sign to end; only then are the counts
+        # complete.
         self._theirs.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._ours.close()

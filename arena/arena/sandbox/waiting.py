@@ -85,12 +85,14 @@ class Waiting:
                 last = None if before is None else before.get(tid)
                 queued_from = self._queued_from(f"{folder}/{task}", last, ran, int(words[2]), now)
                 total_s = count_s + (0.0 if queued_from is None else now - queued_from)
+                # Never lower: the estimate of a running wait may exceed what the kernel adds when it ends.
                 counted_s = total_s if last is None else max(last.counted_s, total_s)
                 if last is not None:
                     gained_s = counted_s - last.counted_s
                     if gained_s > waited_s and _rank(tid) == self._rank:
                         waited_s = gained_s
                     ran_ns += ran - last.ran_ns
+                # A thread that began since the last look: all of its time belongs to this one.
                 elif before is not None:
                     ran_ns += ran
                 threads[tid] = _Thread(ran, int(words[2]), queued_from, counted_s)
@@ -99,6 +101,7 @@ class Waiting:
 
     @staticmethod
     def _queued_from(task: str, last: _Thread | None, ran: int, runs: int, now: float) -> float | None:
+        # The name of the program is in parentheses and may contain spaces and parentheses itself.
         state = _read(f"{task}/stat").rpartition(b")")[2].split()[:1]
         if state != [b"R"]:
             return None
@@ -121,6 +124,7 @@ def idle_s(cores: Collection[int], proc: str = _PROC) -> dict[int, float]:
             break
         name = words[0].removeprefix(b"cpu")
         if name and int(name) in cores:
+            # A processor whose tasks wait for a disk is free for other tasks, so this counts as idle.
             found[int(name)] = (int(words[_IDLE]) + int(words[_IOWAIT])) * tick_s()
     return found
 

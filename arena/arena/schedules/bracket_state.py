@@ -81,10 +81,12 @@ class Bracket:
                 if tie.loser is not None:
                     ranks[tie.loser] = tie.shape.out
                 if tie.shape.name == THIRD_PLACE and tie.winner is not None:
+                    # Above the loser of this tie, below the bots that the next higher number stands for.
                     ranks[tie.winner] = tie.shape.out + 0.5
         last = self.decisive
         if last is not None and last.winner is not None:
             most = len(self.ties)
+            # Above every `out`, which is at most the number of rounds.
             ranks[last.winner] = most + 2
             if last.loser is not None:
                 ranks[last.loser] = most + 1
@@ -166,10 +168,12 @@ class _Judge:
         """Evaluate a tie of two bots by its matches."""
         low, high = sorted(seats)
         encounter = stable_encounter(low, high)
+        # Two bots may meet in several ties; each tie takes the next of their matches in the plan.
         own = self._planned[encounter][self._used[encounter] :]
         num = 2 * self._rules.pairs
         points = self._points(own[:num], seats)
         state: TieState = "open"
+        # Only after the regular matches, which alone decide whether there are more.
         if self._is_played(own[:num], num) and points[0] == points[1] and self._rules.tie_pairs:
             num += 2 * self._rules.tie_pairs
             state = "level"
@@ -204,6 +208,7 @@ class _Judge:
             if len(here) == len(seats):
                 return None, ""
             gone = " and ".join(self._gone(seat) for seat in seats if seat not in here)
+            # If both are gone, the higher seed advances, and loses its next tie by walkover.
             winner = here[0] if here else min(seats)
             return winner, f"walkover: {gone}" if here else f"{gone}; {self._seed(winner, seats)}"
         if one.points != other.points:

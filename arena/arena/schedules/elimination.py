@@ -45,6 +45,7 @@ def fold(size: int) -> list[int]:
     """
     order = [0]
     while len(order) < size:
+        # Each seed gets the opponent with which the sum of both is constant: the best meets the worst.
         order = [seed for each in order for seed in (each, 2 * len(order) - 1 - each)]
     return order
 
@@ -63,6 +64,7 @@ def single_elimination(num_bots: int, *, third_place: bool = False) -> list[TieS
         name = _NAMES.get(num, f"round of {2 * num}")
         is_before_third = third_place and num == 2  # noqa: PLR2004 # semifinals
         if third_place and num == 1 and found:
+            # Before the final, so that the final is the last tie.
             losers = [SlotOrigin("loser", origin.number) for origin in slots]
             _add_round(found, THIRD_PLACE, losers, out=1 + _last_out(found))
         slots = _add_round(found, name, slots, out=0 if is_before_third or num == 1 else 1 + _last_out(found))
@@ -89,6 +91,8 @@ def double_elimination(num_bots: int) -> list[TieShape]:
             continue
         level += 2
         losers = _add_round(found, f"losers' round {level - 1}", losers, out=level - 1)
+        # A losers' round among themselves halves their number, then they meet as many losers of the winners'
+        # bracket.
         meets = [slot for pair in zip(losers, reversed(dropped), strict=True) for slot in pair]
         losers = _add_round(found, f"losers' round {level}", meets, out=level)
     _add_round(found, FINAL, [*winners, *losers])

@@ -29,6 +29,7 @@ def points_of(view: View, match: PlannedMatch) -> tuple[float, float] | None:
     other seat.
     """
     key = (match.encounter, match.match_no)
+    # A match that was played counts, whatever happened to its bots afterwards.
     points = view.results.get(key)
     if points is not None:
         return points, 1 - points
@@ -57,6 +58,7 @@ def walkover(view: View, low: int, high: int, number: int) -> tuple[float, float
     """
     if not any(each.gone >= number for seat in (low, high) for each in view.seats[seat].absences):
         return None
+    # Ids of changes grow, so the lower one is the bot that left first.
     left = _departure(view, low, number), _departure(view, high, number)
     return float(left[1] < left[0]), float(left[0] < left[1])
 
@@ -90,6 +92,7 @@ def plan_encounters(
     for low, high, num_matches in wanted:
         encounter = stable_encounter(low, high)
         for _ in range(num_matches // 2):
+            # Rather one match less than half a pair.
             if len(found) + 2 > limit:
                 return found
             for first, second in ((low, high), (high, low)):

@@ -51,6 +51,8 @@ class FixedSchedule:
             (encounter, (low, high), match_no)
             for round_no in range(plan.rounds)
             for encounter, low, high in still
+            # Round by round, without the matches that an encounter has already: those that are behind come
+            # first.
             for match_no in range(max(planned[encounter], round_no * plan.games), (round_no + 1) * plan.games)
         )
         found = [

@@ -80,6 +80,7 @@ class KnockoutSchedule:
             return Closed("" if last.winner is None else f"{view.seats[last.winner].label} wins the knockout")
         stage = bracket.stage
         note = " and ".join(dict.fromkeys(tie.shape.round_name for tie in stage))
+        # Level ties wait for the open ones of their stage; see above.
         for state in ("open", "level"):
             ties = [tie for tie in stage if tie.state == state]
             missing = [_missing(tie) for tie in ties if tie.num_missing]

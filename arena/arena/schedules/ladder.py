@@ -93,6 +93,7 @@ class LadderSchedule:
             # each fold. The first pairs of all newcomers are planned at once: no result could improve them.
             new = {seat for seat in newcomers if not counts.num_pairs[seat]}
             num_pairs = max(2, len(new))
+        # Whole pairs: half a pair would let the side that moved first decide a rating.
         num_pairs = min(max(1, wanted // 2), num_pairs)
         pairs: list[tuple[int, int]] = []
         for pair in _Draft(self.seed, counts, playing, newcomers).pairs(num_pairs):
@@ -106,6 +107,7 @@ class LadderSchedule:
         """Return the two matches of each pair; the lower seat moves first in the first one."""
         planned: Counter[int] = Counter()
         found: list[PlannedMatch] = []
+        # The same order of sides for each pair of bots, whichever of them was chosen first.
         for low, high in map(sorted, pairs):
             encounter = stable_encounter(low, high)
             for first, second in ((low, high), (high, low)):
@@ -199,6 +201,7 @@ class _Draft:
         return tied[0] if len(tied) == 1 else min(tied, key=lambda seat: self._draw("bot", number, seat))
 
     def _rank(self, counts: SeatCounts, fold: int) -> _Ranking:
+        # Equal strengths are ordered by chance; by seat, a lower seat would always meet the same neighbours.
         known = dict.fromkeys(self._playing, 0.0) | strengths(counts.fold(fold))
         seats = sorted(self._playing, key=lambda seat: (-known[seat], self._draw("rank", self._begin, seat)))
         return _Ranking(seats, {seat: place for place, seat in enumerate(seats)}, known)
@@ -261,6 +264,7 @@ def _mode(low: IntArray, high: IntArray, sums: FoldSums, num: int) -> FloatArray
         mean = np.exp(-np.logaddexp(0.0, strength[high] - strength[low]))
         score = sums.points - sums.matches * mean
         gradient = np.bincount(low, score, num) - np.bincount(high, score, num) - strength / _PRIOR_SD**2
+        # The prior on the diagonal keeps the matrix invertible, whatever the results are.
         step = np.linalg.solve(_information(sums.matches * mean * (1 - mean), low, high, num), gradient)
         longest = float(np.abs(step).max(initial=0.0))
         if longest < _TOLERANCE:

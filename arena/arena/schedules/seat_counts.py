@@ -73,8 +73,10 @@ class SeatCounts:
         for match in planned:
             self._add_planned(match)
         found: list[tuple[int, int, float]] = []
+        # Only open matches are looked up: the results of all others have been added.
         for key in [key for key in self._open if key in results]:
             match, points = self._open.pop(key), results[key]
+            # A void match leaves the list, too, but counts for neither bot.
             if points is not None:
                 found.append((self._slot_of(match), fold_of((match.number - 1) // 2), points))
         if found:
@@ -84,6 +86,7 @@ class SeatCounts:
             np.add.at(self._sums[:, :, 1], (slots, folds), points_of)
 
     def _add_planned(self, match: PlannedMatch) -> None:
+        # A plan has whole pairs only, so every other match begins one.
         if self.num_planned % 2 == 0:
             self.num_pairs.update((match.first, match.second))
             self.last_pair[match.first] = self.last_pair[match.second] = self.num_planned // 2
@@ -96,6 +99,7 @@ class SeatCounts:
         seats = min(match.first, match.second), max(match.first, match.second)
         slot = self._slots.setdefault(seats, len(self._slots))
         if slot == len(self._seats):
+            # Doubled, so that a match costs the same on average however many encounters there are.
             self._seats = np.concatenate([self._seats, np.zeros_like(self._seats)])
             self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
         self._seats[slot] = seats

@@ -50,10 +50,12 @@ class FieldModel:
         gap = float(self.strength[low] - self.strength[high])
         mean, away = _law(gap, self.advantage)
         mean += away if match.first == low else -away
+        # Draws take their points from both sides, so the mean stays what the strengths say.
         draw = 2 * self.draws * min(mean, 1 - mean)
         drawn = draw_number(text) / _DRAWN
         if drawn < draw:
             return 0.5
+        # Above `draw`, wins take mean - draw / 2 of the interval: with the half points that is the mean.
         return float(drawn < draw / 2 + mean)
 
 
@@ -120,6 +122,7 @@ def rated_matches(view: View) -> Iterator[RatedMatch]:
         points = view.results.get((match.encounter, match.match_no))
         if points is not None:
             own = points if match.first < match.second else 1 - points
+            # The place of a match stands for its moves, so that none counts as a repetition.
             yield RatedMatch(match.first, match.second, own, place // 2, match.opening, place)
 
 
@@ -144,6 +147,7 @@ def share_of_draws(ratings: Ratings, strength: FloatArray) -> float:
 def _law(gap: float, advantage: float) -> tuple[float, float]:
     """Return the expected points of each match of a pair, and what the first move adds; arguments in Elo."""
     mean = _sigmoid(gap)
+    # Otherwise one match of a pair could get an expected score outside 0 … 1.
     room = _ROOM * min(mean, 1 - mean)
     away = (_sigmoid(gap + advantage) - _sigmoid(gap - advantage)) / 2
     return mean, max(-room, min(room, away))

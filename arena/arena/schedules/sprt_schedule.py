@@ -126,6 +126,8 @@ class SprtTest(Hypotheses):
         """
         if decision:
             return self.read(decision)
+        # Pairs count in the order of the plan, up to the first that is not complete. A pair with a void match
+        # is left out, once both matches have ended.
         half_points: list[int] = []
         num_void = 0
         for first, second in _pairs_of(num_openings):
@@ -150,6 +152,7 @@ class SprtTest(Hypotheses):
         Raises:
             ConfigError: no pair was played.
         """
+        # The last step decides by how much the ratio may overshoot its bound.
         before = [look for look in looks(state.num_pairs) if look < state.num_pairs]
         return SprtEnd(
             cells=state.cells,
@@ -240,6 +243,7 @@ class SprtSchedule:
         num_tested = bisect_left(view.plan, RATED_ENCOUNTER, key=_encounter)
         begin, total = len(view.plan) - num_tested, 2 * self.then_rate
         if begin < total:
+            # Rated pairs begin with the openings that the test has not used.
             used = num_tested // 2 % len(self.openings)
             fixed = self._plan([*self.openings[used:], *self.openings[:used]], self.then_rate)
             matches = [

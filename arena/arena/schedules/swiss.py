@@ -93,6 +93,7 @@ class SwissSchedule:
         without an opponent in a round meets a newcomer, if one joins in time. Rounds that a bot missed give
         it no points.
         """
+        # Rounds are not stored; they follow from the plan, so a resumed tournament finds the same ones.
         played = self.rounds_of(view)
         last = played[-1] if played else SwissRound(0, (), 0)
         missing = [*self._rest(view, last)]
@@ -152,6 +153,7 @@ class SwissSchedule:
         for each in rounds:
             for encounter in each.encounters:
                 low, high = self.points(view, encounter)
+                # Half points are whole numbers, which squared differences and comparisons need.
                 found[encounter.low] += round(2 * low)
                 found[encounter.high] += round(2 * high)
             for seat in self.byes(view, each):
@@ -328,6 +330,9 @@ def pair_off(costs: Mapping[Edge, tuple[int, ...]]) -> set[Edge]:
         weights[edge] = weight
     most = max(weights.values(), default=0)
     graph: nx.Graph[int] = nx.Graph()
+    # In a fixed order: among equal matchings the search takes one that depends on the order of edges.
     for low, high in sorted(weights):
+        # All perfect matchings have equally many pairs, so the largest sum of these is the least sum of
+        # costs.
         graph.add_edge(low, high, weight=most - weights[low, high])
     return {(min(edge), max(edge)) for edge in nx.max_weight_matching(graph, maxcardinality=True)}

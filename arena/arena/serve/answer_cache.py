@@ -130,6 +130,7 @@ class AnswerCache:
         Raises:
             ArenaError: raised by `make`; requests that waited for the answer raise it, too.
         """
+        # Before the wait below: answers that begin meanwhile are newer than this request.
         num_before = self._num_made
         version = await anyio.to_thread.run_sync(self._serving.part(StoreVersion).now, limiter=self._looking)
         if version is None:
@@ -146,6 +147,7 @@ class AnswerCache:
             await making.done.wait()
             # An answer begun before this request, from an older store, may lack what the client has seen.
             if making.number > num_before or making.version == version:
+                # With neither an error nor an answer its request was cancelled, so this one makes it.
                 if making.error is not None:
                     raise making.error
                 if making.whole is not None:
@@ -170,6 +172,7 @@ class AnswerCache:
         return making.whole
 
     def _keep(self, key: Key, made: _CacheEntry) -> None:
+        # Inserted anew, so that the order of the dictionary is that of the last use.
         before = self._kept.pop(key, None)
         self._size += made.size - (0 if before is None else before.size)
         self._kept[key] = made

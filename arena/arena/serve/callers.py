@@ -110,6 +110,7 @@ class Callers:
         if found is None or not found.counts_at(now) or self._settings.read_only:
             return found
         if found.used_on != day and self._noted.get(found.id) != day:
+            # Before the attempt: a store that is locked today is not asked at every request.
             self._noted[found.id] = day
             with suppress(DatabaseError):
                 reading.store.note_use(found.id, day)

@@ -190,6 +190,7 @@ class _StreamEndpoint(_Endpoint):
                             # cancelled.
                             await anyio.lowlevel.checkpoint()
                 finally:
+                    # The generator must leave its channel even if this task was cancelled.
                     with anyio.CancelScope(shield=True):
                         await _closed(answer.content)
                 tasks.cancel_scope.cancel()

@@ -115,6 +115,7 @@ class Guard:
             problem = _problem(error)
             if problem.status == 500:  # noqa: PLR2004 - HTTP
                 _log.exception("a request failed")
+            # The answer has begun, so only the end of the connection can tell the client.
             if status:
                 raise
             await _answer(problem, headers, scope["path"]).send_to(scope, headers, safe)
@@ -172,6 +173,8 @@ class Guard:
                 part.strip() for part in headers.get("x-forwarded-for", "").split(",") if part.strip()
             ]
             if forwarded:
+                # Each proxy appends the address that it was reached from, so what a client wrote itself
+                # stands further left.
                 address = forwarded[-min(hops, len(forwarded))]
         return clean_text(address, 64)
 

@@ -99,6 +99,7 @@ class RequestLimits:
         for address, budget in list(self._budgets.items()):
             if not budget.streams and budget.left + (now - budget.at) * RATE >= BURST:
                 del self._budgets[address]
+        # Down to half, so that the next new addresses do not cause a scan each.
         idle = [address for address, budget in self._budgets.items() if not budget.streams]
         for address in idle[: max(0, len(self._budgets) - _MOST_KNOWN // 2)]:
             del self._budgets[address]

@@ -171,6 +171,7 @@ class Hub:
         Raises:
             Cancelled: the hub was stopped.
         """
+        # Without the lock: the store may keep this thread waiting, and pages are served meanwhile.
         if self._monotonic() >= self._asks_at:
             self._ask()
         with self._lock:
@@ -183,6 +184,7 @@ class Hub:
         self._ask()
 
     def _ask(self) -> None:
+        # Only the thread of the hub writes `_known`, so it may read it without the lock.
         polled, model = self._poller.poll(), self._known
         self._asks_at = self._monotonic() + polled.pause_s
         if polled.error is not None:
@@ -225,6 +227,7 @@ class Hub:
         try:
             while not self._is_stopped:
                 pause_s = self._safe_step()
+                # Called without the lock of the hub: `has_ended` takes another lock first, and then this one.
                 if self.is_idle and has_ended(self):
                     return
                 with self._stop:
@@ -341,6 +344,7 @@ class Delay:
         known, self._known = self._known, {}
         for number, match in view.matches.items():
             source, shown = known.get(number, (None, None))
+            # Views are never changed in place, so the same object shows the same position.
             if source is not match or shown is None:
                 shown = delayed_match(match, self.plies)
             self._known[number] = (match, shown)

@@ -229,6 +229,7 @@ async def _chunks(channel: PageChannel, after: str) -> AsyncGenerator[bytes]:
         # Sent at once, so that the browser knows it is connected.
         yield b"retry: 1000\n\n"
         while True:
+            # Before the look at the queue: a frame that arrives after it sets the event again.
             waits.clear()
             chunk = viewer.take()
             if chunk:
@@ -302,6 +303,7 @@ class Hubs:
                 found = self._hubs[record.id] = Hub(feed, links, delay=self._settings.delay)
                 found.start(f"hub-{record.id}", lambda hub, id_=record.id: self._let_go(hub, id_))
             self._ids[slug] = record.id
+            # Under the lock that `_let_go` takes, so that an idle hub cannot end once it was chosen here.
             found.want()
         found.wait(_READ_S)
         return found

@@ -113,6 +113,8 @@ class PageChannel:
                 them in the publishing thread.
         """
         with self._lock:
+            # What it lacks is determined in one step with its registration, so that no frame falls in
+            # between.
             viewer = Viewer(self, wake)
             missing = self._missing(after)
             if missing is None:
@@ -149,6 +151,7 @@ class PageChannel:
                 viewer.is_behind = False
                 return self._whole()
             size = sum(map(len, viewer.queue))
+            # One frame at a time is handed on without a copy.
             if len(viewer.queue) == 1 or MOST_JOINED < size <= len(self._whole()):
                 return viewer.queue.popleft()
             found = b"".join(viewer.queue) if size <= MOST_JOINED else self._whole()
@@ -177,6 +180,7 @@ class PageChannel:
 
     def _wake(self) -> None:
         """Wake all viewers, with one call into their thread."""
+        # Called without the lock: a viewer that is woken in this thread takes what is queued, which needs it.
         notify = self._notify
         if notify is None:
             self._wake_all()

@@ -117,6 +117,7 @@ class _Opened:
     def _close_unused(self) -> None:
         with self._lock:
             is_due = self._is_given_up and not self._num_users
+            # Exchanged, so that only one of the threads that see it unused closes it, and without the lock.
             end, self._end = (self._end, ExitStack()) if is_due else (ExitStack(), self._end)
         end.close()
 
@@ -175,6 +176,7 @@ class Readers:
                 end = ExitStack()
                 opening = open_store(self._option, read_only=True, create=False, busy_ms=BUSY_MS)
                 self._opened = _Opened(end.enter_context(opening), end)
+            # Counted before the lock is released, so that another answer cannot close it meanwhile.
             self._opened.enter()
             return self._opened
 

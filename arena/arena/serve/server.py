@@ -238,6 +238,7 @@ class PatientProtocol(H11Protocol):
             await send({"type": "http.response.start", "status": 400, "headers": head})
             await send({"type": "http.response.body", "body": _UNREADABLE})
             return
+        # This request is one of the tasks already.
         num = max(len(self.connections), len(self.tasks) - 1)
         if self._most is None or num < self._most or scope["path"] == HEALTH:
             await self._application(scope, receive, send)
@@ -274,6 +275,7 @@ class PatientProtocol(H11Protocol):
         idle = next((each for each in others if each._is_idle), None)  # noqa: SLF001  # pyright: ignore[reportUnknownMemberType] - its own class
         if idle is not None:
             idle.transport.abort()
+            # The connection is lost only in a later turn of the loop; until then it would be chosen again.
             self.connections.discard(idle)
 
     @override

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NAME = "checkpoint.npz"
 _META = "arena-checkpoint"
 _MAX_BYTES = 1 << 34
+"""Maximum size of a checkpoint that is read, 16 GiB."""
 
 
 def save(folder: Path, checkpoint: Checkpoint, seconds: float) -> None:

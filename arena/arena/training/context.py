@@ -128,6 +128,7 @@ class Context:
             self._keep(snapshot())
         if is_pausing and not is_over:
             self._pause()
+            # Asked again, because the run may have been stopped while it was paused.
             is_stopping = self._orders.is_stopping
         if is_stopping:
             raise Stopped
@@ -155,6 +156,7 @@ class Context:
 
     def play(self, first: str, second: str, matches: int, *, plies: int = 2) -> Score:
         """Play matches between two bots in this process."""
+        # 53 of 64 bits, as for the seed of a run.
         seed = draw_number(f"{self.seed}/{self.step}/{first}/{second}") >> 11
         score, played = play(self.game, first, second, matches, plies=plies, seed=seed)
         if self._keeps_matches:
@@ -231,6 +233,8 @@ class Context:
         return f"train-{self.folder.name}"
 
     def _keep(self, checkpoint: Checkpoint) -> None:
+        # Before the checkpoint: a run that resumes from it keeps the measurements up to its step, so they
+        # must not be lost in a power cut that the checkpoint survives.
         self._metrics.sync()
         checkpoints.save(self.folder, checkpoint, self.seconds)
         self._kept_at = self._clock()

@@ -117,6 +117,7 @@ class Dispatcher:
 
     def _serve(self) -> None:
         work = _Work(self._say)
+        # Without the lock: only this thread removes shards, and it was started after the first was added.
         device = self._asked[0].call.task.device
         try:
             with ExitStack() as stack:
@@ -130,6 +131,8 @@ class Dispatcher:
         except BaseException as error:  # noqa: BLE001 - who waits for a shard must hear of any end
             with self._changed:
                 self._failure = error
+                # In one step with the note of the failure: a later shard is refused by `submit`, so none is
+                # left waiting.
                 left = [*work.shards(), *self._asked]
                 self._asked.clear()
             for shard in left:
@@ -144,6 +147,8 @@ class Dispatcher:
             self._asked.clear()
             orders = list(self._orders)
             self._orders.clear()
+        # Before the end: `abort` followed by `close` must still reach the slots. Outside the lock, because
+        # the pool may take its time.
         for order in orders:
             {"stop": pool.stop, "go": pool.go, "abort": pool.abort}[order]()
         return not self._is_closing
@@ -196,6 +201,7 @@ class _Work:
         for shard in list(self.waiting):
             if shard.future.cancelled():
                 self.waiting.remove(shard)
+            # Its last try is elsewhere if it failed only here, which tells shard and machine apart.
             elif not self._recovery.avoids(shard.number, slot.machine):
                 self.waiting.remove(shard)
                 return shard
@@ -210,6 +216,7 @@ class _Work:
             with suppress(InvalidStateError):
                 shard.future.set_result(future.result())
             return
+        # Nobody computed it, so nobody is to blame, and it keeps its place.
         if isinstance(error, UnplayedError | PoolLostError):
             self.waiting.appendleft(shard)
             return

@@ -24,6 +24,8 @@ def write_whole(path: Path, content: bytes) -> Path:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        # Only after the content has reached the disk, or a power cut could leave an empty file under the
+        # name.
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

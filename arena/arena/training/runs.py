@@ -187,6 +187,7 @@ def make_folder(settings: RunSettings, name: str | None) -> Path:
         raise ConfigError(f'"{name}" cannot be the name of a run (letters, digits, "_", ".", "-")')
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Without `exist_ok`: of two processes that chose the same name, one gets the folder.
         (folder / name).mkdir()
     except FileExistsError:
         raise ConfigError(f'there is a run "{name}" already; --resume {name} continues it') from None

@@ -173,6 +173,7 @@ def run_orders(folder: Path) -> Generator[RunOrders]:
 
     def hear(_number: int, _frame: FrameType | None) -> None:
         orders.stop()
+        # From now on Ctrl-C ends the run at once: it may be long until the trainer's next step.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if must_end.is_set():
             raise KeyboardInterrupt
@@ -181,6 +182,8 @@ def run_orders(folder: Path) -> Generator[RunOrders]:
         while not is_over.wait(_LOOK_S):
             with suppress(OSError):
                 if orders.take():
+                    # In this order: the flag makes the handler raise, and the file goes last, since its end
+                    # is the answer.
                     must_end.set()
                     _interrupt_main_thread()
                     orders.stop()

@@ -88,6 +88,8 @@ def play(  # noqa: PLR0913 - two bots, and how they play
             play_matches(game, bots, 2, opening=opening, seed=(seed << 20) + number)
         ):
             outcome = _OUTCOMES.get(result.outcome.value, 0)
+            # The outcome is that of the player who moved first, the score that of the first bot, who is
+            # second here in every other match.
             counts[side, -outcome if side else outcome] += 1
             played.append(TrainingMatch(result.actions, outcome))
             sides.append(side)

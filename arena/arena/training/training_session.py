@@ -163,6 +163,7 @@ def sit(
         Stopped: the user stopped it; a checkpoint was saved.
         ArenaError: the trainer, the game or an opponent cannot be made, or the run is finished or in use.
     """
+    # The lock first: only the process that holds the run may remove orders and listen to new ones.
     with held(folder), run_orders(folder) as orders:
         resumed = checkpoints.load(folder)
         _check_unfinished(folder, settings, 0.0 if resumed is None else resumed[1])

@@ -123,6 +123,7 @@ class Query:
                     yield store
                 finally:
                     with self._lock:
+                        # Before it is closed: `cancel` must not interrupt a closed store.
                         self._stores.remove(store)
         except StoreError as error:
             raise self.told(error, path.name) from error.__cause__
@@ -138,6 +139,7 @@ class Query:
             Cancelled: the query was cancelled, so the error is irrelevant.
         """
         self.check()
+        # An interrupted statement fails like a broken store, which `check` has told apart.
         if not isinstance(error, StoreError) or isinstance(error, StoreLost):
             return error
         text = _lost(error.__cause__, name or store_place(self._option).name)
@@ -199,6 +201,7 @@ class Queries:
         """
         with self._lock:
             self._running.add(query)
+            # Under the lock: `close` either finds this query among those that run, or was before it.
             if self._is_over:
                 query.cancel()
         query.publish_to(publish)

@@ -130,6 +130,7 @@ class StoreFeed:
         is_opened = self._store is None
         if self._store is None:
             self._store = self._stack.enter_context(self._query.store())
+            # Before the first read, so that a later commit counts as a change at the next poll.
             self._version = self._store.data_version()
         # An open connection would continue to read a file that was moved or deleted.
         self._store.check_readable()
@@ -139,6 +140,7 @@ class StoreFeed:
     def _what_is_new(self, store: Store) -> FeedUpdate | None:
         version = store.data_version()
         if version != self._version:
+            # Before the read, so that a commit during it is found at the next poll.
             self._version = version
             self._facts_are_due = True
             batch = self._following(store)
@@ -170,6 +172,7 @@ class StoreFeed:
         """Read results and running matches of one moment, so that a match that ends counts exactly once."""
         for _ in range(_MOST_LOOKS - 1):
             found = self._look(store)
+            # A match that ended between the reads would be missing in one, or be counted in both.
             if self._record(store).num_done == found[0].progress.done:
                 return found
         return self._look(store)
@@ -227,6 +230,7 @@ class StoreFeed:
         is_first, self._facts_key = self._facts_key == (), key
         if self._facts is None:
             self._facts = DashboardTables(store, record)
+        # CPU time, because only what is computed takes a core from the matches.
         began_s = time.thread_time()
         tables = self._facts.make(store, record)
         is_renamed, self._naming = self._facts.naming != self._naming, self._facts.naming
@@ -267,6 +271,7 @@ class StoreFeed:
     def _key(store: Store, record: TournamentRecord) -> tuple[object, ...]:
         from arena_db.records import MatchFilter
 
+        # Matches are numbered as they are stored, so the newest one stands for all of them.
         newest = store.matches(MatchFilter(rated_only=False), limit=1)
         # Decisions about any tournament may change its tables.
         later = (store.last_change(), tuple(sorted(store.replay_marks().items())))
@@ -274,6 +279,7 @@ class StoreFeed:
 
     def _record(self, store: Store) -> TournamentRecord:
         record = store.tournament(self._tournament)
+        # After the store was replaced, another tournament may have the same id.
         if record is not None and record.uid == (self._uid or record.uid):
             self._uid = record.uid
             return record

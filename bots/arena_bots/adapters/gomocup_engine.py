@@ -173,6 +173,8 @@ class Engine:
                 elif lines[0] == "BOARD":
                     raise BotError(_no_board(_text(line)))
                 else:
+                    # After a refusal a move still counts, but it is not waited for as long as for an engine
+                    # that thinks.
                     end = until = min(end, time.monotonic() + _PATIENCE_S)
             elif not self._note(line) and not line.upper().startswith(_AGREED):
                 chatter = _text(line)
@@ -242,6 +244,7 @@ class Engine:
         while num_refused <= num_lines:
             line = self._read(until)
             if line is None:
+                # From now on the shorter wait: an engine that ignores ABOUT once does so always.
                 self._answers_about = False
                 self._num_open = num_lines - num_refused
                 return False

@@ -90,6 +90,7 @@ def pick(search: AlphaBetaSearch, level: int) -> bool:
     index = frame[INDEX]
     if index == frame[COUNT] or frame[ALPHA] >= frame[BETA]:
         return False
+    # Selection instead of sorting: most positions are refuted by one of their first moves.
     best = index
     for number in range(index + 1, frame[COUNT]):
         if moves[number] > moves[best]:

@@ -104,6 +104,7 @@ def run(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBetaSea
         if not entering:
             value = _leave(board, search, level)
         elif numbers[STONES] >= numbers[PAUSE]:
+            # Only before a position is entered, where the board agrees with the frames of the levels above.
             numbers[LEVEL] = level
             return PAUSED
         else:
@@ -136,6 +137,7 @@ def _enter(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBeta
         # No child gets a frame, so the parent's window tells whether the variation is needed.
         return frontier(geometry, board, search, level, search.frames[level - 1][WIDE] != 0)
     player = player_at(search, level)
+    # In most positions no gain reaches `LINE`, so neither a win nor a threat needs to be looked for.
     own, other, _ = peaks(geometry, board, player)
     if own >= LINE or other >= LINE or num_empty(geometry, search, level) == 1:
         value = _decide(geometry, board, search, level)
@@ -215,6 +217,7 @@ def _list(
         if other > most:
             rival, most = place, other
         if inner:
+            # At the last plies the merit is the gain alone, which `last_but_one` reads as a bound.
             merit = (_OWN * merit + other) * _GAIN + search.history[player, cell]
         if threatened and other >= LINE and is_line(geometry, board, place, 1 - player):
             # A move that does not parry the threat loses at once, so this is the only one listed.
@@ -248,6 +251,8 @@ def _list_root(search: AlphaBetaSearch, level: int) -> None:
         best = max(best, scores[action])
     for action in range(len(scores)):
         if scores[action] != SKIPPED:
+            # Only the best scores of the previous depth are exact, so those actions come first, before any
+            # bound.
             merit = scores[action] + (2 * WON if scores[action] == best else 0)
             search.moves[level, count] = merit << ACTION_BITS | action
             scores[action] = LOST
@@ -283,6 +288,7 @@ def _take(
     action = frame[TRIED]
     lift(geometry, board, action, frame[CELL], player_at(search, level))
     value = -below
+    # Better than expected: the null window gave only a bound, and the exact score is needed.
     if not frame[FULL] and frame[ALPHA] < value < frame[BETA]:
         return True
     if value > frame[BEST]:
@@ -307,6 +313,7 @@ def _leave(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int) -> int:
     if level:
         plies = search.numbers[PLIES] - level
         if frame[BEST] >= frame[BETA]:
+            # Refutations far from the leaves save more, so they count more (Schaeffer).
             search.history[player_at(search, level), frame[CELL]] += plies * plies
         keep(board, search, level, plies)
     return frame[BEST]

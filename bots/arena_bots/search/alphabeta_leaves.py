@@ -109,6 +109,7 @@ def are_apart(geometry: AlphaBetaGeometry, place: int, other: int) -> bool:
     """Return whether no window contains both cells."""
     down = abs(place // geometry.columns - other // geometry.columns)
     right = abs(place % geometry.columns - other % geometry.columns)
+    # Too far apart for a window of k, or in no common row, column or diagonal.
     return max(down, right) >= geometry.k or (down not in (right, 0) and right != 0)
 
 

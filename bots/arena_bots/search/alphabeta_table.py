@@ -54,7 +54,7 @@ def keep(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, plies: int)
         bound = _LOWER
     elif score <= frame[FLOOR]:
         bound = _UPPER
-        # Decided scores are stored relative to this position, because the root may be another one later.
+    # Decided scores are stored relative to this position, because the root may be another one later.
     if score > _DECIDED:
         score += level
     elif score < -_DECIDED:
@@ -62,6 +62,7 @@ def keep(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, plies: int)
     slot = slot_of(board, search)
     search.table[slot, 0] = board.sums[KEY]
     search.table[slot, 1] = (
+        # From the top: score, 8 bits of plies, 2 of bound, 10 of action plus one (0 for none), 12 of age.
         score << 32 | plies << 24 | bound << 22 | (frame[ACTION] + 1) << 12 | search.numbers[AGE]
     )
 
@@ -72,9 +73,10 @@ def recall(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, plies: in
     frame, moves = search.frames[level], search.moves[level]
     slot = slot_of(board, search)
     entry = search.table[slot, 1]
+    # Entries of earlier searches count as empty, so that an answer depends on its position alone.
     if search.table[slot, 0] != board.sums[KEY] or entry & MAX_AGE != search.numbers[AGE]:
         return UNKNOWN
-        # With a full window the variation is needed too, which the table does not have.
+    # With a full window the variation is needed too, which the table does not have.
     if not frame[WIDE]:
         score, bound = entry >> 32, (entry >> 22) & 3
         known = (entry >> 24) & 0xFF == plies

@@ -47,6 +47,7 @@ class Budget:
         """Return the tighter of `limit` and the bot's own limits; the clock starts now."""
         start = perf_counter()
         allowed = _allowed(limit)
+        # Only the time that others grant needs a reserve; a bot's own limit is not judged.
         searched = min(allowed * _SHARE, _bound(seconds))
         return cls(
             min(_bound(limit.nodes), _bound(nodes)),
@@ -73,6 +74,7 @@ def _allowed(limit: Limit) -> float:
     """Return the number of seconds for one answer."""
     if limit.bank is None:
         return _bound(limit.seconds)
+    # An equal share of what is left, so the bank shrinks but never runs out.
     return (limit.seconds or 0.0) + limit.bank / _ANSWERS
 
 

@@ -78,6 +78,7 @@ class Tree:
         node = None
         if not self._is_empty:
             known, history = len(self.root.state.history), state.history
+            # The new state continues the known match; otherwise the tree is of another one.
             node = self.root if self.root.state.history == history[:known] else None
             for action in history[known:]:
                 node = node.children.get(action) if node else None
@@ -127,6 +128,7 @@ class Tree:
         result = self._rollout(node.state, budget)
         for node, mover in path:
             node.visits += 1
+            # Results are those of player 0, totals those of the player whose action led to the node.
             node.total += -result if mover else result
 
     def _uct(self, node: Node) -> Node | None:
@@ -149,6 +151,8 @@ class Tree:
         if not node.children:
             return None
         scale = self._c * sqrt(node.visits) / (len(node.children) + len(node.untried))
+        # The bound of an untried action: no value yet, and 1 + n = 1. Without one, anything above -1 is
+        # better.
         best, chosen = scale if node.untried else -2.0, None
         for child in node.children.values():
             bound = child.total / child.visits + scale / (1 + child.visits)
@@ -159,6 +163,7 @@ class Tree:
     def _expand(self, node: Node) -> Node:
         untried = node.untried
         index = int(self._random.random() * len(untried))
+        # Removing the last element takes the same time however long the list is.
         untried[index], untried[-1] = untried[-1], untried[index]
         action = untried.pop()
         child = node.children[action] = Node(node.state.child(action))

@@ -70,6 +70,7 @@ class CompiledTree:
     def advance(self, state: State) -> None:
         """Make `state` the root; keep its statistics if it is in the tree, else start a new tree."""
         known, history = len(self._history), state.history
+        # The new state continues the known match; otherwise the tree is of another one.
         root = 0 if self._size and self._history == history[:known] else -1
         for action in history[known:]:
             root = self._child(root, action) if root >= 0 else -1
@@ -95,6 +96,7 @@ class CompiledTree:
         most = max(PLIES // self._plies, 1) if is_timed else _ENDLESS
         made = 0
         while not self._is_proven and (not made or (made < budget.nodes and not budget.is_late)):
+            # Even if time is up before the first playout: an answer needs one tried action.
             wanted = 1 if budget.is_late else int(min(max(budget.nodes - made, 1), most))
             pause = self._size + NEW_NODES if is_timed else NEVER
             size, some = self._board.grow(self._nodes, self._size, wanted, pause)
@@ -116,6 +118,7 @@ class CompiledTree:
         number = self._child(0, action)
         line = [action]
         while len(children := self._children(number)):
+            # The last key counts most: visits first, then the mean.
             best = int(np.lexsort((children["value"], children["visits"]))[-1])
             if not children[best]["visits"]:
                 break

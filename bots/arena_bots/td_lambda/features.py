@@ -53,6 +53,7 @@ def features_of(own: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[n
     features = np.zeros((len(own), NUM_FEATURES))
     features[:, :CELLS] = own[:, None] >> BITS & 1
     features[:, CELLS:MIDDLE] = other[:, None] >> BITS & 1
+    # Cells are numbered row by row, so those of a column are one row apart.
     middle = np.arange(COLUMNS // 2, CELLS, COLUMNS)
     features[:, MIDDLE] = features[:, middle].sum(axis=1) / ROWS
     has_own, has_other = own[:, None] & WINDOWS != 0, other[:, None] & WINDOWS != 0

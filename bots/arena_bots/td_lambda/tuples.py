@@ -56,6 +56,7 @@ def draw_tuples(count: int, length: int, seed: int) -> NDArray[np.uint8]:
             walk.append(rng.choice(free))
         if len(walk) == length:
             cells = tuple(sorted(walk))
+            # Every tuple is also looked up mirrored, so its mirror image would be the same tuple twice.
             found.setdefault(min(cells, mirrored(cells)))
     return np.array(list(found), np.uint8)
 
@@ -80,6 +81,7 @@ def parts_of(tuples: NDArray[np.uint8]) -> Parts:
         # The offset of the table is added only once, with the first column.
         parts[0, :, number] += starts[number]
         starts[number + 1] = starts[number] + weight
+    # A mirrored tuple reads the same table, with the columns in reverse order.
     parts[:, :, count:] = parts[::-1, :, :count]
     return Parts(parts, starts)
 
@@ -87,6 +89,7 @@ def parts_of(tuples: NDArray[np.uint8]) -> Parts:
 def keys_of(first: int, second: int) -> NDArray[np.intp]:
     """Return the key of each column, `[COLUMNS]`, for stones laid out as `column * 7 + height`."""
     bottom = sum(1 << (ROWS + 1) * column for column in range(COLUMNS))
+    # In each column, the occupied bits plus one make 2^height, and the first player's bits are below that.
     word = first + (first | second) + bottom
     return np.array([word >> (ROWS + 1) * column & KEYS - 1 for column in range(COLUMNS)], np.intp)
 

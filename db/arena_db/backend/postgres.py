@@ -60,6 +60,7 @@ _UNREACHED_MS: Final = 20_000
 """Milliseconds of network silence after which a connection is abandoned."""
 
 _BEGIN: Final = (
+    # `true` limits a setting to the transaction, because the connection goes back to the pool.
     "SELECT set_config('lock_timeout', '{busy}', true), set_config('synchronous_commit', '{sync}', true), "
     "pg_advisory_xact_lock{shared}({lock})"
 )
@@ -381,6 +382,8 @@ class _Watch:
                     self._changed.wait()
                     continue
                 self._changed.wait(_ASKED_EVERY_S)
+                # Still under the lock, so that no query ends, and another begins on its connection, before it
+                # is cancelled.
                 for raw, is_wanted in list(self._queries.values()):
                     if not is_wanted():
                         with translated(""):

@@ -109,6 +109,7 @@ def thawed(connection: Connection, cold: ColdTournament) -> Generator[None]:
         yield
     finally:
         for table in _HIDDEN:
+            # With its schema: without a temporary table, the bare name would be that of the stored one.
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {_temporary(connection)}.{table.name}")
 
 

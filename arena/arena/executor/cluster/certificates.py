@@ -72,6 +72,7 @@ def make_keys(folder: Path, names: Sequence[str], *, renew: bool = False) -> Mad
         if is_new:
             _write(ca_file, _made_authority(now))
         authority = _read_authority(ca_file)
+        # Without a valid authority a certificate is rejected, so a later end would promise too much.
         until = min(now + VALID, authority[0].not_valid_after_utc)
         for name, file in zip(names, files, strict=True):
             _write(file, _made_key(name, authority, now, until))
@@ -168,6 +169,7 @@ def _read_authority(file: Path) -> _Authority:
 def _write(file: Path, data: bytes) -> None:
     """Replace a file with one that only its owner may read."""
     beside = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    # Created with its mode: a later `chmod` would leave the key readable for a moment.
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
     with os.fdopen(descriptor, "wb") as out:
         out.write(data)

@@ -91,6 +91,7 @@ def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
         inventory = msgspec.json.decode(ask(INVENTORY), type=Inventory)
     except msgspec.MsgspecError as error:
         raise SpoiltError(f"the list of files of content {content[:8]} was damaged in transit") from error
+    # The paths come from another machine and are written to below, so they are checked before that.
     if inventory.tree_hash != content or not all(_is_inside(entry.path) for entry in inventory.files):
         raise SpoiltError(f"the list of files of content {content[:8]} was damaged in transit")
     size = inventory.num_bytes
@@ -110,6 +111,7 @@ def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
         collection.needs = inventory.needs
         collection.files = {entry.path: work / "files" / entry.path for entry in inventory.files}
         kept = keep_content(collection)
+    # The hash over all files, computed here, decides; the checks before it only find damage earlier.
     if kept.hash != content:
         raise SpoiltError(f"content {content[:8]} was damaged in transit")
     return kept
@@ -117,6 +119,7 @@ def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
 
 def _receive(part: Path, size: int, ask: Callable[[int], bytes]) -> None:
     """Append the pieces that a file lacks, in order."""
+    # A killed process may have left part of a piece, which is fetched again.
     done = part.stat().st_size // PIECE if part.exists() else 0
     with part.open("r+b" if done else "wb") as file:
         file.seek(done * PIECE)

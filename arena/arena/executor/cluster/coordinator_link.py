@@ -142,6 +142,8 @@ class CoordinatorLink:
 
     def send(self, message: ClusterMessage) -> None:
         """Send a message; it is lost if there is no connection."""
+        # Called in the thread of the run, while the loop and its client belong to the thread of the
+        # connection.
         self._loop.call_soon_threadsafe(self._send, encode(message))
 
     def in_background(self, work: Callable[[], ClusterMessage]) -> None:
@@ -150,6 +152,7 @@ class CoordinatorLink:
         def then(future: asyncio.Future[ClusterMessage]) -> None:
             self._send(encode(future.result()))
 
+        # Reading files in the loop would hold up all messages, heartbeats included.
         self._loop.call_soon(lambda: self._loop.run_in_executor(None, work).add_done_callback(then))
 
     def close(self) -> None:
@@ -179,6 +182,7 @@ class CoordinatorLink:
                     timeout=_CONNECT_S,
                 )
                 client.lost = lost
+                # Before it connects, so that no message arrives without a handler.
                 client._stream_handlers[OP] = self._take  # noqa: SLF001 - Dask has no public way
                 await client
                 self._client = client

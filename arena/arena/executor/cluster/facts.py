@@ -234,6 +234,7 @@ _LACKS = (_arena_lack, _game_lack, _tier_lack, _code_lack, _trainer_lack, _gpu_l
 def median_speed(machines: Iterable[WorkerFacts], wanted: Wanted) -> float:
     """Return the median speed of the machines that meet all other requirements; 0 if there are none."""
     speeds = [facts.speed for facts in machines if find_lack(facts, wanted, 0) is None]
+    # The speed of an existing machine, not a mean of two, so at least one machine is within the tolerance.
     return statistics.median_high(speeds) if speeds else 0.0
 
 
@@ -246,6 +247,7 @@ def machine_id() -> str:
     path = home() / "machine"
     try:
         home().mkdir(parents=True, exist_ok=True)
+        # Of two processes that start together only one creates it.
         with path.open("x", encoding="ascii") as file:
             file.write(secrets.token_hex(16))
     except FileExistsError:
@@ -325,6 +327,7 @@ def _hash_packages(folders: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for folder in map(Path, folders):
         for file in sorted(folder.rglob("*.py")):
+            # With its path, because a moved file is imported under another name.
             digest.update(f"{folder.name}/{file.relative_to(folder).as_posix()}\0".encode())
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()

@@ -145,9 +145,11 @@ class ClusterHub(SchedulerPlugin):
         del scheduler
         for name in [name for name, run in self._runs.items() if run.client == client]:
             run = self._runs.pop(name)
+            # Slots wait for these acknowledgements, although nobody takes their results any more.
             for address, ack in run.waiting:
                 self._tell_slot(address, ack)
             for address in self._guests:
+                # The work has no recipient; the coordinator, or its successor, sends it again.
                 self._tell_slot(address, RunOrder(name, "abort"))
         for machine in self._machines.values():
             machine.remarks.pop(client, None)
@@ -172,6 +174,7 @@ class ClusterHub(SchedulerPlugin):
                 self._pass_up(guest, address, message, data)
             case Streamed():
                 run = self._runs.get(message.run)
+                # Only streams are dropped: results complete what viewers have missed.
                 if run is not None and self._num_waiting(run.client) < _MAX_STREAMED:
                     self._tell_client(run.client, FromSlot(guest.slot, data))
             case Want():
@@ -214,6 +217,7 @@ class ClusterHub(SchedulerPlugin):
         now = time.time()
         self._tell_slot(address, Welcome(now))
         for name, run in self._runs.items():
+            # A slot that joins during a stop must not start what was sent before it.
             if run.order:
                 self._tell_slot(address, RunOrder(name, run.order))
         for client in self._clients():
@@ -276,6 +280,7 @@ class ClusterHub(SchedulerPlugin):
             self._tell_slot(address, ContentPiece(want.content, want.piece, b"", "its coordinator is gone"))
             return
         waiting = self._wanted.setdefault((want.content, want.piece), set())
+        # At the start of a run many slots want the same piece; its coordinator sends it once.
         if not waiting:
             self._tell_client(run.client, want)
         waiting.add(address)

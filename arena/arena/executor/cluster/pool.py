@@ -115,6 +115,7 @@ class ClusterPool(ClusterRun):
             self._roster.settle()
             self._num_sent += 1
             batch = _Batch(self, self._num_sent, slot, list(jobs))
+            # One step for the other thread: a slot that leaves is missing here, or its loss fails the batch.
             if slot not in self._roster:
                 batch.set_exception(WorkerLostError(slot))
                 return batch
@@ -130,6 +131,8 @@ class ClusterPool(ClusterRun):
         """Return the results of running batches, and report to the hub that there is room for more."""
         found: list[list[MatchRecord]] = []
         size = 0
+        # The hub hears of results only when they are taken here, so a slow run does not pile them up in
+        # memory.
         for part in drain(self._parts):
             for log in part.logs:
                 write_part(log)
@@ -151,6 +154,7 @@ class ClusterPool(ClusterRun):
         templates: dict[int, bytes] = {}
         rows: list[JobRow] = []
         for job in batch.jobs:
+            # A slot keeps what it was sent until it disconnects, after which `_forget` is called.
             number, _, data = self._template(job)
             if number not in sent:
                 sent.add(number)
@@ -212,6 +216,7 @@ class ClusterPool(ClusterRun):
                 # Messages about batches that were lost or rejected are ignored.
                 if isinstance(batch, _Batch) and batch.slot == slot and message.run == self._run:
                     self._hear_of(batch, message, size)
+                # The hub has counted these bytes, too, and would hold back other results for them.
                 elif isinstance(message, ResultPart):
                     self._taken(size)
             case _:
@@ -244,11 +249,13 @@ class ClusterPool(ClusterRun):
         if wrong:
             self._work.pop(batch.number, None)
             self._taken(size)
+            # The rest of the batch is not wanted, and its results would be ignored.
             self.withdraw(batch)
             batch.set_exception(WrongResultError(batch.slot, wrong))
             return
         batch.num_played += len(records)
         if abs(self._ahead) > _CLOCK_S:
+            # From the clock of the hub, which all slots use, to that of this machine.
             records = [
                 dataclasses.replace(record, started_at=record.started_at - self._ahead) for record in records
             ]

@@ -83,6 +83,7 @@ class ClusterRun(ABC):
         self._cluster = cluster
         self._expected = expected
         self._where = place.address
+        # Drawn for each run, so that late messages of an earlier run of the tournament are recognised.
         self._run = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._roster = Roster(wanted, starts_its_own=cluster is not None)
@@ -180,6 +181,7 @@ class ClusterRun(ABC):
             self._notes.put(f"the scheduler at {self._where} is back")
         self._gone_since = None
         self._link.send(JoinRun(self._run))
+        # A scheduler that was started again knows neither the run nor its order.
         if self._order:
             self._link.send(RunOrder(self._run, self._order))
 
@@ -195,6 +197,7 @@ class ClusterRun(ABC):
             self._forget(None)
             lost = list(self._work.values())
             self._work.clear()
+        # Outside the lock, because callbacks of a future run here and may call this pool.
         for work in lost:
             work.set_exception(PoolLostError(f"the scheduler at {self._where} is gone"))
 
@@ -210,18 +213,22 @@ class ClusterRun(ABC):
             case SlotLeft():
                 self._left(message)
             case Want():
+                # Reading from the disk must not delay the messages that follow.
                 self._link.in_background(lambda: self._piece(message))
             case _:
                 pass
 
     def _left(self, left: SlotLeft) -> None:
         with self._lock:
+            # In one step with the search for its work, so that `submit` sends it none that would be
+            # overlooked here.
             changed = self._roster.remove(left.slot)
             self._forget(left.slot)
             gone = [work for work in self._work.values() if work.slot == left.slot]
             for work in gone:
                 del self._work[work.number]
         for work in gone:
+            # As above, outside the lock.
             if left.is_lost:
                 work.set_exception(WorkerLostError(left.slot))
             else:
@@ -345,6 +352,7 @@ class Roster:
 
     def _judge(self) -> list[RefusedMachine]:
         machines = self._machines()
+        # Later machines must not change which ones may play: the matches of one table would differ in speed.
         if not self._is_settled:
             self._median = median_speed(machines.values(), self._wanted)
         before, self._lacks = self._lacks, {}

@@ -108,6 +108,7 @@ class ClusterShards(ClusterRun):
         needed = {
             sha256 for work in self._work.values() if isinstance(work, _SentShard) for sha256 in work.blobs
         }
+        # The next shards usually need the newest blobs, such as the present network.
         for sha256 in list(self._blobs)[:-_KEPT_BLOBS]:
             if sha256 not in needed:
                 del self._blobs[sha256]

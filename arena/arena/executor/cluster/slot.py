@@ -133,6 +133,8 @@ def _check_needs(bot: Competitor, content: Content) -> None:
     Raises:
         BotLackError: a version differs or is missing.
     """
+    # A bot with a folder of its own brings its packages, and one with another runtime does not use those
+    # here.
     if bot.folder or bot.runtime:
         return
     for name, version in content.inventory.needs.items():
@@ -196,6 +198,7 @@ class SlotPlayer:
         except (ArenaError, OSError) as error:
             lack = str(error)
         else:
+            # What was not delivered while the batch was played; its end is reported after its last result.
             self._deliver(play_batch(jobs, control))
         # An error during a stop says nothing about this machine.
         self.link.finish("" if self.link.must_stop() else lack)
@@ -320,6 +323,7 @@ class _ShardRunner:
 
     def _keep(self, sha256: str, data: bytes) -> None:
         self._blobs[sha256] = data
+        # The newest one stays, whatever its size: it is about to be used.
         while len(self._blobs) > 1 and sum(map(len, self._blobs.values())) > _MAX_KEPT:
             self._blobs.popitem(last=False)
 

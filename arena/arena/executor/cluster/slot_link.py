@@ -139,6 +139,8 @@ class SlotLink:
     def end_soon(self) -> None:
         """Start no further match and let `next_work` return None; may be called by a signal handler."""
         self.is_ending = True
+        # Wakes `next_work`. A `SimpleQueue` may be used in a signal handler; a lock held by this thread could
+        # not.
         self._plays.put(None)
 
     def must_stop(self) -> bool:
@@ -189,6 +191,7 @@ class SlotLink:
         with self._acked:
             self._unacked[key] = size
             self._say(part)
+            # With a timeout, because an abort does not notify this condition.
             while sum(self._unacked.values()) > _MAX_UNACKED and not self.must_abort():
                 self._acked.wait(_BEGUN_S * 10)
 
@@ -233,6 +236,7 @@ class SlotLink:
                 found = self._pieces.get(timeout=0.1)
             except Empty:
                 continue
+            # Any other piece is an answer to an earlier question that was given up.
             if (found.content, found.piece) == (content, piece):
                 if found.why:
                     raise ArenaError(found.why)
@@ -298,6 +302,8 @@ class SlotLink:
         async with self._worker:
             self._said_hello = time.time()
             self._send(encode(Hello(self.slot, self._facts)))
+            # Without a connection no result can be delivered, so the process ends with its bots; the
+            # supervisor starts another one, which joins as a new slot.
             await self._worker.finished()
         os._exit(LOST)
 
@@ -326,6 +332,7 @@ class SlotLink:
         if order.order == "go":
             self._orders.pop(order.run, None)
             return
+        # Stays until `go`, since a batch of this run may still be on its way here.
         self._orders[order.run] = order.order
         current = self._current
         if order.order == "abort" and current is not None and current[0] == order.run:

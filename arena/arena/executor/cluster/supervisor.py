@@ -106,6 +106,7 @@ class _SlotProcess:
         """Return whether the process has ended; if so, remove its temporary files and count a death."""
         if self.process is None or self.process.poll() is None:
             return False
+        # A slot that lost its scheduler, or aborted a match, is not at fault and starts again at once.
         is_death = self.process.returncode not in (0, LOST)
         self.process = None
         remove(self.folder / f"{self.number}-{self._num_starts}")
@@ -138,6 +139,8 @@ class Supervisor:
         Raises:
             ArenaError: a slot dies repeatedly before it plays a match; the message has its last lines.
         """
+        # The handler only counts. `_keep_running` acts on it, since it may be starting a process at that
+        # moment.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._count_signal)
         own_subtree()

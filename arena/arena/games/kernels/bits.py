@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int
 
 # The masks below divide a word into fields of 2, 4 and 8 bits, as in the usual parallel population count.
+# All of them are uint64: numba follows NumPy's rule that a uint64 and a signed int make a float.
 _ONE = np.uint64(1)
 _BYTE = np.uint64(8)
 _LOW_BYTE = np.uint64(0xFF)

@@ -81,6 +81,7 @@ def _fill(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
 ) -> None:
     state = chance[0]
     for match in range(len(lengths)):
+        # `outcome` is the result if the side to move completes a line now; its sign changes with the side.
         own = opp = _ZERO
         ply, outcome = 0, 1
         count = list_landings(_ZERO, free, layout)
@@ -90,6 +91,7 @@ def _fill(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
             own |= bit
             actions[match, ply] = layout.actions[bit_number(bit)]
             ply += 1
+            # Before that ply no line is possible, and testing for one is most of the work of a ply.
             if ply >= layout.min_length and has_line(own, layout):
                 break
             if bit & layout.closing:

@@ -37,6 +37,7 @@ def is_line(length: Int, layout: CellLayout) -> bool:
 @kernel
 def makes_line(board: NDArray[np.uint8], place: Int, stone: Int, layout: CellLayout) -> bool:
     """Return whether a `stone` on `place`, which may be empty or hold it already, is part of a line."""
+    # Only lines through the new stone can be new; each direction is followed both ways.
     for step in (1, layout.stride - 1, layout.stride, layout.stride + 1):
         length = 1 + run_length(board, place, step, stone) + run_length(board, place, -step, stone)
         if is_line(length, layout):
@@ -47,6 +48,7 @@ def makes_line(board: NDArray[np.uint8], place: Int, stone: Int, layout: CellLay
 @inline_kernel
 def is_landing(board: NDArray[np.uint8], place: Int, layout: CellLayout) -> bool:
     """Return whether a stone can land on the cell `place`."""
+    # Row 0 is on top, so the cell below is one stride further. A wall below supports a stone, too.
     return board[place] == EMPTY and not (layout.gravity and board[place + layout.stride] == EMPTY)
 
 
@@ -60,6 +62,7 @@ def landing(board: NDArray[np.uint8], action: Int, layout: CellLayout) -> Int:
 def climbed(board: NDArray[np.uint8], place: Int, layout: CellLayout) -> Int:
     """Return the first place without a stone, from `place` upwards; without gravity, `place` itself."""
     if layout.gravity:
+        # In a full column this ends at the wall above it.
         while board[place] == MOVER or board[place] == OTHER:
             place -= layout.stride
     return place
@@ -90,6 +93,7 @@ def renew(
     if board[place] == EMPTY:
         free[index] = place
         return count
+    # The last place fills the gap. The order of places does not matter, because all are equally likely.
     free[index] = free[count - 1]
     return count - 1
 
@@ -116,6 +120,7 @@ def uniform_cell_playout(
     """
     count = list_landings(board, free, layout)
     state = chance[0]
+    # The random state is in a local variable, which stays in a register, until the end.
     stone, result = mover, 0
     while count:
         state, index = draw(state, count)

@@ -90,6 +90,7 @@ def urgent(
     """
     found, place = 0, NOWHERE
     index = np.int64(threats[stone, 0])
+    # From the last entry to the first, so that an entry moved into a gap is not examined twice.
     while index and found < 2:  # noqa: PLR2004 # two threats cannot both be parried
         cell = np.int64(threats[stone, index])
         if board[cell] != EMPTY:
@@ -97,6 +98,7 @@ def urgent(
             last = np.int64(threats[stone, 0])
             threats[stone, index] = threats[stone, last]
             threats[stone, 0] = last - 1
+        # With exactly k in a row, a later stone may have made the row too long, so it is tested again.
         elif is_landing(board, cell, layout) and (not layout.exact or makes_line(board, cell, stone, layout)):
             found, place = found + 1, cell
         index -= 1

@@ -52,6 +52,7 @@ def cell_layout_of(game: Game) -> CellLayout | None:
     stride = board.cols + 1
     cells = ((row + 1) * stride + col).astype(np.uint16)
     gravity = board.lows != board.columns
+    # The diagonal neighbour of the first cell has index -1, which is the last place, which is a wall, too.
     actions = np.zeros((board.rows + 2) * stride + 1, np.uint16)
     actions[cells] = col if gravity else np.arange(len(cells))
     starts = cells[-board.cols :] if gravity else cells

@@ -70,6 +70,8 @@ def rules_of(game: Game) -> KInARow | None:
 def layout_of(game: Game) -> Layout | None:
     """Return the layout of `game`, or None if it is another kind of game or does not fit into 64 bits."""
     rules = rules_of(game)
+    # Bit 63 stays free: the largest possible shift must move every stone off the board, see `_LAST` in
+    # `rules`.
     if rules is None or max(rules.board.bits) >= WORD - 1:
         return None
     board = rules.board
@@ -81,6 +83,7 @@ def layout_of(game: Game) -> Layout | None:
     return Layout(
         num_actions=game.num_actions,
         max_length=game.max_length,
+        # The first player's k-th stone, after k - 1 of the second player.
         min_length=2 * board.k - 1,
         k=board.k,
         exact=board.exact,

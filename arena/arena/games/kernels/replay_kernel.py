@@ -60,6 +60,8 @@ def _replay(
         end, mover = OPEN, 1
         for row in range(starts[match], starts[match + 1]):
             action = np.int64(actions[row])
+            # Files may contain any number, and compiled code checks no index, so the action is compared
+            # first.
             bit = _ZERO
             if end == OPEN and action < layout.num_actions:
                 bit = land(own | opp, action, layout)
@@ -71,6 +73,7 @@ def _replay(
                 end = mover
             elif own | opp == layout.full:
                 end = 0
+            # Also after the end, so that a further action finds `end` set and breaks the match.
             own, opp, mover = opp, own, -mover
         ends[match] = end
 

@@ -22,6 +22,7 @@ _LAST = np.uint64(63)
 @inline_kernel
 def land(occupied: np.uint64, action: Int, layout: Layout) -> np.uint64:
     """Return the cell where the stone of `action` lands, as a word with one bit; 0 if the column is full."""
+    # The addition carries through the stones of the column; see `arena.games.bitboard`.
     return (occupied + layout.lows[action]) & layout.columns[action]
 
 
@@ -39,6 +40,7 @@ def has_line(stones: np.uint64, layout: Layout) -> bool:
     along, down, level, up = layout.steps
     starts = _starts(stones, along, layout.offsets) | _starts(stones, down, layout.offsets)
     starts |= _starts(stones, level, layout.offsets) | _starts(stones, up, layout.offsets)
+    # Rows are rare, so the expensive test runs only after the cheap one found some.
     if starts and layout.exact:
         starts = _exact_starts(stones, along, layout.offsets) | _exact_starts(stones, down, layout.offsets)
         starts |= _exact_starts(stones, level, layout.offsets) | _exact_starts(stones, up, layout.offsets)
@@ -85,6 +87,8 @@ def _ends(
     """Return the bits where one more stone makes a row of k along `step`, counting stones on both sides."""
     k = len(offsets)
     found = _ZERO
+    # The bits with `num_before` stones directly before them; `cells` also have the other stones of the row
+    # after them.
     before = ~_ZERO
     for num_before in range(k):
         cells = before

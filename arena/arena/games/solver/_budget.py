@@ -62,6 +62,7 @@ class Meter:
                 left = self._deadline - begin
                 turn = min(turn, max(left * self._pace * _SHARE, LEAST) if left > 0 else 0)
             self._memory[BUDGET] = self._memory[NODES] + max(int(turn), 0)
+            # Also without any budget: the bounds of a position may be known without a search.
             if kernel():
                 return True
             self._pace = (self.nodes - done) / max(perf_counter() - begin, _TICK)

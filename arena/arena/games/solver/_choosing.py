@@ -46,6 +46,7 @@ def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> 
         if action is None:
             return False
         if action < 0:
+            # Every action is worth at most this, and so is the position.
             here[1] = guess = max(-int(children[other][0]) for other in actions)
         else:
             here[0] = guess = min(int(here[1]), -int(children[action][1]))

@@ -89,14 +89,14 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
     opp = own ^ mask
     dangers = threats(opp, mask)
     moves = safe_moves(mask, dangers)
-    if moves == 0:
+    if moves == 0:  # whatever is played, the opponent wins with its next stone
         return worst(ply)
-    if ply >= NUM_CELLS - 2:
+    if ply >= NUM_CELLS - 2:  # at most two cells are left, and neither side wins with its own
         return 0
-    if moves & (moves - 1) == 0:
-        found = search(memory, opp, mask | moves, ply + 1, -alpha - 1)
+    if moves & (moves - 1) == 0:  # a forced move needs no table and no order
+        found = search(memory, opp, mask | moves, ply + 1, -alpha - 1)  # the window of the other side
         return found if found == ABORTED else -found
-    low, high = worst(ply + 2), best(ply + 2)
+    low, high = worst(ply + 2), best(ply + 2)  # the next stone does not win, nor one after a safe move
     if low > alpha or high <= alpha:
         return low if low > alpha else high
     found = _seen(own, mask, ply, alpha)
@@ -110,7 +110,7 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
             return low
         if high <= alpha:
             return high
-    found = _refuted(memory, opp, mask, ply, moves, alpha)
+    found = _refuted(memory, opp, mask, ply, moves, alpha)  # `_NONE`, if any, is below every score
     if found > alpha:
         return found
     length = _rank(memory, own, mask, ply, moves, dangers)
@@ -145,6 +145,7 @@ def safe_moves(mask: int, dangers: int) -> int:
 def _seen(own: int, mask: int, ply: int, alpha: int) -> int:
     """Return a bound that simple rules show and that decides the comparison with `alpha`, or `_NONE`."""
     opp = own ^ mask
+    # At odd plies the second player is to move, to whom `follow_up` applies.
     if ply & 1:
         if alpha < 1:
             sure = follow_up(opp, own, mask)
@@ -352,4 +353,5 @@ def narrow_actions(  # noqa: PLR0913, PLR0917 # kernels take no keywords
                 found[0] = found[1] = 0
             else:
                 narrow(memory, found, here ^ occupied, occupied | stone, exact)
+                # From the view of the side that played the action.
                 found[0], found[1] = -found[1], -found[0]

@@ -31,9 +31,11 @@ def make_layers(plies: int) -> list[PlyPositions]:
     layers = [PlyPositions(start, start, start)]
     while len(layers) <= plies:
         parents = layers[-1]
+        # Kernels cannot allocate, so there is room for the largest possible number of children.
         own, mask = np.empty((2, NUM_ACTIONS * len(parents.keys)), np.int64)
         number = _expand(parents.own, parents.mask, own, mask)
         own, mask = own[:number], mask[:number]
+        # The key of a position, as in `_memory.key_of`; different move orders reach the same position.
         keys, first = np.unique(own + mask, return_index=True)
         layers.append(PlyPositions(keys, own[first], mask[first]))
     return layers
@@ -63,6 +65,7 @@ def _expand(
             if has_four(own[parent] | stone):
                 continue
             after, opp = mask[parent] | stone, own[parent] ^ mask[parent]
+            # Columns are separate fields, so the mirror image of a key is the key of the mirror image.
             if mirrored(opp + after) < opp + after:
                 after, opp = mirrored(after), mirrored(opp)
             child_own[number], child_mask[number] = opp, after

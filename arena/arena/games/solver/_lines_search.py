@@ -83,13 +83,14 @@ def search(  # noqa: C901, PLR0911, PLR0913, PLR0917 # kernels take no keywords 
     left = layout.max_length - ply
     moves = landings(occupied, layout)
     if completing(own, layout) & moves or moves == _ZERO:
-        return left
-    low, high = 1 - left, max(left - 2, 0)
+        return left  # what a win with the next stone is worth; 0 for a draw, without a move
+    low, high = 1 - left, max(left - 2, 0)  # a loss to the next stone, a win with the one after that
     dangers = completing(opp, layout) & moves
     if low > alpha or dangers & (dangers - _ONE):
         return low
     if high <= alpha:
         return high
+    # A side that cannot win has at most 0; the window says of which side that would decide.
     if _is_dead(own if alpha >= 0 else opp, occupied, layout):
         return 0
     moves = dangers or moves
@@ -154,6 +155,7 @@ def _slot(memory: NDArray[np.int64], first: np.uint64, second: np.uint64) -> int
 @inline_kernel
 def _find(memory: NDArray[np.int64], slot: int, first: np.uint64, second: np.uint64) -> int:
     """Return the packed bounds of a position, 0 if there are none."""
+    # An unused slot looks like the empty board, but its bounds are 0, which stands for none.
     if memory[slot] == np.int64(first) and memory[slot + 1] == np.int64(second):
         return int(memory[slot + 2])
     return 0

@@ -124,6 +124,8 @@ def keep(  # noqa: PLR0913, PLR0917 # kernels take no keywords
     Of the two slots for a key, the first keeps the more expensive result, the second the latest one.
     """
     worth = (work >= 64) + (work >= 1024) + (work >= 16384)  # noqa: PLR2004 # four classes of cost in two bits
+    # From the top: 2 bits of cost, 49 of the key, 6 of the lower and 6 of the upper bound. The sign is never
+    # set.
     entry = worth << 61 | key << 12 | (low + _ZERO) << 6 | (high + _ZERO)
     slot = _slot(memory, key, ply)
     former = memory[slot]

@@ -94,8 +94,10 @@ def merit(  # noqa: PLR0913, PLR0917 # kernels take no keywords
         for offset in range(4):
             start = cell - offset * STEPS[direction]
             if start >= 0 and STARTS[direction] >> start & 1:
+                # Lines are numbered by direction, then by their first cell.
                 line = _BEFORE[direction] + count(STARTS[direction] & ((1 << start) - 1))
                 at = place + NUM_CODES * line + _code(first, mask, start, STEPS[direction])
+                # The stone changes one digit of the code, from 0 (empty) to 1 or 2, its owner.
                 found += memory[at + (1 + side) * _PLACES[offset]] - memory[at]
     return min(max(found, -_LIMIT), _LIMIT)
 
@@ -106,5 +108,6 @@ def _code(first: int, mask: int, start: int, step: int) -> int:
     code = 0
     for cell in range(start + 3 * step, start - step, -step):
         is_first = first >> cell & 1
+        # 0 for an empty cell, 1 for a stone of the first player, 2 for one of the second.
         code = 3 * code + 2 * (mask >> cell & 1) - is_first
     return code

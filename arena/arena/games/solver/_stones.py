@@ -36,6 +36,7 @@ def count(cells: int) -> int:
 @inline_kernel
 def threats(stones: int, mask: int) -> int:
     """Return the empty cells that complete four of `stones`, reachable or not."""
+    # In a column only the cell above three stones can be empty; in other directions any of the four can.
     found = (stones << 1) & (stones << 2) & (stones << 3)
     found |= _along(stones, 7) | _along(stones, 6) | _along(stones, 8)
     return found & (BOARD ^ mask)
@@ -44,6 +45,7 @@ def threats(stones: int, mask: int) -> int:
 @inline_kernel
 def _along(stones: int, step: int) -> int:
     """Return the cells that form a line of four with three of `stones` in one direction."""
+    # Two stones directly before the cell, and a third before those or after the cell; then the other way.
     two = (stones << step) & (stones << 2 * step)
     found = two & (stones << 3 * step) | two & (stones >> step)
     two = (stones >> step) & (stones >> 2 * step)

@@ -139,5 +139,7 @@ def _back_up(  # noqa: PLR0913, PLR0917 # kernels take no keywords
                 found = best(ply)
             else:
                 key = canonical_key(own[position] ^ mask[position], mask[position] | stone)
+                # The child is in the next layer for certain: that contains every position of its ply that is
+                # not over.
                 found = max(found, -child_scores[np.searchsorted(child_keys, key)])
         scores[position] = found

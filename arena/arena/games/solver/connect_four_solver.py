@@ -79,6 +79,7 @@ class ConnectFourSolver(Solver):
         """Label positions beyond the book, none of them over, in one call of compiled code."""
         own = np.array([state.own for state in states], np.int64)
         mask = own | np.array([state.opp for state in states], np.int64)
+        # The kernel writes legal actions only, so the others keep a value that is no score.
         bounds = np.full((len(states), NUM_ACTIONS, 2), _NO_SCORE, np.int64)
         narrow_actions(self._memory, own, mask, _UNBOUNDED if nodes is None else nodes, distances, bounds)
         low, high = bounds[..., 0], bounds[..., 1]
@@ -93,6 +94,7 @@ class ConnectFourSolver(Solver):
         `own` and `opp` are stones of the side to move and of the other side, `[n]` each, with bits as in
         `arena.games.bitboard`; `nodes` is the budget of each position. The book is not used.
         """
+        # Kernels of this game use signed words: the 49 bits of a board never reach the sign.
         mine = own.astype(np.int64)
         bounds = np.zeros((len(own), 2), np.int64)
         decide(self._memory, mine, mine | opp.astype(np.int64), nodes, bounds)

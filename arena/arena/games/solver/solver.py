@@ -105,6 +105,7 @@ class Solver(ABC):
         self._order(state, state.legal_actions)
         self._expect(state)
         self.only_answer(state)
+        # Without a budget the kernel returns at its first node.
         self._memory[BUDGET] = self._memory[NODES]
         self._narrow(state, np.array([-_FAR, _FAR], np.int64), exact=False)
 
@@ -144,6 +145,8 @@ class Solver(ABC):
         if distances == "best":
             self._choose(root, meter, tell)
             return self._answer(root, meter, distances=distances)
+        # Outcomes first: if the budget ends, those of all actions are known rather than the distances of
+        # some.
         for exact in (False, True) if distances else (False,):
             for action in self._order(root.state, root.children):
                 narrow = partial(self._narrow, root.children[action], root.bounds[action], exact=exact)
@@ -209,6 +212,7 @@ class Solver(ABC):
         children = {action: state.child(action) for action in state.legal_actions}
         bounds: dict[int, Bounds] = {}
         for action, child in children.items():
+            # The smallest image comes first in `children`, so its bounds exist already.
             first = min(actions[action] for actions in fixing)
             bounds[action] = bounds[first] if first < action else self._first_bounds(child)
         return _Root(state, children, bounds, np.array([-_FAR, _FAR], np.int64))

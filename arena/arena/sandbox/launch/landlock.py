@@ -30,6 +30,7 @@ _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _DEVICE = _READ_FILE | _WRITE_FILE
 _NUM_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _ALL_FILE_RIGHTS = 16
+"""Number of rights for files by version, and from version 5 on; each version knows the lowest bits."""
 _NET = 0b11
 """Rights to bind and to connect a TCP port."""
 _SCOPES = 0b11
@@ -37,6 +38,7 @@ _SCOPES = 0b11
 _NET_ABI, _SCOPE_ABI = 4, 6
 _ATTRIBUTE_BYTES = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}
 _FULL_ATTRIBUTE_BYTES = 24
+"""Bytes of `_Ruleset` by version, and from version 6 on: it ended after `files`, later after `net`."""
 
 
 class _Ruleset(ctypes.Structure):

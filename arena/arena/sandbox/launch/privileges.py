@@ -55,6 +55,7 @@ def drop_capabilities() -> None:
         # EPERM: without capabilities there is no bounding set to lower. EINVAL: beyond the last capability.
         if error.errno not in {errno.EPERM, errno.EINVAL}:
             raise
+    # Version 3 has two words for each of the three sets; zeros give up every capability in all of them.
     header, nothing = _Header(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
     number = SYS_CAPSET.get(os.uname().machine)
     if number is not None:

@@ -37,6 +37,7 @@ _RDONLY, _NOSUID, _NODEV, _NOEXEC = 1, 2, 4, 8
 """Flags with the same values for `mount` and `mount_setattr`."""
 _BIND, _PRIVATE, _RECURSIVE = 1 << 12, 1 << 18, 1 << 14
 _ROOT_BYTES = 1 << 20
+"""Maximum size of the root, 1 MiB: it holds only folders, links and the places for mounts, and no data."""
 
 
 def enter(recipe: Recipe, user: int) -> int:
@@ -53,6 +54,7 @@ def enter(recipe: Recipe, user: int) -> int:
         OSError: the kernel refused the call.
     """
     (base,) = recipe["base"]
+    # First of all: a new namespace inherits the host's propagation, which would show the mounts below there.
     mount("none", "/", "", _PRIVATE | _RECURSIVE)
     mount("tmpfs", base, "tmpfs", _NOSUID | _NODEV, f"size={_ROOT_BYTES},mode=755")
     _make_places(base)
@@ -61,6 +63,7 @@ def enter(recipe: Recipe, user: int) -> int:
     for target, place in zip(recipe.get("link", ()), recipe.get("at", ()), strict=True):
         os.makedirs(os.path.dirname(base + place), exist_ok=True)
         os.symlink(target, base + place)
+    # After the folders they are in, and before the restriction, which thus holds for these mounts as well.
     for place in recipe.get("hide", ()):
         _hide(base, place)
     # One call for the root and everything that is bound below it; it can only remove rights.
@@ -69,6 +72,7 @@ def enter(recipe: Recipe, user: int) -> int:
         mount(device, base + device, "", _BIND)
         # Read-only mounts allow writing to a device, but not changing its mode or times.
         restrict_mounts(base + device, _RDONLY | _NOSUID | _NOEXEC)
+    # After the restriction, because it stays writable; before the change of root, because it reads the host.
     scratch = _make_scratch(base, recipe, user)
     (procfs,) = recipe["procfs"]
     if procfs != NO_PROCFS:

@@ -40,6 +40,7 @@ class Polled:
         for member, num_threads in walk(self._pid):
             resident += _resident_bytes(member)
             tasks += num_threads
+            # The caller kills the bot because of this count alone, so the rest need not be read.
             if tasks > self._max_tasks:
                 return Usage(resident, tasks)
         # Shared memory is counted once per process, so the sum over a fork bomb would not be a true peak.

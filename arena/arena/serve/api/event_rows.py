@@ -200,6 +200,7 @@ class _Tail:
         self._wake()
 
     def _wake(self) -> None:
+        # Those who wait hold the old event; it is never cleared, so none of them can miss it.
         self.has_more.set()
         self.has_more = asyncio.Event()
 
@@ -305,6 +306,7 @@ class _EventTails:
             wanted = {}
             for number, page in pages.items():
                 tail = self._tails.get(number)
+                # While the thread was reading, the last follower left or the tail began anew.
                 if tail is None or tail.seq != asked[number]:
                     continue
                 if page.has_gap:

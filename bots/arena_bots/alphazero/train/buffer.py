@@ -65,6 +65,8 @@ class Buffer:
 
     def add(self, samples: Samples) -> None:
         """Add positions, which displace the oldest ones."""
+        # Places repeat if more positions come at once than fit; NumPy then keeps the last, which are the
+        # newest.
         places = (self.seen + np.arange(len(samples.own))) % self._window.most
         for store, some in zip(self._store, samples, strict=True):
             store[places] = some
@@ -86,6 +88,7 @@ class Buffer:
     def restore(self, arrays: Mapping[str, NDArray[Any]], seen: int) -> None:
         """Restore a snapshot that was taken after `seen` positions had been added."""
         samples = Samples._make(arrays[f"buffer.{name}"] for name in Samples._fields)
+        # The place of a position follows from the number before it, so each returns to where it was.
         self.seen = seen - len(samples.own)
         self.add(samples)
 

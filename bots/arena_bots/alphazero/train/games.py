@@ -125,6 +125,7 @@ def list_lasting(
     """Write which actions are legal and do not end the match; `[lanes, num_actions]`."""
     for lane in range(len(own)):
         for action in range(layout.num_actions):
+            # The array is reused, so entries of the previous positions are cleared.
             lasting[lane, action] = False
         occupied = own[lane] | opp[lane]
         cells = landings(occupied, layout) & ~completing(own[lane], layout)
@@ -152,6 +153,7 @@ def place(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
             continue
         stone = land(own[lane] | opp[lane], actions[lane], layout)
         mover = own[lane] | stone
+        # The other side is to move now, so `own` has its stones.
         own[lane], opp[lane], last[lane] = opp[lane], mover, stone
         if has_line(mover, layout):
             results[lane] = WON

@@ -32,6 +32,7 @@ def reap(
     """
     ended = np.flatnonzero(results != GOING)
     lengths, actions = lanes.ply[ended], lanes.actions[ended]
+    # After an odd number of actions, the first player has moved last.
     outcomes = np.where(results[ended] == WON, np.where(lengths % 2, 1, -1), 0)
     own, opp, last = (np.zeros(actions.shape, np.uint64) for _ in range(3))
     replay(actions, lengths, layout, own, opp, last)
@@ -50,6 +51,7 @@ def reap(
     )
     for array in (lanes.own, lanes.opp, lanes.last, lanes.ply, lanes.mixed):
         array[ended] = 0
+    # The next match writes the other arrays ply by ply; only what this one marks is read.
     lanes.searched[ended] = False
     rows = zip(actions.tolist(), lengths.tolist(), outcomes.tolist(), strict=True)
     return samples, [TrainingMatch(tuple(row[:length]), outcome) for row, length, outcome in rows]

@@ -58,6 +58,7 @@ class Learner:
         self._mean = copy.deepcopy(self.net)
         kind = torch.optim.Adam if plan.schedule == "kl" else torch.optim.AdamW
         self._optimiser = kind(self.net.parameters(), lr=plan.rate, weight_decay=plan.decay)
+        # A lower number is a higher priority: updates go before the batches of players.
         self._queue = torch.cuda.Stream(self._device, priority=-1) if device == "cuda" else None
         self._multiplier = 1.0
         self._updates = 0
@@ -92,6 +93,7 @@ class Learner:
         plan = self._plan
         if plan.schedule == "kl":
             return self._adapt(batch)
+        # From 1 to 0 along half a cosine; Loshchilov and Hutter, SGDR (2017).
         falling = (1 + math.cos(math.pi * min(progress, 1))) / 2
         self._set_rate(plan.rate_end + (plan.rate - plan.rate_end) * falling)
         losses, _policy = self._step(batch)
@@ -108,6 +110,7 @@ class Learner:
             before = policy if before is None else before
             with torch.no_grad():
                 after = self._policy_of(batch)
+                # The Kullback-Leibler divergence of the new policy from the one before the update.
                 moved = float((before.exp() * (before - after)).sum(dim=1).mean())
             if moved > 4 * plan.kl:
                 break
@@ -135,6 +138,7 @@ class Learner:
         self._optimiser.step()
         logs = logs.detach()
         entropy = -(logs.exp() * logs).sum(dim=1).mean()
+        # Read together: each read waits until the device has finished.
         told = torch.stack([policy_loss.detach(), value_loss.detach(), entropy])
         return Losses._make(told.tolist()), logs
 

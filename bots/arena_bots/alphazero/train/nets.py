@@ -75,6 +75,8 @@ class Unit(nn.Module):
             relu=self.relu,
         )
         weight, bias = self.conv.weight.detach(), self.conv.bias
+        # The norm is linear once its statistics are fixed: weights take its scale, and its shift becomes the
+        # bias, which a unit with a norm does not have.
         if self.norm is None:
             shift = torch.zeros(len(weight)) if bias is None else bias.detach()
         else:

@@ -273,8 +273,10 @@ def _check_matches(arrays: Mapping[str, NDArray[Any]], samples: Samples, layout:
     _require(((lengths >= 1) & (lengths <= actions.shape[1])).all(), "a match has an impossible length")
     found = _retraced(actions, lengths, layout)
     _require(np.isin(found.ends, (WON, DRAWN)).all(), "a match has an illegal action or no end")
+    # The first player makes the last move of a match with an odd number of moves.
     by_rules = np.where(found.ends == WON, np.where(lengths % 2, 1, -1), 0)
     _require((arrays["outcomes"] == by_rules).all(), "a match has another result by the rules")
+    # The number of stones is the ply of the position.
     plies = np.bitwise_count(samples.own | samples.opp).astype(np.int64)
     rows = np.array(_matches_of(plies.tolist(), lengths.tolist()), np.int64)
     for name in ("own", "opp", "last"):

@@ -81,6 +81,7 @@ class SelfPlay:
         self._plan = plan
         self._is_gumbel = plan.search == "gumbel"
         rule = Rule(is_gumbel=self._is_gumbel, c_puct=plan.c_puct, cautious=True)
+        # With PUCT the tree below the action that is played is kept, and grows over several moves.
         nodes = 2 + (max(plan.simulations, plan.small) if self._is_gumbel else 4 * plan.simulations)
         self._search = LockstepSearch(
             game,
@@ -108,6 +109,8 @@ class SelfPlay:
             kept &= ~self._stray(rng)
             self._search.plant(lanes.own, lanes.opp, lanes.last, ~kept)
             actions = self._think(rng, shared[move] if shared else None)
+            # Sequential halving begins with a tree without visits, or its budget would not be shared out as
+            # planned.
             kept = self._search.advance(actions) if not self._is_gumbel else np.zeros_like(kept)
             kept &= ~self._move(actions, samples, matches)
         return Harvest(gathered(samples), matches, self._search.num_asked - asked)
@@ -163,6 +166,8 @@ class SelfPlay:
             policy = np.where(total > 0, found.visits / np.maximum(total, 1), policy)
         lanes.policies[rows, lanes.ply] = policy
         lanes.values[rows, lanes.ply] = found.values
+        # Small searches make more matches, of which only the values are learnt: playout cap randomization,
+        # Wu, Accelerating self-play learning in Go (2019).
         lanes.weights[rows, lanes.ply] = is_full
         lanes.searched[rows, lanes.ply] = True
         return actions
@@ -201,9 +206,13 @@ class SelfPlay:
         shares: NDArray[np.float64] = np.where(visits.sum(axis=1, keepdims=True) > 0, visits, found.policy)
         shares /= shares.sum(axis=1, keepdims=True)
         noise: NDArray[np.float64] = np.zeros(shares.shape)
+        # Gamma numbers divided by their sum have a Dirichlet distribution; the constant keeps the sum above
+        # 0.
         noise[legal] = 1e-12 + rng.gamma(_ALPHA, size=int(legal.sum()))
         noise /= noise.sum(axis=1, keepdims=True)
         mixed = ((1 - plan.noise) * shares + plan.noise * noise).cumsum(axis=1)
+        # The number of actions whose cumulative share is below a random number; the last one may not be
+        # exactly 1.
         drawn = (mixed < rng.random((len(mixed), 1)) * mixed[:, -1:]).sum(axis=1)
         return found, self._decided(found, drawn.astype(np.int32))
 

@@ -99,6 +99,7 @@ def unpack_shard(data: bytes) -> PlayShard:
     try:
         head = cast("dict[str, Any]", json.loads(arrays[_HEAD].tobytes()))
         plan: dict[str, Any] = head["plan"]
+        # JSON has no tuples, and a kernel takes nothing else.
         plan["scales"] = tuple(plan["scales"])
         seed, step, player = head["numbers"]
         lanes = _taken("lanes", Lanes, arrays)
@@ -161,6 +162,7 @@ class Bench:
         """Return a player and a network for a shard."""
         game = load_game(shard.game)
         net_key = (shard.game, shard.net, model, device)
+        # By content: each training step has another network, but all shards of a step share it.
         if self._net is None or self._net[0] != net_key:
             self._net = net_key, _net_on(device, model, game, shard.net)
         net = self._net[1]

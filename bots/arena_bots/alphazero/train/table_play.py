@@ -52,6 +52,7 @@ class TablePlay:
     def go_on(self, net: Net, lanes: Lanes, rng: np.random.Generator) -> Harvest:
         """Play one match per lane; `lanes` are empty before and after."""
         self._forget(self._table)
+        # The network has changed since the last matches.
         self._memory = new_memory(_MEMORY_BITS, self._layout.num_actions)
         is_going = np.ones(len(lanes.own), np.bool_)
         samples = [no_samples(self._layout.num_actions)]
@@ -61,6 +62,7 @@ class TablePlay:
             asked += self._search(net, lanes, is_going, rng)
             self._move(lanes, is_going, rng, samples, matches)
             prune(self._table, self._spare, lanes.own, lanes.opp)
+            # Entries cannot be removed in place: with linear probing, a gap would hide those behind it.
             self._table, self._spare = self._spare, self._table
         return Harvest(gathered(samples), matches, asked)
 
@@ -110,6 +112,7 @@ class TablePlay:
             actions[lane] = rng.choice(np.flatnonzero(visits == visits.max()))
             lanes.actions[lane, ply] = actions[lane]
             lanes.policies[lane, ply] = visits / visits.sum()
+            # The mean result of all rollouts through this position.
             lanes.values[lane, ply] = self._table.total[lane, entry].sum() / visits.sum()
             lanes.weights[lane, ply] = 1
             lanes.searched[lane, ply] = True

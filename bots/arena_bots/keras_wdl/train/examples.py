@@ -72,6 +72,7 @@ def from_games(  # noqa: PLR0913 - describes games and a selection of their posi
     parts = [no_examples()]
     for ply in range(int(lengths.max(initial=0))):
         action = actions[:, ply].astype(np.intp)
+        # Adding a column's lowest bit carries over its stones to the lowest empty cell.
         own |= np.where(ply < lengths, (own | opp) + lows[action] & columns[action], np.uint64(0))
         wanted = ply < lengths if with_ends else ply < lengths - 1
         if kept is not None:
@@ -112,4 +113,5 @@ def drawn(examples: Examples, count: int, rng: np.random.Generator) -> NDArray[n
     """Draw `count` rows with probabilities proportional to their weights."""
     ends = np.cumsum(examples.weights, dtype=np.float64)
     found: NDArray[np.intp] = np.searchsorted(ends, rng.random(count) * float(ends[-1]), side="right")
+    # Rounding may give the random number the value of the whole sum, which has no row.
     return np.minimum(found, len(ends) - 1)

@@ -93,6 +93,8 @@ def play(
         kinds = found_here.kinds[rows, chosen]
         outcomes[running[kinds == WON]] = 1 - 2 * (ply % 2)
         own[running] |= found_here.stones[rows, chosen]
+        # The other player is next; games that are over have no further moves, so their stones may be
+        # exchanged too.
         own, opp = opp, own
         running = running[(kinds != WON) & (kinds != DRAWN)]
         if not len(running):
@@ -135,10 +137,12 @@ def _choose(  # noqa: PLR0913, PLR0917 - positions, evaluator and rules as separ
     at_random = (ply < openings) & (rng.random(len(running)) < plan.epsilons[running])
     slips = (plan.rivals[running] == ply % 2) & (rng.random(len(running)) < plan.slips[running])
     at_random |= (ply == openings - 1) | slips
+    # At random, the largest of these numbers decides; elsewhere they only break ties.
     worth = rng.random(look.kinds.shape)
     worth[~at_random] *= _NOISE
     for kind, value in (_WORTH | _PROVEN if plan.is_exact else _WORTH).items():
         worth[~at_random] += value * (look.kinds[~at_random] == kind)
+    # An immediate win is taken whatever the network says.
     asked = ~at_random & ~(look.kinds == WON).any(axis=1)
     kinds = {OPEN} if plan.is_exact else {OPEN, LOST, SURE}
     rows, found = np.nonzero(np.isin(look.kinds, list(kinds)) & asked[:, None])
@@ -155,6 +159,7 @@ def _proofs(
     rows: list[NDArray[np.intp]] = []
     columns: list[NDArray[np.intp]] = []
     for kind in (LOST, SURE):
+        # The largest random number among the positions of the kind is a uniform draw of one of them.
         order = rng.random(look.kinds.shape) * (look.kinds == kind)
         best = order.argmax(axis=1)
         kept = np.nonzero((order.max(axis=1) > 0) & (rng.random(len(order)) < share))[0]

@@ -93,6 +93,8 @@ def ending(own: np.uint64, opp: np.uint64, layout: Layout, frames: NDArray[np.ui
             if depth < 0:
                 return value
         stone = cells & (~cells + _ONE)
+        # Taken out before it is played, so that the frame continues with the next cell when the search
+        # returns to it.
         frames[depth, _CELLS] = cells ^ stone
         own, opp = frames[depth, _OPP], frames[depth, _OWN] | stone
     return _SPENT

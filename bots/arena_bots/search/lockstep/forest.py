@@ -140,6 +140,7 @@ def add_node(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold
         forest.child[lane, node, action] = 0
         forest.visits[lane, node, action] = 0
         forest.total[lane, node, action] = 0
+        # Entries are reused by later trees, so nothing of an earlier node may remain.
         forest.prior[lane, node, action] = BARRED
     return node
 

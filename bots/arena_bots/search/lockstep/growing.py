@@ -55,6 +55,7 @@ def plant(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
         forest.proof[lane, 0] = known(own[lane], opp[lane], layout)
         leaves.node[lane] = 0
         leaves.own[lane], leaves.opp[lane], leaves.last[lane] = own[lane], opp[lane], last[lane]
+        # Not the proof of the root, because a root must be evaluated even if it is decided.
         leaves.proof[lane] = UNKNOWN
         leaves.waits[lane] = True
 

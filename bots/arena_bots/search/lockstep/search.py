@@ -97,6 +97,7 @@ class LockstepSearch:
     def change_net(self, net: Net) -> None:
         """Use another network with the same planes from now on."""
         self._net = net
+        # The cache has evaluations of the old network. Trees are left; callers plant new ones.
         self.forget()
 
     def forget(self) -> None:
@@ -160,6 +161,8 @@ class LockstepSearch:
         """Mix noise `[lanes, num_actions]` into the priors of the roots' searched actions."""
         priors = self.forest.prior[:, 0]
         is_searched = priors >= 0
+        # Noise of actions that are not searched is left out, and the rest scaled so that priors still sum to
+        # one.
         drawn = np.where(is_searched, noise, 0)
         drawn /= np.maximum(drawn.sum(axis=1, keepdims=True), np.float32(1e-9))
         priors[is_searched] = ((1 - share) * priors + share * drawn)[is_searched]
@@ -173,6 +176,7 @@ class LockstepSearch:
             settings.rule,
             firsts,
             active,
+            # Longer endings are left to the solver with a table below.
             min(settings.ending_cells, PLAIN_ENDINGS),
             self._scratch,
         )
@@ -184,15 +188,18 @@ class LockstepSearch:
         leaves = self._leaves
         left = self._layout.max_length - np.bitwise_count(leaves.own | leaves.opp).astype(np.int64)
         lanes = np.flatnonzero(leaves.waits & (left <= self._settings.ending_cells))
+        # A budget in nodes, so that results do not depend on the speed of the machine.
         found = solver.outcomes(leaves.own[lanes], leaves.opp[lanes], ENDING_NODES)
         lanes, found = lanes[found != UNSOLVED], found[found != UNSOLVED]
         leaves.proof[lanes] = DRAW - found
         leaves.waits[lanes] = False
+        # A leaf of a full tree has no node to keep its proof in.
         lanes = lanes[leaves.node[lanes] != NOWHERE]
         self.forest.proof[lanes, leaves.node[lanes]] = leaves.proof[lanes]
 
     def _judge(self) -> None:
         """Evaluate the waiting leaves, from the cache or by the network."""
+        # Without that plane, positions that differ only in the last stone share an entry of the cache.
         sees_last = self._net.planes == WITH_LAST
         count = int(gather(self._leaves, self._memory, self._cells, self._planes, sees_last))
         if not count:

@@ -219,6 +219,7 @@ def schedule(considered: int, simulations: int) -> tuple[int, ...]:
     while len(wanted) < simulations:
         for _ in range(max(1, simulations // (phases * left))):
             wanted += visits[:left]
+            # The best come first: each phase continues with the first `left` of the previous one.
             visits[:left] = [count + 1 for count in visits[:left]]
         left = max(2, left // 2)
     return tuple(wanted[:simulations])

@@ -107,6 +107,7 @@ class LinearTraining:
         while goes_on:
             chance = seeded(seed_of(self._context.seed, self._step))
             numbers = self._numbers(total)
+            # The seed follows from the step, so that a resumed run plays the games that it would have played.
             learn_linear(layout, WINDOWS, self._learner, numbers, chance, plan.batch, self._results)
             self._step += 1
             self._average(total)
@@ -136,6 +137,7 @@ class LinearTraining:
         """Include the weights in the mean, if the step is in the second half."""
         count = self._step - int(_AVERAGED * total)
         if count > 0:
+            # The mean so far, so that no earlier weights need to be kept.
             self._mean += (self._learner.weights - self._mean) / count
 
     def _tell(self) -> None:
@@ -281,6 +283,7 @@ class TupleTraining:
 def packed(tuples: NDArray[np.uint8], weights: NDArray[np.float32], starts: NDArray[np.int64]) -> bytes:
     """Return the weights file: tables of bytes, and the scale of each table."""
     tops = np.maximum.reduceat(np.abs(weights), starts[:-1], axis=1)
+    # The largest weight of each table becomes 127; a table of zeros must not divide by 0.
     scales = np.maximum(tops / _BYTE, np.finfo(np.float32).tiny).astype(np.float32)
     units = weights / np.repeat(scales, np.diff(starts), axis=1)
     file = io.BytesIO()

@@ -145,6 +145,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
             desk.greedy[ply] = math.tanh(sign * desk.scores[best])
             state, explores = happens(state, rates[EPSILON])
             explores = explores and ply & 1 != greedy_player
+            # A random action that happens to be the best one does not cut the return.
             desk.explored[ply] = explores and action != best
             if not explores:
                 action = best
@@ -259,6 +260,7 @@ def _learn_from(  # noqa: PLR0913, PLR0917 # as above
     """
     target = value = outcome
     error = np.float32(0)
+    # Down to the end of the random opening; the empty board is no after-state.
     for back in range(last - max(start, 1)):
         ply = last - 1 - back
         if desk.explored[ply]:

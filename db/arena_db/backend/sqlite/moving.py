@@ -101,6 +101,7 @@ def _undo(path: Path) -> None:
                 _sibling(old, suffix).rename(_sibling(path, suffix))
         remove_part(part)
     sync_folder(path.parent)
+    # The note is the only trace of the move, so it is removed after the names above are on the disk.
     note.unlink()
     sync_folder(path.parent)
 

@@ -50,8 +50,11 @@ def restore(backup: Path, settings: FileSettings) -> Path | None:
         raise TakenError(f"{backup} is the store itself; name a backup of it")
     with moving(settings) as move:
         _check_target(settings)
+        # The copy is complete and checked before the old store leaves its place.
         copy_whole(replace(settings, place=backup), move.part)
         is_kept = move_aside(target, move.old)
+        # From this rename on, `moving` keeps the new store; after a crash before it, the old one is moved
+        # back.
         move.part.replace(target)
         sync_folder(target.parent)
     return move.old if is_kept else None

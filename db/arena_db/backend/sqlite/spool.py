@@ -113,8 +113,10 @@ class Spool:
 
     def _write(self, content: bytes) -> Path:
         self.folder.mkdir(exist_ok=True)
+        # Twenty digits, so that names sort by time and older results are stored first.
         file = self.folder / f"{time_ns():020}-{uuid4().hex}{_SUFFIX}"
         write_durably(file, content)
+        # The folder may be new, too.
         sync_folder(self.folder.parent)
         return file
 
@@ -137,6 +139,7 @@ class Spool:
     def _save(self, connection: Connection, records: Sequence[MatchRecord]) -> bool:
         """Store records together; if one of them is refused, store the others one by one."""
         try:
+            # A savepoint, so that a refused record takes none of the others with it.
             with translated(self._path), connection.begin_nested():
                 saving.save(connection, records)
         except (RefusedError, LookupError, ValueError, TypeError):
