@@ -300,9 +300,18 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
             view = replace(view, seats=seats, errors=None)
             if not _is_same(source, view, rows):
                 text = f"matches {batch.first} to {batch.last} of {record.name} are not those that follow"
-                yield f"{text} from the results before them", is_fault
+                yield f"{text} from the results before them{_excuse(source, is_fault=is_fault)}", is_fault
                 return
         event.plan.reach(batch.last)
+
+
+def _excuse(source: PlanSource, *, is_fault: bool) -> str:
+    """Return why a plan may differ from a recomputed one although nothing is wrong; empty for a fault."""
+    if is_fault:
+        return ""
+    if source.is_open:
+        return "; no fault: other machines may round the ratings of a ladder differently"
+    return "; no fault: since it was planned, matches became void or bots joined or left"
 
 
 def _chosen(batches: Sequence[BatchRecord], *, is_open: bool) -> set[int]:

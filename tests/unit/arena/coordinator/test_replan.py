@@ -69,8 +69,9 @@ def test_a_batch_that_does_not_follow_is_named(held: Sitting) -> None:
     exchange(held, last.last)
     sentence = f"matches {last.first} to {last.last} of cup are not those that follow from the results before"
     ((text, is_fault),) = found_in(held)
-    assert text == f"{sentence} them"
     assert is_fault == (held.tournament.type != "ladder")
+    excuse = "" if is_fault else "; no fault: other machines may round the ratings of a ladder differently"
+    assert text == f"{sentence} them{excuse}"
     assert sentence in " ".join(found.text for found in audit(held.store))
 
 
@@ -89,7 +90,9 @@ def test_after_a_void_match_a_difference_is_no_fault(begin: Begin) -> None:
     (match, *_) = sitting.matches()
     assert sitting.store.void([match.id], reason="by hand", who="me") == 1
     exchange(sitting, sitting.store.batches(1)[-1].last)
-    assert [is_fault for _, is_fault in found_in(sitting)] == [False]
+    ((text, is_fault),) = found_in(sitting)
+    assert not is_fault
+    assert text.endswith("; no fault: since it was planned, matches became void or bots joined or left")
 
 
 def test_who_joined_a_ladder_and_left_it_is_known(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:

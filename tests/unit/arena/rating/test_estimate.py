@@ -165,6 +165,26 @@ def test_short_tests_are_plain() -> None:
     assert end(hundred, "H1").estimate() != end(hundred, "H0").estimate()
 
 
+def test_the_interval_of_a_short_test_holds_95_percent_of_students_distribution() -> None:
+    cells = [cell + 0.25 for cell in (1, 2, 3, 2, 1)]
+    num, scores = sum(cells), (0, 0.25, 0.5, 0.75, 1)
+    mean = sum(cell * score for cell, score in zip(cells, scores, strict=True)) / num
+    squares = sum(cell * (score - mean) ** 2 for cell, score in zip(cells, scores, strict=True))
+    found = end((1, 2, 3, 2, 1), "H1").estimate()
+    # Half the interval of the log-odds, in their standard errors by the delta method.
+    half = (found.high - found.low) / 2 * math.log(10) / 400
+    quantile = half * mean * (1 - mean) / math.sqrt(squares / num**2)
+    freedom = num - 1
+    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    step = quantile / 1000
+    density = [
+        math.exp(scale - (freedom + 1) / 2 * math.log1p((place * step) ** 2 / freedom))
+        for place in range(1001)
+    ]
+    share = step * (math.fsum(density) - (density[0] + density[-1]) / 2)
+    assert share == pytest.approx(0.475, abs=1e-6)
+
+
 def test_a_test_without_a_pair_has_no_estimate() -> None:
     with pytest.raises(ConfigError, match="counts"):
         end((0, 0, 0, 0, 0), None).estimate()
