@@ -284,7 +284,11 @@ class Hubs:
         Viewers can thus reconnect and see the last state while the store is unavailable.
         """
         with self._lock:
-            return self._hubs.get(self._ids.get(slug, -1))
+            found = self._hubs.get(self._ids.get(slug, -1))
+            if found is not None:
+                # As in `hub`: an idle hub must not end before its new viewer has joined.
+                found.want()
+            return found
 
     def hub(self, slug: str, record: TournamentRecord, links: Links) -> Hub | None:
         """Return the hub of a tournament, after its first poll; None if there are too many hubs.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from math import isnan
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,7 +19,7 @@ from arena_db.backend import revisions
 from arena_db.backend.held import one_snapshot
 from arena_db.backend.places import NO_COPY, Server
 from arena_db.errors import AwayError, DatabaseError, ForeignError, MissingError, UnsupportedError
-from arena_db.failures import explain, translated
+from arena_db.failures import explain
 from arena_db.models import REVISION
 
 if TYPE_CHECKING:
@@ -386,5 +386,6 @@ class _Watch:
                 # is cancelled.
                 for raw, is_wanted in list(self._queries.values()):
                     if not is_wanted():
-                        with translated(""):
+                        # If that fails, the query ends later, or with its connection; others stay watched.
+                        with suppress(psycopg.Error):
                             raw.cancel()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
 from arena_db import access, filters, saving
@@ -199,3 +201,23 @@ def add_grade(store: Store, number: int, loss: float) -> None:
 
 def _fail(content: bytes, num_opening: int) -> int | None:
     raise AssertionError((content, num_opening))
+
+
+def test_queries_are_watched_although_one_cannot_be_cancelled() -> None:
+    class Connection:
+        def __init__(self, error: Exception | None) -> None:
+            self.error = error
+            self.cancelled = threading.Event()
+
+        def cancel(self) -> None:
+            self.cancelled.set()
+            if self.error is not None:
+                raise self.error
+
+    watch = postgres._Watch()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - a server would be slow to break
+    lost, sound = Connection(psycopg.OperationalError("connection refused")), Connection(None)
+    with watch.over(lost, lambda: False):
+        assert lost.cancelled.wait(300)
+    with watch.over(sound, lambda: False):
+        assert sound.cancelled.wait(300)
+    watch.close()

@@ -10,6 +10,7 @@ import secrets
 import socket
 import statistics
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +23,7 @@ from arena.executor.cluster.hardware import arithmetic
 from arena.executor.slots import SpeedRule
 from arena.home import home
 from arena.sandbox.resources import num_cores
+from arena_db.files import written_durably
 from arena_plugins.command import host_path
 from arena_plugins.entries import GAMES, TRAINERS, offers
 from arena_plugins.spec import Spec
@@ -247,11 +249,10 @@ def machine_id() -> str:
     path = home() / "machine"
     try:
         home().mkdir(parents=True, exist_ok=True)
-        # Of two processes that start together only one creates it.
-        with path.open("x", encoding="ascii") as file:
-            file.write(secrets.token_hex(16))
-    except FileExistsError:
-        pass
+        if not path.exists():
+            # Of two processes that start together only one creates it, and neither reads a part of it.
+            with suppress(FileExistsError), written_durably(path) as file:
+                file.write(secrets.token_hex(16).encode())
     except OSError as error:
         raise ConfigError(
             f"cannot write {path}: {error.strerror}; set ARENA_HOME to another folder"

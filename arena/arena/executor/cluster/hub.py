@@ -104,6 +104,15 @@ class _Run:
         """Acknowledgements withheld from slots, with the slots' addresses; this is the backpressure."""
 
 
+class _Question:
+    """A piece that a coordinator was asked for."""
+
+    def __init__(self, client: str) -> None:
+        self.client = client
+        self.waiting: dict[str, Want] = {}
+        """What each slot asked, by its address; slots of other runs may want the same piece."""
+
+
 class ClusterHub(SchedulerPlugin):
     """Forwards messages between coordinators and slots."""
 
@@ -116,8 +125,8 @@ class ClusterHub(SchedulerPlugin):
         self._addresses: dict[Slot, str] = {}
         self._machines: dict[str, _Machine] = {}
         self._runs: dict[str, _Run] = {}
-        self._wanted: dict[tuple[str, int], set[str]] = {}
-        """Addresses of the slots that wait for a piece, by content and piece."""
+        self._wanted: dict[tuple[str, int], _Question] = {}
+        """By content and piece."""
 
     async def start(self, scheduler: Scheduler) -> None:
         """Register the message handler with a scheduler that starts."""
@@ -129,8 +138,8 @@ class ClusterHub(SchedulerPlugin):
         """Report a disconnected slot to all coordinators."""
         del scheduler
         guest = self._guests.pop(worker, None)
-        for waiting in self._wanted.values():
-            waiting.discard(worker)
+        for question in self._wanted.values():
+            question.waiting.pop(worker, None)
         if guest is None:
             return
         del self._addresses[guest.slot]
@@ -153,6 +162,11 @@ class ClusterHub(SchedulerPlugin):
                 self._tell_slot(address, RunOrder(name, "abort"))
         for machine in self._machines.values():
             machine.remarks.pop(client, None)
+        lost = [key for key, question in self._wanted.items() if question.client == client]
+        # Nobody answers these any more. Slots of other runs get the pieces from their own coordinators.
+        for question in [self._wanted.pop(key) for key in lost]:
+            for address, want in question.waiting.items():
+                self._want(address, want)
 
     def _hear(self, data: bytes, worker: str = "", client: str = "") -> None:
         """Handle a message; an unreadable one raises, which closes its connection."""
@@ -279,16 +293,18 @@ class ClusterHub(SchedulerPlugin):
         if run is None:
             self._tell_slot(address, ContentPiece(want.content, want.piece, b"", "its coordinator is gone"))
             return
-        waiting = self._wanted.setdefault((want.content, want.piece), set())
+        key = (want.content, want.piece)
         # At the start of a run many slots want the same piece; its coordinator sends it once.
-        if not waiting:
+        if key not in self._wanted:
+            self._wanted[key] = _Question(run.client)
             self._tell_client(run.client, want)
-        waiting.add(address)
+        self._wanted[key].waiting[address] = want
 
     def _keep_piece(self, piece: ContentPiece) -> None:
         if not piece.why:
             self._cache.write(piece.content, piece.piece, piece.data)
-        for address in self._wanted.pop((piece.content, piece.piece), ()):
+        question = self._wanted.pop((piece.content, piece.piece), None)
+        for address in question.waiting if question else ():
             self._tell_slot(address, piece)
 
     def _remark(self, client: str, remark: MachineRemark) -> None:

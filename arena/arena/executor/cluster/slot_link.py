@@ -7,6 +7,7 @@ import hashlib
 import os
 import threading
 import time
+from collections import deque
 from itertools import groupby
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
@@ -109,7 +110,7 @@ class SlotLink:
         self._current: tuple[str, int] | None = None
         self._unacked: dict[tuple[str, int, int], int] = {}
         self._acked = threading.Condition()
-        self._begun: list[tuple[tuple[str, int], int]] = []
+        self._begun: deque[tuple[tuple[str, int], int]] = deque()
         self._num_parts = 0
         self._said_hello = 0.0
         self._joined = threading.Event()
@@ -274,7 +275,8 @@ class SlotLink:
             self._flushes.cancel()
             self._flushes = None
         self._flushed_at = self._loop.time()
-        begun, self._begun = self._begun, []
+        # One by one: the thread that plays may append while this one takes.
+        begun = [self._begun.popleft() for _ in range(len(self._begun))]
         for batch, matches in groupby(begun, lambda each: each[0]):
             numbers = tuple(number for _, number in matches)
             self._worker.batched_send({"op": OP, "data": encode(Begun(*batch, numbers))})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -229,8 +229,7 @@ class _EventTails:
             # The tail starts at the next poll; earlier events are read from the store.
             tail = self._tails[tournament] = _Tail(-1)
         tail.num_followers += 1
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._look_again_and_again())
+        self._keep_looking()
         try:
             yield
         finally:
@@ -274,12 +273,25 @@ class _EventTails:
             with anyio.move_on_after(left):
                 await more.wait()
 
+    def _keep_looking(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._look_again_and_again())
+            self._task.add_done_callback(self._look_after_an_error)
+
+    def _look_after_an_error(self, task: asyncio.Task[None]) -> None:
+        """Report an unforeseen error that ended the task, and start it anew for those who follow."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            loop = task.get_loop()
+            loop.call_exception_handler({"message": "reading new events failed", "exception": error})
+            loop.call_later(LOST_S, self._keep_looking)
+
     async def close(self) -> None:
         """Cancel the task."""
         if self._task is not None:
             self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            # An error of it was reported when it ended.
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def _look_again_and_again(self) -> None:
         version = self._serving.part(StoreVersion)

@@ -179,6 +179,32 @@ def test_many_who_wait_cost_one_reader_and_no_thread(store: Store, monkeypatch: 
     served(store.path, body)
 
 
+def test_who_follows_goes_on_after_an_unforeseen_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.append_events([_event(1)])
+    store.append_events([_event(2)])
+    real, fails = Store.events_after, [False]
+
+    def failing(self: Store, seq: int, limit: int = 500, *, tournament: int) -> Any:  # noqa: ANN401
+        if fails[0]:
+            fails[0] = False
+            raise RuntimeError("nobody thought of this")
+        return real(self, seq, limit, tournament=tournament)
+
+    monkeypatch.setattr(Store, "events_after", failing)
+
+    async def body(client: httpx.AsyncClient, app: Starlette) -> None:
+        del client
+        async with StreamReader(app, f"{EVENTS}?after=1") as reader:
+            assert (await reader.frame())["id"] == "2"
+            fails[0] = True
+            await anyio.to_thread.run_sync(store.append_events, [_event(3)])
+            with anyio.fail_after(300):
+                assert (await reader.frame())["id"] == "3"
+        assert not fails[0]
+
+    served(store.path, body)
+
+
 def test_events_that_were_cleaned_away_are_a_gap_with_the_state(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

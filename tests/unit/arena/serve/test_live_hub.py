@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,14 +11,22 @@ import pytest
 from arena.errors import StoreError
 from arena.live.events import RunState, make_event
 from arena.pages.live import wall_fragments
+from arena.serve import live_rows
 from arena.serve.live_hub import LINGER_S, MAX_TOPICS, WALL, Hub
+from arena.serve.live_rows import Hubs
+from arena.serve.request_context import Serving
+from arena.serve.server_options import ServeSettings
 from arena.watching.feed import Health
+from arena_db.store import Store
 from game_samples import seeded
-from hub_stage import HubStage, begins, numbered
+from hub_stage import LINKS, HubStage, begins, numbered
 from live_samples import chance_events
+from stores import add_cup
 from streams import Reader
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from arena.pages.live import Fragments
     from arena.serve.page_stream import Viewer
 
@@ -150,6 +159,23 @@ def test_a_hub_is_idle_thirty_seconds_after_its_last_viewer() -> None:
     assert stage.hub.is_idle
     stage.hub.snapshot(WALL)
     assert not stage.hub.is_idle
+
+
+def test_a_hub_that_is_found_again_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unstarted(*_: object) -> None:
+        """Without its thread, which would let go of the hub as soon as it is idle."""
+
+    monkeypatch.setattr(Hub, "start", unstarted)
+    monkeypatch.setattr(live_rows, "_READ_S", 0.0)
+    with Store.open(tmp_path / "arena.db") as store:
+        record = add_cup(store, name="spring").record
+    hubs = Hubs(Serving(ServeSettings(db=str(tmp_path / "arena.db")), ()))
+    hub = hubs.hub("spring", record, LINKS)
+    assert hub is not None
+    monkeypatch.setattr(hub, "_monotonic", lambda: time.monotonic() + LINGER_S + 1)
+    assert hub.is_idle
+    assert hubs.known("spring") is hub
+    assert not hub.is_idle
 
 
 def test_a_page_that_nobody_follows_gives_its_place_away() -> None:

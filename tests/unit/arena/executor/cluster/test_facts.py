@@ -162,6 +162,25 @@ def test_a_machine_keeps_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert machine_id() != first
 
 
+def test_two_processes_that_start_together_get_one_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path))
+    drawn: list[str] = []
+
+    def draw(num: int) -> str:
+        # The file has no name yet while one process makes it, so the other one never reads half of it.
+        own = f"{len(drawn)}" * 2 * num
+        drawn.append(own)
+        if len(drawn) == 1:
+            assert machine_id() == "11" * num
+        return own
+
+    monkeypatch.setattr("secrets.token_hex", draw)
+    assert machine_id() == "11" * 16
+    assert [path.name for path in tmp_path.glob("*machine*")] == ["machine"]
+
+
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Set the clock of rosters."""
