@@ -11,6 +11,7 @@ from arena.coordinator.client import ANSWER_S
 from arena.coordinator.config import parse_toml
 from arena.coordinator.holder import heard_of
 from arena.coordinator.plan import Plan, choose_tier, entrant_of, tournament_limit
+from arena.coordinator.quarantine import Quarantine
 from arena.coordinator.replaying import keep_replays
 from arena.entrants import resolve, short
 from arena.errors import ConfigError
@@ -313,8 +314,9 @@ def answer_to_join(store: Store, ladder: TournamentRecord, entrant: Entrant, wai
         wait_s: seconds to wait for the batch with its first match.
 
     Raises:
-        ConfigError: the coordinator cannot start the bot and has withdrawn it.
+        ConfigError: its coordinator has withdrawn it, or will because it failed too often here before.
     """
+    _refuse_quarantined(store, ladder, entrant)
     change, end = store.last_change(ladder.id), time.monotonic() + wait_s
     while _is_run(store, ladder):
         _refuse_withdrawn(store, ladder, entrant)
@@ -347,6 +349,15 @@ def answer_to_leave(store: Store, ladder: TournamentRecord, wait_s: float = ANSW
             return _no_answer(store, ladder, "plans without it")
         time.sleep(_LOOK_S)
     return f"{ladder.name} is not being run"
+
+
+def _refuse_quarantined(store: Store, ladder: TournamentRecord, entrant: Entrant) -> None:
+    """Refuse a bot that its ladder withdraws before it plays: a ConfigError says why."""
+    if why := Quarantine.of_tournament(store, ladder.name).why(entrant.bot.identity):
+        raise ConfigError(
+            f"{entrant.label} does not play in {ladder.name}, because {why}; mend it, and join it under "
+            f"another name: {entrant.bot.name}:name=NAME"
+        )
 
 
 def _refuse_withdrawn(store: Store, ladder: TournamentRecord, entrant: Entrant) -> None:

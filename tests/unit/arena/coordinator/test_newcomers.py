@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,10 +14,11 @@ from arena.coordinator.audit import audit
 from arena.coordinator.joining import answer_to_join
 from arena.coordinator.lease import Lease
 from arena.coordinator.prepare import Again, prepare_again
-from arena.coordinator.restore import restore_plan
+from arena.coordinator.restore import Newcomers, restore_plan
 from arena.coordinator.run_events import BotWithdrawn, MatchFinished
 from arena.coordinator.verify import verify_match
 from arena.errors import ConfigError, PluginError
+from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.owner import current_owner
 from arena_db.store import Store
 from tournaments import TRIO, Sitting, config
@@ -217,8 +219,10 @@ def test_a_bot_of_a_ladder_that_is_quarantined_is_withdrawn(begin: Begin) -> Non
     assert withdrawn.reason.startswith("it failed to start ")
     assert {match.termination for match in sitting.matches()} & {"walkover"} == set()
     assert in_order(sitting)
-    # It may join again, and is withdrawn before it plays.
-    enter(sitting, "random:strength=1")
+    # It may join again, is withdrawn before it plays, and the command that joins knows.
+    again = enter(sitting, "random:strength=1")
+    with pytest.raises(ConfigError, match=r"does not play in main, because it failed to start .*:name=NAME"):
+        answer_to_join(sitting.store, sitting.tournament, again, wait_s=0)
     num_before = len([match for match in sitting.matches() if 3 in (match.first_seat, match.second_seat)])
     sitting.play(on_event=at(60, lambda: stop(sitting)))
     assert states(sitting)["random:strength=1"] == "left"
@@ -233,3 +237,85 @@ def test_a_run_of_nothing_but_walkovers_hears_a_stop(begin: Begin) -> None:
     ended = sitting.play(on_event=at(40, lambda: stop(sitting)))
     assert ended.state == "stopped"
     assert ended.num_done < 200
+
+
+AGENT = "def agent(observation, configuration):\n    return observation.board.index(0)\n"
+
+
+def test_files_that_options_name_are_stored_again_from_any_folder(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bots").mkdir()
+    for name in ("first", "second"):
+        (tmp_path / "bots" / f"{name}.py").write_text(f"{AGENT}# {name}\n")
+    monkeypatch.chdir(tmp_path / "bots")
+    sitting = begin(event("kaggle:file=first.py", *TRIO, isolation="T1", require_tier="T1"))
+    enter(sitting, "kaggle:file=second.py")
+    labels = {each.label for each in sitting.store.entrants(1) if each.bot.name == "kaggle"}
+    assert len(labels) == 2
+    monkeypatch.chdir(tmp_path)
+    plan = restore_plan(sitting.store, sitting.tournament)
+    seats = Newcomers(sitting.store, sitting.tournament, plan, withdraws_lost=True)
+    for bot in plan.competitors:
+        shutil.rmtree(bot.place, ignore_errors=True)
+    assert seats.find_anew(labels).keys() == labels
+    assert seats.take_withdrawn() == []
+    # So does a resume; files that have changed meanwhile never play under the old name.
+    for bot in plan.competitors:
+        shutil.rmtree(bot.place, ignore_errors=True)
+    assert not any(bot.is_absent for bot in restore_plan(sitting.store, sitting.tournament).competitors)
+    shutil.rmtree(plan.competitors[-1].place)
+    (tmp_path / "bots" / "second.py").write_text(f"{AGENT}# another\n")
+    assert seats.find_anew(labels).keys() == {"kaggle:file=first.py"}
+    assert states(sitting)["kaggle:file=second.py"] == "left"
+
+
+def test_a_match_of_a_bot_that_left_is_not_played_again(begin: Begin) -> None:
+    sitting = begin(event("random", "minimax:depth=1"))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        plan = sitting.planner(2, lease.store)
+        jobs = plan.more(0, [])
+        running = [job.number for job in jobs[:4]]
+        joining.leave(sitting.store, sitting.tournament, "random", reason="enough")
+        plan.more(len(jobs) - 4, running)
+        assert plan.take_gone() == [job.number for job in jobs[4:]]
+        # Its worker died, or the run was paused before it began.
+        plan.more(2, running[2:])
+        assert plan.take_gone() == running[:2]
+        plan.more(2, [])
+        assert plan.take_gone() == running[2:]
+        assert sitting.store.unplayed(1) == []
+    assert in_order(sitting)
+
+
+def test_a_bot_that_cannot_be_withdrawn_now_is_withdrawn_later(begin: Begin) -> None:
+    sitting = begin(event(*TRIO))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        plan = sitting.planner(1, lease.store)
+        with closing(open_raw(FileSettings(place=sitting.store.path))) as raw:
+            raw.execute("BEGIN IMMEDIATE")
+            plan.withdraw("random", "it fails")
+            raw.execute("ROLLBACK")
+        assert (states(sitting)["random"], plan.take_withdrawn()) == ("playing", [])
+        plan.withdraw("random", "it fails")
+        plan.withdraw("random", "it fails")
+    assert (states(sitting)["random"], len(plan.take_withdrawn())) == ("left", 1)
+
+
+def test_a_bot_that_another_process_withdraws_at_the_same_time_ends_nothing(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sitting = begin(event(*TRIO))
+    plan = sitting.planner(1)
+    read = Store.entrants
+
+    def read_before(store: Store, tournament: int) -> list[Entrant]:
+        found = read(store, tournament)
+        monkeypatch.undo()
+        joining.leave(sitting.store, sitting.tournament, "random", reason="mine")
+        return found
+
+    monkeypatch.setattr(Store, "entrants", read_before)
+    plan.withdraw("random", "it fails")
+    assert plan.take_withdrawn() == []
+    assert [each.reason for each in sitting.store.changes(1)] == ["mine"]
