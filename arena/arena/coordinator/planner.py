@@ -161,14 +161,13 @@ class Planner:
         competitors = self._newcomers.find_anew(
             {bot.label for job in jobs for bot in (job.first, job.second)}
         )
-        return [
-            msgspec.structs.replace(
-                job,
-                first=competitors.get(job.first.label, job.first),
-                second=competitors.get(job.second.label, job.second),
-            )
-            for job in jobs
-        ]
+        found: list[Job] = []
+        for job in jobs:
+            first, second = (competitors.get(bot.label, bot) for bot in (job.first, job.second))
+            # An unchanged job stays the same object, because a pool sends each competitor only once.
+            is_same = (first, second) == (job.first, job.second)
+            found.append(job if is_same else msgspec.structs.replace(job, first=first, second=second))
+        return found
 
     def withdraw(self, label: str, why: str) -> None:
         """Withdraw a bot that plays; its matches are dropped when this planner looks next, at once."""

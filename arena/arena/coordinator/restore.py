@@ -272,7 +272,9 @@ class Newcomers:
                 continue
             found = self._find(was)
             if not isinstance(found, _Missing):
-                competitors[was.seat] = there[was.label] = found
+                if found != competitors[was.seat]:
+                    competitors[was.seat] = found
+                there[was.label] = competitors[was.seat]
             elif self._withdraws_lost:
                 # While the store is locked it stays, and is looked for again after its next void match.
                 with suppress(LockedError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +26,6 @@ from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.run_events import Event
@@ -268,6 +268,22 @@ def test_files_that_options_name_are_stored_again_from_any_folder(
     (tmp_path / "bots" / "second.py").write_text(f"{AGENT}# another\n")
     assert seats.find_anew(labels).keys() == {"kaggle:file=first.py"}
     assert states(sitting)["kaggle:file=second.py"] == "left"
+
+
+def test_bots_that_are_looked_for_anew_are_the_same_objects_while_nothing_has_changed(begin: Begin) -> None:
+    # A pool on worker machines keeps and sends each competitor object once.
+    sitting = begin(event(*TRIO, isolation="T1", require_tier="T1"))
+    plan = sitting.planner(1)
+    jobs = plan.more(0, [])
+    assert all(one is other for one, other in zip(jobs, plan.renew(jobs), strict=True))
+    place = Path(jobs[0].first.place)
+    shutil.rmtree(place)
+    renewed = plan.renew(plan.renew(jobs))
+    assert place.is_dir()
+    bots = [bot for job in renewed for bot in (job.first, job.second)]
+    assert len({id(bot) for bot in bots}) == len({bot.label for bot in bots})
+    assert not any(bot in (job.first, job.second) for bot in bots for job in jobs)
+    assert all(one is other for one, other in zip(renewed, plan.renew(renewed), strict=True))
 
 
 def test_a_match_of_a_bot_that_left_is_not_played_again(begin: Begin) -> None:
