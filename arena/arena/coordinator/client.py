@@ -299,8 +299,8 @@ class Link:
         self.news: tuple[str, ...] = ()
         """What the coordinator reported about the bot when the play began, a sentence each."""
         self.first_match = 1
-        """Number of the first match of this link's coordinator. Viewers may still see an earlier one running if
-        its coordinator was killed."""
+        """Number of the first match of this link's coordinator. Viewers may still see an earlier one running
+        if its coordinator was killed."""
         self._words = list(words)
         self._launched: Launched | None = None
         self._is_held = False
