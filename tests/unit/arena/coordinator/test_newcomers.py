@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +18,9 @@ from arena.coordinator.restore import Newcomers, restore_plan
 from arena.coordinator.run_events import BotWithdrawn, MatchFinished
 from arena.coordinator.verify import verify_match
 from arena.errors import ConfigError, PluginError
-from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.owner import current_owner
 from arena_db.store import Store
+from stores import locked
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
@@ -309,14 +308,36 @@ def test_a_bot_that_cannot_be_withdrawn_now_is_withdrawn_later(begin: Begin) -> 
     sitting = begin(event(*TRIO))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
         plan = sitting.planner(1, lease.store)
-        with closing(open_raw(FileSettings(place=sitting.store.path))) as raw:
-            raw.execute("BEGIN IMMEDIATE")
+        with locked(sitting.store.path):
             plan.withdraw("random", "it fails")
-            raw.execute("ROLLBACK")
         assert (states(sitting)["random"], plan.take_withdrawn()) == ("playing", [])
         plan.withdraw("random", "it fails")
         plan.withdraw("random", "it fails")
     assert (states(sitting)["random"], len(plan.take_withdrawn())) == ("left", 1)
+
+
+def test_a_bot_whose_files_are_lost_while_the_store_is_locked_is_withdrawn_later(
+    begin: Begin, tmp_path: Path
+) -> None:
+    sitting = begin(event(*TRIO, "strange", isolation="T1", require_tier="T1"))
+    plan = restore_plan(sitting.store, sitting.tournament)
+    seats = Newcomers(sitting.store, sitting.tournament, plan, withdraws_lost=True)
+    shutil.rmtree(plan.competitors[3].place)
+    shutil.rmtree(tmp_path / "site")
+    with locked(sitting.store.path):
+        assert seats.find_anew({"strange"}) == {}
+    assert (states(sitting)["strange"], seats.take_withdrawn()) == ("playing", [])
+    assert seats.find_anew({"strange"}) == {}
+    assert (states(sitting)["strange"], len(seats.take_withdrawn())) == ("left", 1)
+    assert plan.competitors[3].is_absent
+
+
+def test_a_bot_that_failed_in_an_event_without_end_alone_is_refused(begin: Begin) -> None:
+    sitting = begin(event("random", "minimax:depth=1", "random:strength=1", type="round-robin", rounds=2))
+    sitting.play()
+    assert [match.termination for match in sitting.matches()].count("init_crash") >= 3
+    joining.leave(sitting.store, sitting.tournament, "random:strength=1", reason="it fails")
+    assert enter(sitting, "random:strength=1").state == "playing"
 
 
 def test_a_bot_that_another_process_withdraws_at_the_same_time_ends_nothing(
