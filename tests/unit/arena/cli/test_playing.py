@@ -33,20 +33,19 @@ def is_asked(played: Played, link: Link) -> bool:
 def test_a_match_of_a_killed_coordinator_is_not_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played = Played(tmp_path / "arena.db", config())
-    words = Link.again(played.record.name)
-    held = Link(str(played.path), words)
-    assert held.begin().id == played.record.id
-    assert (held.first_match, is_asked(played, held)) == (1, True)
+    with closing(Played(tmp_path / "arena.db", config())) as played:
+        words = Link.again(played.record.name)
+        held = Link(str(played.path), words)
+        assert held.begin().id == played.record.id
+        assert (held.first_match, is_asked(played, held)) == (1, True)
 
-    def cannot(*_: object, **__: object) -> None:
-        raise NotStartedError("nothing is started here", 1)
+        def cannot(*_: object, **__: object) -> None:
+            raise NotStartedError("nothing is started here", 1)
 
-    # The store still has the events of match 1 when another coordinator begins.
-    monkeypatch.setattr("arena.coordinator.client.attach", lambda *_: None)
-    monkeypatch.setattr("arena.coordinator.client.start", cannot)
-    again = Link(str(played.path), words)
-    with pytest.raises(NotStartedError):
-        again.begin()
-    assert (again.first_match, is_asked(played, again)) == (2, False)
-    played.close()
+        # The store still has the events of match 1 when another coordinator begins.
+        monkeypatch.setattr("arena.coordinator.client.attach", lambda *_: None)
+        monkeypatch.setattr("arena.coordinator.client.start", cannot)
+        again = Link(str(played.path), words)
+        with pytest.raises(NotStartedError):
+            again.begin()
+        assert (again.first_match, is_asked(played, again)) == (2, False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import strange_bots
+from arena.content.store import content_folder
 from arena.coordinator import joining, orders, planner
 from arena.coordinator.audit import audit
 from arena.coordinator.joining import answer_to_join
@@ -18,6 +19,8 @@ from arena.coordinator.restore import Newcomers, restore_plan
 from arena.coordinator.run_events import BotWithdrawn, MatchFinished
 from arena.coordinator.verify import verify_match
 from arena.errors import ConfigError, PluginError
+from arena.executor.slots import Slot
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena_db.owner import current_owner
 from arena_db.store import Store
 from stores import locked
@@ -258,6 +261,8 @@ def test_files_that_options_name_are_stored_again_from_any_folder(
     seats = Newcomers(sitting.store, sitting.tournament, plan, withdraws_lost=True)
     for bot in plan.competitors:
         shutil.rmtree(bot.place, ignore_errors=True)
+    # The configuration has the place of a bot of the first hour, what is kept here that of a newcomer.
+    (content_folder() / "entered" / f"{plan.competitors[0].record.identity}.json").unlink()
     assert seats.find_anew(labels).keys() == labels
     assert seats.take_withdrawn() == []
     # So does a resume; files that have changed meanwhile never play under the old name.
@@ -278,9 +283,9 @@ def test_bots_that_are_looked_for_anew_are_the_same_objects_while_nothing_has_ch
     assert all(one is other for one, other in zip(jobs, plan.renew(jobs), strict=True))
     place = Path(jobs[0].first.place)
     shutil.rmtree(place)
-    renewed = plan.renew(plan.renew(jobs))
+    renewed, again = plan.renew(jobs), plan.renew(jobs)
     assert place.is_dir()
-    bots = [bot for job in renewed for bot in (job.first, job.second)]
+    bots = [bot for found in (renewed, again) for job in found for bot in (job.first, job.second)]
     assert len({id(bot) for bot in bots}) == len({bot.label for bot in bots})
     assert not any(bot in (job.first, job.second) for bot in bots for job in jobs)
     assert all(one is other for one, other in zip(renewed, plan.renew(renewed), strict=True))
@@ -302,6 +307,17 @@ def test_a_match_of_a_bot_that_left_is_not_played_again(begin: Begin) -> None:
         assert plan.take_gone() == running[2:]
         assert sitting.store.unplayed(1) == []
     assert in_order(sitting)
+
+
+def test_a_match_that_ends_before_a_disqualification_is_noticed_is_void(begin: Begin) -> None:
+    sitting = begin(event(*TRIO))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        plan = sitting.planner(1, lease.store)
+        jobs = plan.more(0, [])
+        joining.disqualify(sitting.store, sitting.tournament, jobs[0].first.label, reason="it cheats")
+        lease.store.save(play_batch(jobs[:1], make_control(SlotCallbacks(Slot.here(0)))))
+        plan.more(len(jobs) - 1, [])
+        assert [match.void_reason for match in sitting.matches()] == ["it cheats"]
 
 
 def test_a_bot_that_cannot_be_withdrawn_now_is_withdrawn_later(begin: Begin) -> None:
