@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ANSWERED = [each for each in FILTERS if each.keys().isdisjoint({"is_graded", "judge", "mistakes"})]
 """Filters without grades, which no match has here."""
+KEPT = (MatchFilter(), MatchFilter(rated_only=False))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -37,8 +38,7 @@ def test_counts_of_random_stores_are_those_of_their_matches(
     ended = cups[0].record.id
     store.set_state(ended, "finished")
     for _ in range(2):
-        for changes in [{}, {"rated_only": False}, *ANSWERED[seed::4]]:
-            where = MatchFilter(**changes)
+        for where in (*KEPT, *(MatchFilter(**changes) for changes in ANSWERED[seed::4])):
             # Lists of several tournaments have no cold matches, but their kept counts remain.
             is_one = where.tournament is not None and not is_wild(where.tournament)
             is_listed = is_one or not store.cold() or not needs_matches(where)
@@ -51,9 +51,7 @@ def test_counts_of_random_stores_are_those_of_their_matches(
             ]
             assert _summed(store, where) == _added(store, expected), (where, bool(store.cold()))
         assert store.freeze(ended, tmp_path / "cold", who="u@h") is not None or store.thaw(ended, who="u@h")
-    if store.cold():
-        store.thaw(ended, who="u@h")
-    kept = {where: _summed(store, where) for where in (MatchFilter(), MatchFilter(rated_only=False))}
+    kept = {where: _summed(store, where) for where in KEPT}
     with Store.open(new_place(), fast=True) as other:
         add_cup(other, "z", "a", game="gomoku", num_actions=225, name="earlier")
         other.merge(place)

@@ -39,11 +39,14 @@ def test_a_match_of_a_killed_coordinator_is_not_gone_on_with(
         assert held.begin().id == played.record.id
         assert (held.first_match, is_asked(played, held)) == (1, True)
 
+        def nobody(*_: object) -> None:
+            """Find no process that holds the play."""
+
         def cannot(*_: object, **__: object) -> None:
             raise NotStartedError("nothing is started here", 1)
 
         # The store still has the events of match 1 when another coordinator begins.
-        monkeypatch.setattr("arena.coordinator.client.attach", lambda *_: None)
+        monkeypatch.setattr("arena.coordinator.client.attach", nobody)
         monkeypatch.setattr("arena.coordinator.client.start", cannot)
         again = Link(str(played.path), words)
         with pytest.raises(NotStartedError):
