@@ -212,17 +212,30 @@ def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
 
 def entered(was: BotRecord, label: str) -> Competitor | None:
     """Return a competitor as it was entered before, from its kept content; None if that is gone."""
-    data = store.read_entered(was.identity)
-    if data is None or not was.content:
-        return None
-    try:
-        bot = msgspec.json.decode(data, type=Competitor)
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    bot = _read_entered(was)
+    if bot is None or not was.content:
         return None
     content = store.find_content(bot.content)
     if content is None or bot.content != was.content:
         return None
     return msgspec.structs.replace(bot, record=was, label=label, place=content.folder, state=content.state)
+
+
+def entered_spec(was: BotRecord) -> str:
+    """Return the spec with which a bot was last entered here, with absolute paths; empty if unknown."""
+    bot = _read_entered(was)
+    return "" if bot is None else bot.spec
+
+
+def _read_entered(was: BotRecord) -> Competitor | None:
+    """Return what was stored to start a bot again, if it can be read; its content may be gone."""
+    data = store.read_entered(was.identity)
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(data, type=Competitor)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None
 
 
 def files_of(record: BotRecord) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, func, select, text, tuple_
 
 from arena_db.codec import unpack_actions, unpack_claims, unpack_times
+from arena_db.cold.thawing import list_cold
 from arena_db.cold_tables import cold_tournaments
 from arena_db.corrections import changes, voids
 from arena_db.counted import COUNTS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
+    from arena_db.cold.thawing import ColdTournament
     from arena_db.records import MatchFilter
 
 PAGE: Final = 500
@@ -146,6 +148,16 @@ def list_played(connection: Connection, where: MatchFilter, after: int) -> list[
         .order_by(matches.c.id)
     )
     return [PlayedMatch._make(row) for row in connection.execute(query)]
+
+
+def find_counted_cold(connection: Connection, where: MatchFilter, after: int) -> list[ColdTournament]:
+    """Return the cold tournaments with counted matches that fit a filter, and with ids above `after`."""
+    cold = [each for each in list_cold(connection) if each.last_match > after]
+    if not cold:
+        return []
+    fitting = select(tallies.c.tournament_id).where(*common_conditions(tallies, where)).distinct()
+    wanted = set(connection.scalars(fitting))
+    return [each for each in cold if each.id in wanted]
 
 
 def _walks(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:

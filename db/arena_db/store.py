@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -346,12 +347,20 @@ class Store(
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
         """Return the parts of rated matches that ratings are computed from, by id.
 
+        Those of cold tournaments are read from their files if the stored counts answer the filter, as these
+        include them: a table must not mix both.
+
         Args:
             where: which matches.
             after: only those with a higher id, so that a viewer reads each match once.
         """
         with self._read_for(where) as connection:
-            return queries.list_played(connection, where, after)
+            found = queries.list_played(connection, where, after)
+            others = [] if needs_matches(where) else queries.find_counted_cold(connection, where, after)
+        for each in others:
+            with self._read_cold(each) as connection:
+                found += queries.list_played(connection, where, after)
+        return sorted(found, key=attrgetter("id")) if others else found
 
     def remarks(self, numbers: Sequence[int]) -> dict[int, tuple[Remark | None, ...]]:
         """Return the remarks of matches, one per action; matches without any remark are absent.

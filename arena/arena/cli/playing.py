@@ -104,7 +104,7 @@ class _PlainPlay:
         self._record = record
         self._feed = PlayFeed(link.db, self._record.id, is_read_only=True)
         self._view = LiveView()
-        self._shown = (0, -1)
+        self._shown = (link.first_match, -1)
         self._asked: dict[str, Callable[[str], str | None]] = {
             "board": lambda _: "\n".join(board_lines(self._match)),
             "col": lambda name: column_line(self._match, name),

@@ -298,6 +298,9 @@ class Link:
         """The play, once it has begun."""
         self.news: tuple[str, ...] = ()
         """What the coordinator reported about the bot when the play began, a sentence each."""
+        self.first_match = 1
+        """Number of the first match of this link's coordinator. Viewers may still see an earlier one running
+        if its coordinator was killed."""
         self._words = list(words)
         self._launched: Launched | None = None
         self._is_held = False
@@ -331,13 +334,23 @@ class Link:
             ArenaError: it cannot be started.
         """
         words = self._words if self.record is None else self.again(self.record.name)
-        if words == self.again(words[-1]) and (held := attach(self.db, words[-1])) is not None:
-            self.record, self._launched = held, None
-            return held
+        if words == self.again(words[-1]):
+            if (held := attach(self.db, words[-1])) is not None:
+                self.record, self._launched = held, None
+                return held
+            # Read before the start: the coordinator holds the play before it has planned the next match.
+            self.first_match = 1 + self._count_matches(words[-1])
         launched = start(words, db=self.db)
         self.record = follow(launched, is_wanted)
         self._launched, self.news = launched, launched.news()
         return self.record
+
+    def _count_matches(self, name: str) -> int:
+        """Return the number of matches of a stored play; 0 if there is none."""
+        with suppress(ArenaError), open_store(self.db, read_only=True, create=False) as store:
+            record = store.tournament(name)
+            return 0 if record is None else record.num_planned
+        return 0
 
     def ask(self, command: Command, is_wanted: Callable[[], bool] = lambda: True) -> str:
         """Send a command and return its answer, or the text without one; see `ask`.

@@ -11,6 +11,7 @@ from arena.coordinator.client import ANSWER_S
 from arena.coordinator.config import parse_toml
 from arena.coordinator.holder import heard_of
 from arena.coordinator.plan import Plan, choose_tier, entrant_of, tournament_limit
+from arena.coordinator.quarantine import Quarantine
 from arena.coordinator.replaying import keep_replays
 from arena.entrants import resolve, short
 from arena.errors import ConfigError
@@ -63,20 +64,22 @@ class LadderStatus(NamedTuple):
         state = "stopped, because its coordinator is gone" if self.state == "left" else self.state
         left = f"; left: {', '.join(self.left)}" if self.left else ""
         new = f"; new: {', '.join(self.newcomers)}" if self.newcomers else ""
-        return (
-            f"{self.name} is {state}: {self.num_matches} matches; {self._aim()}\n"
-            f"{len(self.playing)} play: {', '.join(self.playing)}{new}{left}"
-        )
+        play = f"{len(self.playing)} play: {', '.join(self.playing)}" if self.playing else "no bot plays"
+        return f"{self.name} is {state}: {self.num_matches} matches; {self._aim()}\n{play}{new}{left}"
 
     def goal_line(self) -> str:
         """Return the progress: `12 play, 1 new, 2 left; widest error 84 Elo, goal 60 Elo`."""
         counts = ((len(self.newcomers), "new"), (len(self.left), "left"))
-        parts = [f"{len(self.playing)} play", *(f"{num} {what}" for num, what in counts if num)]
+        play = f"{len(self.playing)} play" if self.playing else "no bot plays"
+        parts = [play, *(f"{num} {what}" for num, what in counts if num)]
         return f"{', '.join(parts)}; {self._aim()}"
 
     def _aim(self) -> str:
+        goal = "no goal" if self.goal is None else f"goal {self.goal:g} Elo"
+        if not self.playing:
+            return goal
         widest = "not all are rated yet" if self.widest == inf else f"widest error {self.widest:.0f} Elo"
-        return f"{widest}, {'no goal' if self.goal is None else f'goal {self.goal:g} Elo'}"
+        return f"{widest}, {goal}"
 
 
 def ladder_status(
@@ -258,13 +261,19 @@ def _refuse_closed(event: TournamentRecord) -> None:
 
 
 def _refuse_known(store: Store, ladder: TournamentRecord, bot: Competitor, text: str) -> None:
+    spec = Spec.parse(text)
+    named = spec._replace(options={**spec.options, "name": f"{bot.label}-2"})
     for other in store.entrants(ladder.id):
         if other.bot.identity == bot.record.identity:
             _refuse_return(store, ladder, other)
+            why = Quarantine.of_tournament(store, ladder.name).why(other.bot.identity)
+            if why and ladder.type == "ladder":
+                raise ConfigError(
+                    f"{other.label} was withdrawn from {ladder.name} because {why}, and would be again; mend "
+                    f"it, and give it another name: arena ladder join {ladder.name} {shlex.quote(str(named))}"
+                )
             return
         if other.label == bot.label:
-            spec = Spec.parse(text)
-            named = spec._replace(options={**spec.options, "name": f"{bot.label}-2"})
             raise ConfigError(
                 f"{bot.label} is the name of another bot in {ladder.name}, which keeps its matches: "
                 f"{_describe(other.bot)}, and this is {_describe(bot.record)}; give it another name: "

@@ -86,7 +86,7 @@ class Planner:
         self._gone: list[int] = []
         self._has_news = False
         self._late: frozenset[int] | None = None
-        """Matches that were running when bots were last seen to leave, until all of them are stored."""
+        """Matches that were running when bots were last seen to leave and have not ended since."""
         self.batch_size = 1
         """See `JobSource`."""
         self.num_workers = num_workers
@@ -118,7 +118,7 @@ class Planner:
             ConfigError: the openings of the tournament have changed since it began.
         """
         self._look(running, is_idle=not num_queued and not running)
-        self._void_late(running)
+        self._settle_late(running)
         if self.is_exhausted:
             return []
         low, num = self._window(num_queued, len(running))
@@ -161,14 +161,13 @@ class Planner:
         competitors = self._newcomers.find_anew(
             {bot.label for job in jobs for bot in (job.first, job.second)}
         )
-        return [
-            msgspec.structs.replace(
-                job,
-                first=competitors.get(job.first.label, job.first),
-                second=competitors.get(job.second.label, job.second),
-            )
-            for job in jobs
-        ]
+        found: list[Job] = []
+        for job in jobs:
+            first, second = (competitors.get(bot.label, bot) for bot in (job.first, job.second))
+            # An unchanged job stays the same object, because a pool sends each competitor only once.
+            is_same = (first, second) == (job.first, job.second)
+            found.append(job if is_same else msgspec.structs.replace(job, first=first, second=second))
+        return found
 
     def withdraw(self, label: str, why: str) -> None:
         """Withdraw a bot that plays; its matches are dropped when this planner looks next, at once."""
@@ -181,7 +180,7 @@ class Planner:
         return gone
 
     def take_withdrawn(self) -> list[BotWithdrawn]:
-        """Return the bots withdrawn since the last call because they cannot be started here."""
+        """Return the bots that the run withdrew since the last call."""
         return self._newcomers.take_withdrawn()
 
     def _look(self, running: Collection[int], *, is_idle: bool) -> None:
@@ -199,16 +198,20 @@ class Planner:
         self._change, self._has_news = change, True
         self._late = frozenset(running)
 
-    def _void_late(self, running: Collection[int]) -> None:
-        """Declare void the matches that disqualified bots were still playing.
+    def _settle_late(self, running: Collection[int]) -> None:
+        """Drop the matches of bots that left which ended without a result; nobody may play them again.
 
-        Not only at the end, as a ladder may have none.
+        Once all have ended, declare void those that disqualified bots were still playing: not only at the end
+        of the run, as a ladder may have none.
         """
-        if self._late is None or not self._late.isdisjoint(running):
+        if self._late is None or (self._late and self._late.issubset(running)):
             return
         with suppress(LockedError):
-            self._store.void_out(self._tournament.id)
-            self._late = None
+            self._drop_gone(running)
+            self._late = self._late.intersection(running)
+            if not self._late:
+                self._store.void_out(self._tournament.id)
+                self._late = None
 
     def _drop_gone(self, running: Collection[int]) -> None:
         """Drop the planned matches of bots that no longer take part, except running ones."""

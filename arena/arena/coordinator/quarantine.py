@@ -6,10 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.referee.blame import forfeiter
+from arena_db.records import MatchFilter
 from arena_plugins import Outcome, Termination
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from arena_db.records import MatchRecord
+    from arena_db.store import Store
 
 MAX_INIT_FAULTS = 3
 """Number of failed starts from which a bot is quarantined."""
@@ -28,6 +32,14 @@ class Quarantine:
         self._matches: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
         self._init_faults: Counter[str] = Counter()
+
+    @classmethod
+    def of_tournament(cls, store: Store, name: str) -> Self:
+        """Return the quarantine after all stored matches of a tournament."""
+        quarantine = cls()
+        for tally in store.tallies(MatchFilter(tournament=name, rated_only=False)):
+            quarantine.add(tally.first, tally.second, tally.outcome, tally.termination, tally.num_matches)
+        return quarantine
 
     def add(self, first: str, second: str, outcome: str, termination: str, count: int = 1) -> None:
         """Count matches with one result; void matches do not count."""

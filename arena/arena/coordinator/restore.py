@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -10,10 +11,11 @@ import msgspec
 from arena.coordinator.config import parse_toml
 from arena.coordinator.plan import Plan, choose_tier, first_openings, tournament_limit
 from arena.coordinator.run_events import BotWithdrawn
-from arena.entrants import Competitor, LeftOut, as_entered, entered, resolve, short
+from arena.entrants import Competitor, LeftOut, as_entered, entered, entered_spec, resolve, short
 from arena.errors import ArenaError, ConfigError, PluginError, StoreError
 from arena.results.corrections import author
 from arena.sandbox.limits.exact import check_limits
+from arena_db.errors import LockedError, RefusedError
 from arena_db.records import MatchFilter
 from arena_plugins import Outcome, load_game
 from arena_plugins.text import clean_text
@@ -21,6 +23,7 @@ from arena_plugins.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from arena.coordinator.config import TournamentConfig
     from arena_db.records import Entrant, PlannedMatch, TournamentRecord
     from arena_db.store import Store
 
@@ -52,13 +55,12 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
         )
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
     listed = store.entrants(tournament.id)
-    # Bots that joined later are not in the configuration.
-    texts = (*config.bots, *(entrant.bot.spec for entrant in listed[len(config.bots) :]))
     new = newcomers(store, tournament)
     num_playing = sum(was.state == "playing" for was in listed)
     competitors: list[Competitor] = []
     aside: list[LeftOut] = []
-    for text, was in zip(texts, listed, strict=True):
+    for was in listed:
+        text = _text_of(was, config)
         found = _find_again(text, was, margin_ms=config.timemargin, in_place=config.isolation == "none")
         if isinstance(found, Competitor):
             competitors.append(found)
@@ -87,6 +89,14 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
         notes=(note,) if unhashed else (),
         aside=tuple(aside),
     )
+
+
+def _text_of(was: Entrant, config: TournamentConfig) -> str:
+    """Return the spec of an entrant with the files it names by absolute paths, as far as they are known."""
+    if was.seat < len(config.bots):
+        return config.bots[was.seat]
+    # It joined later, so it is not in the configuration.
+    return entered_spec(was.bot) or was.bot.spec
 
 
 def newcomers(store: Store, tournament: TournamentRecord) -> set[int]:
@@ -262,17 +272,22 @@ class Newcomers:
                 continue
             found = self._find(was)
             if not isinstance(found, _Missing):
-                competitors[was.seat] = there[was.label] = found
+                if found != competitors[was.seat]:
+                    competitors[was.seat] = found
+                there[was.label] = competitors[was.seat]
             elif self._withdraws_lost:
-                competitors[was.seat] = _absent(was)
-                self._withdraw(was.seat, was.label, _reason_of(found, was))
+                # While the store is locked it stays, and is looked for again after its next void match.
+                with suppress(LockedError):
+                    self._withdraw(was.seat, was.label, _reason_of(found, was))
+                    competitors[was.seat] = _absent(was)
         return there
 
     def withdraw(self, label: str, why: str) -> None:
-        """Withdraw a bot, if it still plays."""
+        """Withdraw a bot, if it still plays; while another process keeps the store locked, do nothing."""
         for was in self._store.entrants(self._tournament):
             if was.label == label and was.state == "playing":
-                self._withdraw(was.seat, label, why)
+                with suppress(LockedError):
+                    self._withdraw(was.seat, label, why)
 
     def take_withdrawn(self) -> list[BotWithdrawn]:
         """Return the bots that were withdrawn since the last call."""
@@ -282,9 +297,15 @@ class Newcomers:
     def _find(self, was: Entrant) -> Competitor | _Missing:
         config = self._plan.config
         return _find_again(
-            was.bot.spec, was, margin_ms=config.timemargin, in_place=config.isolation == "none"
+            _text_of(was, config), was, margin_ms=config.timemargin, in_place=config.isolation == "none"
         )
 
     def _withdraw(self, seat: int, label: str, reason: str) -> None:
-        self._store.leave(self._tournament, seat, reason=reason, who=author())
-        self._withdrawn.append(BotWithdrawn(label, reason))
+        """Withdraw a bot, unless another process did so meanwhile.
+
+        Raises:
+            LockedError: another process keeps the store locked.
+        """
+        with suppress(RefusedError):
+            self._store.leave(self._tournament, seat, reason=reason, who=author())
+            self._withdrawn.append(BotWithdrawn(label, reason))

@@ -18,7 +18,6 @@ from arena.naming import match_address
 from arena.results.tournament_states import REPLAYED_TYPES
 from arena_db.errors import LockedError, RefusedError
 from arena_db.points import step_of
-from arena_db.records import MatchFilter
 from arena_plugins import Termination
 
 if TYPE_CHECKING:
@@ -72,11 +71,7 @@ class ResultRecorder:
         # A play has no quarantine, and fitting ratings would make the person wait.
         self._is_play = tournament.type == "play"
         self._points = PointKeeper(store, tournament, tell)
-        self._quarantine = Quarantine()
-        for tally in store.tallies(MatchFilter(tournament=tournament.name, rated_only=False)):
-            self._quarantine.add(
-                tally.first, tally.second, tally.outcome, tally.termination, tally.num_matches
-            )
+        self._quarantine = Quarantine.of_tournament(store, tournament.name)
         store.set_state(tournament.id, "running")
 
     def expect(self, jobs: Sequence[Job], total: int | None) -> None:

@@ -363,10 +363,11 @@ class Run:
         if records:
             self._recovery.lasted()
         again = self._recorder.keep(records)
+        self._queue += again
         # A match that could not be played may lack the files of its bot, and so may all queued matches of
         # that bot.
-        if again:
-            self._queue = deque(self._source.renew([*self._queue, *again]))
+        if any(record.termination == Termination.ARENA_ERROR for record in records):
+            self._queue = deque(self._source.renew(self._queue))
         for record in records:
             if self._rules.no_recover and Termination(record.termination).is_fault:
                 address = self._recorder.address(record)

@@ -39,7 +39,7 @@ class RunNotice(msgspec.Struct, frozen=True, tag="Notice"):
 
 
 class BotWithdrawn(msgspec.Struct, frozen=True, tag=True):
-    """The run has withdrawn a bot that joined, because it cannot start it."""
+    """The run has withdrawn a bot: it cannot be started here, or it failed too often in a ladder."""
 
     bot: str
     """Its label."""

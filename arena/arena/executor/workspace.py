@@ -29,12 +29,15 @@ class _OpenFolders:
     """The folders of this process that are in use: the newest is the one for temporary files.
 
     Threads may end theirs in any order, so no folder lies within another, and each end looks anew at what is
-    left.
+    left. A bot that another thread started while a folder was the newest has its files in there: a folder
+    with files stays until no other is in use.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._folders: list[Path] = []
+        self._left: list[tuple[Path, int | None]] = []
+        """Folders with files of other threads, and their locks."""
         self._usual: str | None = None
 
     def base(self) -> Path:
@@ -50,11 +53,19 @@ class _OpenFolders:
             self._folders.append(folder)
             tempfile.tempdir = str(folder)
 
-    def discard(self, folder: Path) -> None:
-        """Return to the folder before, or to the newest that is still in use."""
+    def discard(self, folder: Path, lock: int | None) -> list[tuple[Path, int | None]]:
+        """Return to the newest folder that is still in use; return those to be removed, with their locks."""
         with self._lock:
             self._folders.remove(folder)
             tempfile.tempdir = str(self._folders[-1]) if self._folders else self._usual
+            if self._folders and _has_files(folder):
+                self._left.append((folder, lock))
+                return []
+            done = [(folder, lock)]
+            if not self._folders:
+                done += self._left
+                self._left = []
+            return done
 
 
 _open = _OpenFolders()
@@ -64,6 +75,7 @@ _open = _OpenFolders()
 def workspace() -> Generator[Path]:
     """Create a folder for temporary files of this process and its bots; remove it at the end.
 
+    If other threads have such folders and may use files in this one, it is removed with the last of them.
     Folders of killed processes, whose locks are free, are removed first.
     """
     base = _open.base()
@@ -73,10 +85,10 @@ def workspace() -> Generator[Path]:
     try:
         yield folder
     finally:
-        _open.discard(folder)
-        remove(folder)
-        if lock is not None:
-            os.close(lock)
+        for done, held in _open.discard(folder, lock):
+            remove(done)
+            if held is not None:
+                os.close(held)
 
 
 def recreate_workspace() -> bool:
@@ -105,6 +117,13 @@ def recreate_workspace() -> bool:
     if lock is not None:
         _recreated.append(lock)
     return True
+
+
+def _has_files(folder: Path) -> bool:
+    # The folder may have been deleted by others.
+    with suppress(OSError):
+        return any(folder.iterdir())
+    return False
 
 
 def _make(base: Path) -> tuple[Path, int | None]:

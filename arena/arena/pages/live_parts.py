@@ -9,7 +9,7 @@ from arena.live.plain import duration_text
 from arena.naming import count_text
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import elo_text, error_text, iso_text
-from arena.pages.page_tables import bot_link, notes, signs
+from arena.pages.page_tables import bot_link, first_rows, notes, signs
 from arena.pages.strokes import RatingStroke, drawn, scale_of
 from arena.watching.run_words import awaited_words, run_words
 
@@ -95,9 +95,9 @@ def ranking(view: StandingsView, model: Model, links: Links) -> Html:
         doing = view.doing or "No rated match has been played yet."
         return el("div", el("p", doing, class_="note"), id="ranking")
     identities = cast("Mapping[str, str]", model.facts.get("identities") or {})
+    more, view = len(view.rows) - _MOST_RANKED, first_rows(view, _MOST_RANKED)
     scale = scale_of(RatingStroke(row.elo, row.elo_low, row.elo_high) for row in view.rows)
-    rows = [_ranked(row, identities, links, scale) for row in view.rows[:_MOST_RANKED]]
-    more = len(view.rows) - _MOST_RANKED
+    rows = [_ranked(row, identities, links, scale) for row in view.rows]
     head = el(
         "tr",
         *(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from arena.pages.html import Child, Html, breakable, el, join
 from arena.pages.numbers import day_text, elo_text, error_text, iso_text, percent_text
@@ -101,6 +102,7 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
     """
     if not view.rows:
         return el("p", "No rated match has been played yet.", class_="note")
+    num, view = len(view.rows), first_rows(view, MOST_RANKED)
     has_faults = any(row.faults for row in view.rows)
     heads = [
         ("#", "n"),
@@ -138,12 +140,16 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
             percent_text(row.los),
             *([row.faults or ""] if has_faults else []),
         ]
-        for row, stroke in islice(zip(view.rows, strokes, strict=True), MOST_RANKED)
+        for row, stroke in zip(view.rows, strokes, strict=True)
     )
-    num = len(view.rows)
-    cut = [f"The best {MOST_RANKED} of {num} bots. {_UNRANKED}"] if num > MOST_RANKED else []
+    cut = [f"The first {MOST_RANKED} of {num} bots. {_UNRANKED}"] if num > MOST_RANKED else []
     caption = f"{view.title}: ratings, best first"
     return join(table(heads, rows, caption, "numeric"), notes([*cut, *signs(view), *view.notes]))
+
+
+def first_rows(view: StandingsView, most: int) -> StandingsView:
+    """Return a table of ratings with at most so many rows; scale, columns and notes are then about these."""
+    return view if len(view.rows) <= most else replace(view, rows=view.rows[:most])
 
 
 def signs(view: StandingsView) -> list[str]:

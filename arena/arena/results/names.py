@@ -156,23 +156,26 @@ def _rated_beside(store: Store, tournament: TournamentRecord) -> set[str]:
     """Return the identities of all bots on the leaderboards shown beside a tournament."""
     sizes: Counter[tuple[str, str]] = Counter()
     members: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for tally in store.tallies(MatchFilter()):
-        if tally.first != tally.second:
-            sizes[tally.game, tally.pool] += tally.num_matches
-            members[tally.game, tally.pool] |= {tally.first, tally.second}
+    for tally in store.pool_counts(MatchFilter()).tallies:
+        sizes[tally.game, tally.pool] += tally.num_matches
+        members[tally.game, tally.pool] |= {tally.first, tally.second}
     shown = largest_pools(sizes, tournament)
     return {identity for pool in shown for identity in members[pool]}
 
 
-def largest_pools(sizes: Counter[tuple[str, str]], tournament: TournamentRecord) -> list[tuple[str, str]]:
+def largest_pools(
+    sizes: Mapping[tuple[str, str], int], tournament: TournamentRecord
+) -> list[tuple[str, str]]:
     """Return game and pool of the leaderboards beside a tournament: its own first, then the largest.
+
+    Of equally large ones those that are first by name, whatever the order of the sizes.
 
     Args:
         sizes: number of rated matches by game and pool.
         tournament: the tournament.
     """
     own = (tournament.game, tournament.pool)
-    return sorted((pool for pool, _ in sizes.most_common()), key=lambda pool: pool != own)[:_MAX_POOLS]
+    return sorted(sizes, key=lambda pool: (pool != own, -sizes[pool], pool))[:_MAX_POOLS]
 
 
 def _options(text: str) -> tuple[tuple[str, str], ...]:

@@ -84,15 +84,16 @@ def standings(
 
 
 def pools(tallies: Iterable[Tally | PoolTally]) -> list[tuple[str, str, int]]:
-    """Return game, pool and number of matches of all pools, the largest first.
+    """Return game, pool and number of matches of all pools, the largest first, equal ones by name.
 
-    Matches of a bot against itself do not affect ratings, so they are ignored.
+    The order of the tallies does not matter, so a page and a command choose the same pool. Matches of a bot
+    against itself do not affect ratings, so they are ignored.
     """
     sizes: Counter[tuple[str, str]] = Counter()
     for tally in tallies:
         if tally.first != tally.second:
             sizes[tally.game, tally.pool] += tally.num_matches
-    return [(game, pool, number) for (game, pool), number in sizes.most_common()]
+    return [(*pool, sizes[pool]) for pool in sorted(sizes, key=lambda pool: (-sizes[pool], pool))]
 
 
 def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.live.labels import show_name
@@ -126,7 +125,7 @@ class DashboardTables:
         sizes = {(game, pool): num for game, pool, num in pools(counts.tallies)}
         marks = tuple(sorted(store.replay_marks().items()))
         views: dict[tuple[object, ...], StandingsView] = {}
-        for game, pool in largest_pools(Counter(sizes), tournament):
+        for game, pool in largest_pools(sizes, tournament):
             num = sizes[game, pool]
             # Most pools do not change during a tournament, so their views are cached.
             view = self._boards.get((game, pool, num, marks))

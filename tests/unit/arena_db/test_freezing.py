@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -9,19 +10,21 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
+from arena.results.condition import read_condition
+from arena.results.leaderboards import rate
 from arena_db import migrate
 from arena_db.backend.choice import backend_of
 from arena_db.backend.places import find_place
 from arena_db.backend.settings import StoreSettings
 from arena_db.cold import parquet
-from arena_db.errors import OlderError, RefusedError, UnsupportedError
+from arena_db.errors import DamagedError, OlderError, RefusedError, UnsupportedError
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from arena_db.sums import SUMS
 from cold_cups import ALL, KINDS, WHO, cup_of, rows, seen, tables
-from stores import add_cup, plan, tamper
+from stores import add_cup, plan, pool, tamper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +55,40 @@ def test_cold_is_as_warm(store: Store, path: Path, kind: str) -> None:
     assert store.thaw(cup.record.id, who=WHO) is None
     assert rows(store) == kept
     assert (seen(store, cup), tables(store, cup), store.check()) == (before, table, [])
+
+
+def test_tables_that_are_read_match_by_match_include_cold_matches(
+    store: Store, place: str, tmp_path: Path
+) -> None:
+    first = cup_of(store, "round-robin")
+    other = add_cup(store, "a", "d", "b", pool=pool("1/move hosted"))
+    store.save([other.match(number) for number in range(1, 9)])
+    last = cup_of(store, "match")
+    conditions = ("pool:all", "game:connect-*", "bot:a", "tournament:*")
+
+    def told() -> list[object]:
+        boards = [
+            rate(store, read_condition(text), refit="bot" in text, num_samples=5) for text in conditions
+        ]
+        wheres = (MatchFilter(), MatchFilter(bot="c"), MatchFilter(pool="5*"), MatchFilter(tournament="rr-*"))
+        return [*boards, *(store.played(where, after=after) for where in wheres for after in (0, 3, 12))]
+
+    before = told()
+    late = MatchFilter(since=0.0)
+    num = len(store.played(late))
+    for cup in (first, last):
+        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    assert told() == before
+    # Counts cannot answer this filter, so neither counts nor matches include those in files.
+    assert len(store.played(late)) == sum(each.num_matches for each in store.tallies(late)) < num
+    # Only files with new counted matches are loaded.
+    newest = max(match.id for match in store.played(MatchFilter()))
+    shutil.rmtree(tmp_path / "cold")
+    with Store.open(place, read_only=True) as viewer:
+        assert viewer.played(MatchFilter(bot="d"))
+        assert viewer.played(MatchFilter(), after=newest) == []
+        with pytest.raises(DamagedError):
+            viewer.played(MatchFilter(), after=newest - 1)
 
 
 def test_a_store_on_a_server(url: str, tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ class Jobs:
         self._quota = quota
         self._scale = scale
         self._templates: dict[tuple[str, int], Job] = {}
-        self._bots: dict[tuple[str, str], Competitor] = {}
+        self._bots: dict[tuple[str, bool], Competitor] = {}
+        """Bots by identity, and whether they run in this process."""
 
     def of(self, play: PlayBatch) -> list[Job]:
         """Return the jobs of a batch.
@@ -101,10 +102,15 @@ class Jobs:
         return here.scaled(self._scale)
 
     def _bot_here(self, bot: Competitor, tier: str) -> Competitor:
-        key = bot.record.identity, bot.label
-        if key not in self._bots:
-            self._bots[key] = self._installed(bot) if tier == "T0" else self._received(bot)
-        return self._bots[key]
+        """Return a bot as this machine starts it; only what that takes is remembered for later runs."""
+        key = bot.record.identity, tier == "T0"
+        kept = self._bots.get(key)
+        if kept is None or (kept.place and not Path(kept.place).is_dir()):
+            # Contents that are not used make room for others.
+            kept = self._bots[key] = self._installed(bot) if tier == "T0" else self._received(bot)
+        return msgspec.structs.replace(
+            bot, spec=kept.spec, entry=kept.entry, place=kept.place, state=kept.state
+        )
 
     def _installed(self, bot: Competitor) -> Competitor:
         """Return an installed bot that runs in this process (T0), if it is identical to the planned one."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
 
 from arena.coordinator import joining, planner
-from arena.coordinator.joining import answer_to_join, answer_to_leave
+from arena.coordinator.joining import LadderStatus, answer_to_join, answer_to_leave
 from arena.live.events import RunState, pack
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
@@ -116,3 +117,11 @@ def test_a_paused_ladder_answers_when_it_goes_on(sitting: Sitting) -> None:
     assert answer == "main is paused and plays it when it is resumed"
     answer = answer_to_leave(sitting.store, sitting.tournament, HURRY)
     assert answer == "main is paused and plans without it when it is resumed"
+
+
+def test_a_ladder_without_bots_says_so() -> None:
+    left = LadderStatus("main", "running", (), (), ("a", "b"), 20, inf, 60.0)
+    assert str(left) == "main is running: 20 matches; goal 60 Elo\nno bot plays; left: a, b"
+    assert left.goal_line() == "no bot plays, 2 left; goal 60 Elo"
+    one = left._replace(playing=("a",), left=("b",))
+    assert one.goal_line() == "1 play, 1 left; not all are rated yet, goal 60 Elo"

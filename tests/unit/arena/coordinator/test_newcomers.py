@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import strange_bots
+from arena.content.store import content_folder
 from arena.coordinator import joining, orders, planner
 from arena.coordinator.audit import audit
 from arena.coordinator.joining import answer_to_join
 from arena.coordinator.lease import Lease
 from arena.coordinator.prepare import Again, prepare_again
-from arena.coordinator.restore import restore_plan
+from arena.coordinator.restore import Newcomers, restore_plan
 from arena.coordinator.run_events import BotWithdrawn, MatchFinished
 from arena.coordinator.verify import verify_match
 from arena.errors import ConfigError, PluginError
+from arena.executor.slots import Slot
+from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena_db.owner import current_owner
 from arena_db.store import Store
+from stores import locked
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.run_events import Event
@@ -217,8 +221,11 @@ def test_a_bot_of_a_ladder_that_is_quarantined_is_withdrawn(begin: Begin) -> Non
     assert withdrawn.reason.startswith("it failed to start ")
     assert {match.termination for match in sitting.matches()} & {"walkover"} == set()
     assert in_order(sitting)
-    # It may join again, and is withdrawn before it plays.
-    enter(sitting, "random:strength=1")
+    # It cannot come back, and if it has come back in an older version, it is withdrawn before it plays.
+    way = r"failed to start .*, and would be again; .* another name: arena ladder join main random:name="
+    with pytest.raises(ConfigError, match=way):
+        enter(sitting, "random:strength=1")
+    sitting.store.join(1, sitting.store.entrants(1)[3], reason="", who="u@h")
     num_before = len([match for match in sitting.matches() if 3 in (match.first_seat, match.second_seat)])
     sitting.play(on_event=at(60, lambda: stop(sitting)))
     assert states(sitting)["random:strength=1"] == "left"
@@ -233,3 +240,136 @@ def test_a_run_of_nothing_but_walkovers_hears_a_stop(begin: Begin) -> None:
     ended = sitting.play(on_event=at(40, lambda: stop(sitting)))
     assert ended.state == "stopped"
     assert ended.num_done < 200
+
+
+AGENT = "def agent(observation, configuration):\n    return observation.board.index(0)\n"
+
+
+def test_files_that_options_name_are_stored_again_from_any_folder(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bots").mkdir()
+    for name in ("first", "second"):
+        (tmp_path / "bots" / f"{name}.py").write_text(f"{AGENT}# {name}\n")
+    monkeypatch.chdir(tmp_path / "bots")
+    sitting = begin(event("kaggle:file=first.py", *TRIO, isolation="T1", require_tier="T1"))
+    enter(sitting, "kaggle:file=second.py")
+    labels = {each.label for each in sitting.store.entrants(1) if each.bot.name == "kaggle"}
+    assert len(labels) == 2
+    monkeypatch.chdir(tmp_path)
+    plan = restore_plan(sitting.store, sitting.tournament)
+    seats = Newcomers(sitting.store, sitting.tournament, plan, withdraws_lost=True)
+    for bot in plan.competitors:
+        shutil.rmtree(bot.place, ignore_errors=True)
+    # The configuration has the place of a bot of the first hour, what is kept here that of a newcomer.
+    (content_folder() / "entered" / f"{plan.competitors[0].record.identity}.json").unlink()
+    assert seats.find_anew(labels).keys() == labels
+    assert seats.take_withdrawn() == []
+    # So does a resume; files that have changed meanwhile never play under the old name.
+    for bot in plan.competitors:
+        shutil.rmtree(bot.place, ignore_errors=True)
+    assert not any(bot.is_absent for bot in restore_plan(sitting.store, sitting.tournament).competitors)
+    shutil.rmtree(plan.competitors[-1].place)
+    (tmp_path / "bots" / "second.py").write_text(f"{AGENT}# another\n")
+    assert seats.find_anew(labels).keys() == {"kaggle:file=first.py"}
+    assert states(sitting)["kaggle:file=second.py"] == "left"
+
+
+def test_bots_that_are_looked_for_anew_are_the_same_objects_while_nothing_has_changed(begin: Begin) -> None:
+    # A pool on worker machines keeps and sends each competitor object once.
+    sitting = begin(event(*TRIO, isolation="T1", require_tier="T1"))
+    plan = sitting.planner(1)
+    jobs = plan.more(0, [])
+    assert all(one is other for one, other in zip(jobs, plan.renew(jobs), strict=True))
+    place = Path(jobs[0].first.place)
+    shutil.rmtree(place)
+    renewed, again = plan.renew(jobs), plan.renew(jobs)
+    assert place.is_dir()
+    bots = [bot for found in (renewed, again) for job in found for bot in (job.first, job.second)]
+    assert len({id(bot) for bot in bots}) == len({bot.label for bot in bots})
+    assert not any(bot in (job.first, job.second) for bot in bots for job in jobs)
+    assert all(one is other for one, other in zip(renewed, plan.renew(renewed), strict=True))
+
+
+def test_a_match_of_a_bot_that_left_is_not_played_again(begin: Begin) -> None:
+    sitting = begin(event("random", "minimax:depth=1"))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        plan = sitting.planner(2, lease.store)
+        jobs = plan.more(0, [])
+        running = [job.number for job in jobs[:4]]
+        joining.leave(sitting.store, sitting.tournament, "random", reason="enough")
+        plan.more(len(jobs) - 4, running)
+        assert plan.take_gone() == [job.number for job in jobs[4:]]
+        # Its worker died, or the run was paused before it began.
+        plan.more(2, running[2:])
+        assert plan.take_gone() == running[:2]
+        plan.more(2, [])
+        assert plan.take_gone() == running[2:]
+        assert sitting.store.unplayed(1) == []
+    assert in_order(sitting)
+
+
+def test_a_match_that_ends_before_a_disqualification_is_noticed_is_void(begin: Begin) -> None:
+    sitting = begin(event(*TRIO))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        plan = sitting.planner(1, lease.store)
+        jobs = plan.more(0, [])
+        joining.disqualify(sitting.store, sitting.tournament, jobs[0].first.label, reason="it cheats")
+        lease.store.save(play_batch(jobs[:1], make_control(SlotCallbacks(Slot.here(0)))))
+        plan.more(len(jobs) - 1, [])
+        assert [match.void_reason for match in sitting.matches()] == ["it cheats"]
+
+
+def test_a_bot_that_cannot_be_withdrawn_now_is_withdrawn_later(begin: Begin) -> None:
+    sitting = begin(event(*TRIO))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        plan = sitting.planner(1, lease.store)
+        with locked(sitting.store.path):
+            plan.withdraw("random", "it fails")
+        assert (states(sitting)["random"], plan.take_withdrawn()) == ("playing", [])
+        plan.withdraw("random", "it fails")
+        plan.withdraw("random", "it fails")
+    assert (states(sitting)["random"], len(plan.take_withdrawn())) == ("left", 1)
+
+
+def test_a_bot_whose_files_are_lost_while_the_store_is_locked_is_withdrawn_later(
+    begin: Begin, tmp_path: Path
+) -> None:
+    sitting = begin(event(*TRIO, "strange", isolation="T1", require_tier="T1"))
+    plan = restore_plan(sitting.store, sitting.tournament)
+    seats = Newcomers(sitting.store, sitting.tournament, plan, withdraws_lost=True)
+    shutil.rmtree(plan.competitors[3].place)
+    shutil.rmtree(tmp_path / "site")
+    with locked(sitting.store.path):
+        assert seats.find_anew({"strange"}) == {}
+    assert (states(sitting)["strange"], seats.take_withdrawn()) == ("playing", [])
+    assert seats.find_anew({"strange"}) == {}
+    assert (states(sitting)["strange"], len(seats.take_withdrawn())) == ("left", 1)
+    assert plan.competitors[3].is_absent
+
+
+def test_a_bot_that_failed_in_an_event_without_end_alone_is_refused(begin: Begin) -> None:
+    sitting = begin(event("random", "minimax:depth=1", "random:strength=1", type="round-robin", rounds=2))
+    sitting.play()
+    assert [match.termination for match in sitting.matches()].count("init_crash") >= 3
+    joining.leave(sitting.store, sitting.tournament, "random:strength=1", reason="it fails")
+    assert enter(sitting, "random:strength=1").state == "playing"
+
+
+def test_a_bot_that_another_process_withdraws_at_the_same_time_ends_nothing(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sitting = begin(event(*TRIO))
+    plan = sitting.planner(1)
+    read = Store.entrants
+
+    def read_before(store: Store, tournament: int) -> list[Entrant]:
+        found = read(store, tournament)
+        monkeypatch.undo()
+        joining.leave(sitting.store, sitting.tournament, "random", reason="mine")
+        return found
+
+    monkeypatch.setattr(Store, "entrants", read_before)
+    plan.withdraw("random", "it fails")
+    assert plan.take_withdrawn() == []
+    assert [each.reason for each in sitting.store.changes(1)] == ["mine"]

@@ -62,6 +62,25 @@ def test_threads_end_theirs_in_any_order(temporary: Path) -> None:
         assert tempfile.gettempdir() == str(temporary)
 
 
+def test_files_that_another_thread_made_stay_until_all_threads_have_ended(temporary: Path) -> None:
+    with ExitStack() as first, ExitStack() as second, ExitStack() as third:
+        own = first.enter_context(workspace())
+        theirs = second.enter_context(workspace())
+        # A bot of the first run is started while the folder of the second one is the newest.
+        made = Path(tempfile.mkdtemp())
+        assert made.parent == theirs
+        second.close()
+        assert made.is_dir()
+        assert tempfile.gettempdir() == str(own)
+        empty = third.enter_context(workspace())
+        assert made.is_dir(), "no run of this process takes it for that of a killed one"
+        third.close()
+        assert not empty.exists()
+        shutil.rmtree(own)
+        first.close()
+        assert list(temporary.iterdir()) == []
+
+
 def test_they_go_after_an_error_too(temporary: Path) -> None:
     with pytest.raises(KeyError), workspace():
         raise KeyError

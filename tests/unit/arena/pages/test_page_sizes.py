@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from msgspec import structs
 
 from api_clients import served
 from arena.live.table_views import MatrixCell, MatrixView, StandingRow, StandingsView
@@ -139,6 +140,22 @@ def test_a_table_of_ratings_shows_so_many_bots_that_its_page_stays_small(num: in
     identities = {row.name: digest(row.name) for row in rows}
     text = standings(StandingsView(title="x", rows=rows), Links(root="/", suffix="", index=""), identities)
     assert text.count('href="/b/') == MOST_RANKED
-    assert (f"The best {MOST_RANKED} of {num} bots." in text) == (num > MOST_RANKED)
+    assert (f"The first {MOST_RANKED} of {num} bots." in text) == (num > MOST_RANKED)
     assert len(text) <= MOST[0] - 2_000
     assert len(gzip.compress(text.encode(), 6)) <= MOST[1]
+
+
+def test_a_table_that_is_cut_says_nothing_of_the_rows_below() -> None:
+    def table(*rows: StandingRow) -> str:
+        return standings(StandingsView(title="x", rows=rows), Links(root="/", suffix="", index=""), {})
+
+    row = StandingRow(
+        rank=1, name="a", label="a", elo=1500.0, error=9.0, elo_low=1491.0, elo_high=1509.0, games=2
+    )
+    last = structs.replace(
+        row, elo=9.0, elo_low=None, elo_high=18.0, faults=1, rests_on_prior=True, table=2, name="worst"
+    )
+    most = [row] * MOST_RANKED
+    whole, cut = table(*most), table(*most, last)
+    assert cut.replace(re.findall('<p class="note">The first 150 of 151 bots[^<]*</p>', cut)[0], "") == whole
+    assert all(word in table(*most[1:], last) for word in ("Forfeits", "comes from the prior", "worst"))

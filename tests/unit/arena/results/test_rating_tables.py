@@ -13,7 +13,7 @@ from arena.results.condition import read_condition
 from arena.results.crosstable import crosstable
 from arena.results.encounter import count_match
 from arena.results.leaderboards import rate
-from arena.results.names import long_names
+from arena.results.names import largest_pools, long_names
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, choose_pool, pools, standings
 from arena.results.tables import widest_error
@@ -162,12 +162,20 @@ def test_matches_of_a_bot_against_itself_and_of_other_pools_tell_nothing() -> No
     assert sum(row.games for row in mixed.rows) == 10
 
 
-def test_pools_are_chosen_by_size_or_name() -> None:
+def test_pools_are_chosen_by_size_or_name(store: Store) -> None:
+    other_event = add_cup(store, game="gomoku", num_actions=225).record
     tallies = [_tally("a", "b"), _tally("a", "b", pool="x", num_matches=9), _tally("b", "a", num_matches=8)]
     # Nobody is rated by matches against himself.
     tallies += [_tally("a", "a", num_matches=50), _tally("a", "a", pool="own", num_matches=50)]
     found = pools(tallies)
     assert found == [(GAME, POOL, 10), (GAME, "x", 9)]
+    # Of equally large ones always the same, in whatever order their counts are read.
+    even = [*tallies, _tally("b", "a", pool="x", num_matches=1)]
+    for order in (even, even[::-1]):
+        assert pools(order) == [(GAME, POOL, 10), (GAME, "x", 10)]
+        sizes = {(game, pool): num for game, pool, num in pools(order)}
+        for listed in (sizes, dict(reversed(sizes.items()))):
+            assert largest_pools(listed, other_event) == [(GAME, POOL), (GAME, "x")]
     assert choose_pool(found, None) == (GAME, POOL)
     assert choose_pool(found, "x") == (GAME, "x")
     assert choose_pool(found, "all") == (GAME, "all")

@@ -1,0 +1,124 @@
+"""The jobs of a slot: its bots start from files of its machine, whatever earlier runs asked for."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import pytest
+
+from arena.entrants import resolve
+from arena.executor.cluster.contents import read_piece
+from arena.executor.cluster.messages import JobRow, PlayBatch
+from arena.executor.cluster.slot import BotLackError, Jobs
+from arena.home import home
+from tournaments import Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.entrants import Competitor
+    from arena.executor.cluster.slot_link import SlotLink
+    from arena.executor.job import Job
+
+
+class Coordinator:
+    """The other end of a slot's link: it has a home of its own."""
+
+    def __init__(self, home: Path, be_at: Callable[[Path], None]) -> None:
+        self.num_asked = 0
+        self._home, self._be_at = home, be_at
+
+    def ask_piece(self, content: str, piece: int) -> bytes:
+        self.num_asked += 1
+        self._be_at(self._home / "coordinator")
+        data = read_piece(content, piece)
+        self._be_at(self._home / "slot")
+        return data
+
+    def say(self, _: object) -> None:
+        raise AssertionError("nothing was damaged")
+
+
+class Slot:
+    """A slot that gets the first job of a tournament again and again, for other runs."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def be_at(home: Path) -> None:
+            monkeypatch.setenv("ARENA_HOME", str(home))
+
+        be_at(tmp_path / "coordinator")
+        self._bots = ("random:st=0.5", "minimax:depth=1")
+        sitting = Sitting(tmp_path / "arena.db", config(*self._bots, isolation="T1", require_tier="T1"))
+        self._job: Job = sitting.jobs()[0]
+        sitting.store.close()
+        be_at(tmp_path / "slot")
+        self.coordinator = Coordinator(tmp_path, be_at)
+        self._jobs = Jobs(cast("SlotLink", self.coordinator), 1 << 40, None)
+        self._num_runs = 0
+
+    def first_of(self, tier: str, margin_ms: int = 0) -> Competitor:
+        """Return the first bot of the job, as the slot starts it for one more run."""
+        self._num_runs += 1
+        bots: list[Any] = [
+            msgspec.structs.replace(
+                bot, place="", state="", limit=None if bot.limit is None else _with_margin(bot, margin_ms)
+            )
+            for bot in (self._job.first, self._job.second)
+        ]
+        job = msgspec.structs.replace(self._job, first=bots[0], second=bots[1], tier=tier)
+        row = JobRow(0, job.number, 0, job.match, (), 1, 2, stalls_count=False)
+        run = f"run {self._num_runs}"
+        (here,) = self._jobs.of(PlayBatch(run, 1, {0: msgspec.msgpack.encode(job)}, (row,)))
+        return here.first
+
+
+def _with_margin(bot: Competitor, margin_ms: int) -> Any:  # noqa: ANN401 - of msgspec
+    assert bot.limit is not None
+    return msgspec.structs.replace(bot.limit, margin_ms=margin_ms)
+
+
+@pytest.fixture
+def slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slot:
+    return Slot(tmp_path, monkeypatch)
+
+
+def test_a_bot_of_an_earlier_run_without_isolation_is_fetched(slot: Slot) -> None:
+    assert slot.first_of("T0").place == ""
+    place = slot.first_of("T1").place
+    assert place.startswith(str(home()))
+    assert Path(place).is_dir()
+    assert slot.first_of("T0").place == ""
+
+
+def test_a_bot_that_was_fetched_must_still_be_installed_to_run_in_process(
+    slot: Slot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slot.first_of("T1")
+
+    def other(*texts: object, **changes: Any) -> list[Competitor]:  # noqa: ANN401 - of any name
+        del texts
+        return resolve(["minimax:depth=2"], **changes)
+
+    monkeypatch.setattr("arena.executor.cluster.slot.resolve", other)
+    with pytest.raises(BotLackError, match="is another bot here"):
+        slot.first_of("T0")
+
+
+def test_a_content_that_made_room_for_others_is_fetched_again(slot: Slot) -> None:
+    bot = slot.first_of("T1")
+    num_asked = slot.coordinator.num_asked
+    assert slot.first_of("T1") == bot
+    assert slot.coordinator.num_asked == num_asked, "it is asked for once"
+    shutil.rmtree(bot.place)
+    again = slot.first_of("T1")
+    assert Path(again.place).is_dir()
+    assert slot.coordinator.num_asked > num_asked
+    assert again.state != bot.state
+
+
+def test_the_limit_of_a_bot_is_that_of_its_run(slot: Slot) -> None:
+    limits = [slot.first_of("T1", margin_ms).limit for margin_ms in (50, 500)]
+    assert [None if limit is None else limit.margin_ms for limit in limits] == [50, 500]
