@@ -181,8 +181,9 @@ class Run:
         """Drop queued matches of bots that have left."""
         if not gone:
             return
-        numbers = [job.number for job in self._queue if job.number in set(gone)]
-        self._queue = deque(job for job in self._queue if job.number not in set(numbers))
+        dropped = set(gone)
+        numbers = [job.number for job in self._queue if job.number in dropped]
+        self._queue = deque(job for job in self._queue if job.number not in dropped)
         for part in (self._recorder, self._publisher):
             part.forget(numbers, self._source.total)
 

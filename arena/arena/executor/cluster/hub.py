@@ -104,7 +104,7 @@ class _Run:
         """Acknowledgements withheld from slots, with the slots' addresses; this is the backpressure."""
 
 
-class _Question:
+class _AskedPiece:
     """A piece that a coordinator was asked for."""
 
     def __init__(self, client: str) -> None:
@@ -125,7 +125,7 @@ class ClusterHub(SchedulerPlugin):
         self._addresses: dict[Slot, str] = {}
         self._machines: dict[str, _Machine] = {}
         self._runs: dict[str, _Run] = {}
-        self._wanted: dict[tuple[str, int], _Question] = {}
+        self._wanted: dict[tuple[str, int], _AskedPiece] = {}
         """By content and piece."""
 
     async def start(self, scheduler: Scheduler) -> None:
@@ -296,7 +296,7 @@ class ClusterHub(SchedulerPlugin):
         key = (want.content, want.piece)
         # At the start of a run many slots want the same piece; its coordinator sends it once.
         if key not in self._wanted:
-            self._wanted[key] = _Question(run.client)
+            self._wanted[key] = _AskedPiece(run.client)
             self._tell_client(run.client, want)
         self._wanted[key].waiting[address] = want
 
