@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from arena.site import build
 from arena_db.judgements import JudgedMatch, JudgedPly
@@ -31,6 +30,9 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Yield Chromium of the distribution."""
+    # Imported here, because every run collects these tests, and few select them.
+    from playwright.sync_api import sync_playwright
+
     path = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if path is None:
         pytest.fail("there is no Chromium: apt install chromium, or make browsers as root")

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 def test_kill_9(tmp_path: Path) -> None:
     script = ROOT / "benchmarks" / "kill_trials.py"
-    # A tournament of these takes half the CPU of one whose bots load compiled kernels.
-    command = [sys.executable, script, "--trials", "6", "--rounds", "20", "--bots", "random", "random"]
+    # A tournament of these takes half the CPU of one whose bots load compiled kernels. The second
+    # of three is resumed by two processes at once.
+    command = [sys.executable, script, "--trials", "3", "--rounds", "20", "--bots", "random", "random"]
     figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)
 
-    assert (figures["trials"], figures["matches"]) == (6, 40)
-    assert figures["kills"] >= 3
+    assert (figures["trials"], figures["matches"]) == (3, 40)
+    assert figures["kills"] >= 1
     failures = ("orphans", "left_files", "wrong_results", "faulty_stores", "wrong_exits")
     assert {key: figures[key] for key in failures} == dict.fromkeys(failures, 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from arena.rating.sums import MatchArrays, RatedMatch, encounters
 from arena.results.corrections import declare_void
 from arena.results.rating_tables import standings
 from arena.results.sides import POINTS
+from arena.schedules import simulation
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from tournaments import TRIO, Sitting, config
@@ -43,6 +45,15 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a run look for changes whenever it plans, and for commands whenever it polls."""
     monkeypatch.setattr(planner, "_LOOK_S", 0.0)
     monkeypatch.setattr(orders, "_COMMAND_S", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _few_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replay Swiss tournaments four times a step, not forty, which took half of each test.
+
+    Here it counts whether there are replays at all; what they are is tested in test_replaying.py.
+    """
+    monkeypatch.setattr(simulation, "replayed", partial(simulation.replayed, num_replays=4))
 
 
 def event(*bots: str, **changes: object) -> TournamentConfig:
