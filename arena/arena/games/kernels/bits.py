@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir  # pyright: ignore[reportMissingTypeStubs] # it has none
+from numba import types
+from numba.extending import intrinsic
 
 from arena.games.kernels.compiling import inline_kernel
-from arena.games.kernels.lean_numba import intrinsic, types
 
 if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int
