@@ -28,7 +28,7 @@ from arena.executor.preflight import (
     try_patiently,
     with_advice,
 )
-from arena.executor.worker_seats import make_seat
+from arena.executor.worker_seats import keep_compiled, make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
 from arena.person.play_session import (
@@ -241,7 +241,7 @@ def _ready(plan: SessionPlan, tier: Tier) -> Generator[Seat]:
     config = plan.config
     control = _trial(plan.bot_control)
     with workspace(), ExitStack() as stack:
-        seat = make_seat(plan.bot, plan.game.name, tier, keeps_compiled=True)
+        seat = make_seat(plan.bot, plan.game.name, tier, adjust=keep_compiled)
         stack.callback(_close_quietly, seat)
         # The next attempt restarts a failed bot in the same seat.
         attempt = partial(ask_once, seat, plan.game, position(plan.game, config.opening))
