@@ -11,7 +11,7 @@ from statistics import median
 
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena.sandbox.tier_grades import grade
-from arena.trials.suite import GAMES, Trial, run_suite
+from arena.trials.suite import GAMES, Trial, TrialPlan, run_suite
 
 
 def main() -> int:
@@ -27,9 +27,7 @@ def main() -> int:
     chosen = parser.parse_args()
     began = time.monotonic()
     trials, left = run_suite(
-        chosen.tiers,
-        chosen.games,
-        chosen.repeats,
+        TrialPlan(chosen.tiers, chosen.games, chosen.repeats),
         None if chosen.bots is None else lambda row: row.name in chosen.bots,
         report,
         times_starts=not chosen.no_starts,

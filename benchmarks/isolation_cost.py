@@ -14,6 +14,7 @@ import sys
 import time
 
 from arena.sandbox.process import Process, spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.starter import close_starter
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena.sandbox.tier_grades import grade
@@ -29,7 +30,7 @@ MOVE = b'{"type":"action","id":"5d1e0b77c2a94f13","action":3}\n'
 
 
 def start(tier: Tier, script: str = ECHO) -> Process:
-    process = spawn([sys.executable, "-I", "-S", "-B", "-c", script], tier)
+    process = spawn(ProcessSettings([sys.executable, "-I", "-S", "-B", "-c", script], tier))
     os.set_blocking(process.stdout, True)
     return process
 

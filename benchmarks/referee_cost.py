@@ -19,6 +19,7 @@ from arena.executor.worker_seats import make_seat
 from arena.match import MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.readable import python_readable
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena.sandbox.tier_grades import grade
@@ -126,7 +127,7 @@ def seat(bot: str, game: Game, tier: Tier) -> HostedSeat:
         path=[*host_path(), str(BOTS)],
     )
     readable = python_readable(tuple(host_path())).with_files([str(BOTS)])
-    return HostedSeat(command, name=bot, version="1", tier=tier, readable=readable)
+    return HostedSeat(ProcessSettings(command, tier=tier, readable=readable), name=bot, version="1")
 
 
 def play(game: Game, seats: tuple[HostedSeat, HostedSeat], num_matches: int) -> Cost:

@@ -15,6 +15,7 @@ from simulated.season import START, add_tournament, make_bots, make_plan, make_r
 
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, pools
+from arena.results.sides import GamePool
 from arena_db.owner import current_owner
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -181,7 +182,7 @@ def _rate(store: Store) -> None:
     ((game, pool, _),) = pools(counts.tallies)
     book = RatedMatches(MatchFilter(game=game, pool=pool))
     book.update(store)
-    Leaderboard(counts, store.bots(), game, pool, book, store.labels()).tables()
+    Leaderboard(counts, store.bots(), GamePool(game, pool), book, store.labels()).tables()
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:

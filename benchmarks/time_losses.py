@@ -18,7 +18,7 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.entrants import resolve
-from arena.executor.preflight import preflight
+from arena.executor.preflight import Candidate, preflight
 from arena.executor.sandboxed import strongest_usual_tier
 from arena.executor.worker_seats import make_seat
 from arena.executor.workspace import workspace
@@ -114,7 +114,7 @@ def trial(spec: str, bot: str, matches: int, seconds: float, seed: int) -> Count
     competitors = resolve([bot, QUICK], margin_ms=_UNTIMED.margin_ms)
     tier = strongest_usual_tier()
     for competitor in competitors:
-        fault = preflight(competitor, game, TimeControl.parse(None, 1, None), tier=tier, init_s=300)
+        fault = preflight(Candidate(competitor, spec, TimeControl.parse(None, 1, None), tier, 300))
         if fault is not None:
             raise SystemExit(f"{competitor.label} does not start: {fault.detail.get('cause')}")
     rng, count = Random(seed), Count()  # noqa: S311 # play, no secrets

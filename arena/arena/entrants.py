@@ -116,7 +116,7 @@ class LeftOut(NamedTuple):
     why: str
 
 
-def resolve(  # noqa: PLR0913 - one keyword for each variant of entering
+def resolve(  # noqa: PLR0913 - bots, and how each may be entered
     texts: Sequence[str],
     *,
     margin_ms: int,

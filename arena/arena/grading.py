@@ -23,7 +23,7 @@ from arena.coordinator.plan import choose_tier
 from arena.entrants import resolve
 from arena.errors import ArenaError, ConfigError
 from arena.executor.preflight import describe_fault
-from arena.executor.worker_seats import make_seat
+from arena.executor.worker_seats import keep_compiled, make_seat
 from arena.referee.bot_output import BotOutput
 from arena.referee.clock import GameClock
 from arena.referee.inprocess import InProcessSeat
@@ -196,7 +196,7 @@ class BotJudge(MatchJudge):
             match="grade", game=game, player=state.current_player, seed=0, control=control, init_s=_INIT_S
         )
         if self._seat is None:
-            self._seat = make_seat(self._competitor, game.name, self._tier, keeps_compiled=True)
+            self._seat = make_seat(self._competitor, game.name, self._tier, adjust=keep_compiled)
             if isinstance(self._seat, InProcessSeat):
                 # The bot's output is not part of the report.
                 self._seat.output = BotOutput()

@@ -18,7 +18,7 @@ from arena.referee.inprocess import InProcessSeat, fast_seats_of, play_fast
 from arena.referee.remarks import NewsGate
 from arena.referee.seats import Answer, Detail, Forfeit, Record, Resignation, SeatSetup
 from arena.referee.timecontrol import TimeControl
-from arena.referee.verdict import reason
+from arena.referee.verdict import Ending, reason
 from arena_plugins.contract import Outcome, State, Termination
 from arena_plugins.thoughts import Thoughts
 
@@ -140,7 +140,7 @@ def play_match(  # noqa: PLR0913 - one keyword per hook and option
         is_known = isinstance(error, ArenaError)  # its text says what to do
         fault: Detail = {"cause": str(error)} if is_known else {"traceback": traceback.format_exc()}
         match.close()
-        return match.result(_Ending(Outcome.VOID, Termination.ARENA_ERROR, fault))
+        return match.result(Ending(Outcome.VOID, Termination.ARENA_ERROR, fault))
     except BaseException:
         match.close()
         raise
@@ -194,13 +194,6 @@ def _seat_of(bot: Bot, label: str) -> InProcessSeat:
     return InProcessSeat(make, name=label, version="")
 
 
-class _Ending(msgspec.Struct, frozen=True):
-    outcome: Outcome
-    termination: Termination
-    fault: Detail | None = None
-    fault_player: int | None = None
-
-
 class _Hooks(msgspec.Struct, frozen=True):
     on_ready: Callable[[Record], None] | None
     on_move: Callable[[int, int, Answer], None] | None
@@ -235,7 +228,7 @@ class _Match:
         self._started_at = time.time()
         self._began = time.monotonic()
 
-    def play(self) -> _Ending:
+    def play(self) -> Ending:
         """Play to the end and tell both bots that the match is over."""
         for action in self._setup.opening:
             self._state = self._state.child(action)
@@ -253,7 +246,7 @@ class _Match:
             with suppress(Exception):
                 seat.close()
 
-    def result(self, ending: _Ending) -> MatchResult:
+    def result(self, ending: Ending) -> MatchResult:
         """Assemble the result."""
         setup, record = self._setup, self._record
         first, second = self._seats
@@ -264,7 +257,7 @@ class _Match:
         return MatchResult(
             outcome=ending.outcome,
             termination=ending.termination,
-            reason=reason(ending.outcome, ending.termination, setup.labels, how, ending.fault, ply),
+            reason=reason(ending, setup.labels, how, ply),
             rated=ending.outcome is not _VOID,
             actions=tuple(record.actions),
             num_opening=len(setup.opening),
@@ -280,7 +273,7 @@ class _Match:
             runtimes=(first.runtime, second.runtime),
         )
 
-    def _start(self) -> _Ending | None:
+    def _start(self) -> Ending | None:
         first, second = self._start_seat(0), self._start_seat(1)
         for fault in (first, second):
             if fault is not None and self._is_void(fault):
@@ -289,7 +282,7 @@ class _Match:
             return None if second is None else _forfeit(1, second)
         if second is None:
             return _forfeit(0, first)
-        return _Ending(Outcome.VOID, first.termination, first.detail)
+        return Ending(Outcome.VOID, first.termination, first.detail)
 
     def _start_seat(self, player: int) -> Forfeit | None:
         setup = self._setup
@@ -304,7 +297,7 @@ class _Match:
         )
         return self._seats[player].start(seat_setup)
 
-    def _alternate(self) -> _Ending:
+    def _alternate(self) -> Ending:
         self._is_on = True
         if self._hooks.on_ready is not None:
             self._hooks.on_ready(self._record)
@@ -314,18 +307,18 @@ class _Match:
             player = self._state.current_player
             if isinstance(answer, Resignation):
                 self._clock.charge(player, answer.elapsed_s)
-                return _Ending(_WINS[1 - player], Termination.RESIGN)
+                return Ending(_WINS[1 - player], Termination.RESIGN)
             if isinstance(answer, Forfeit):
                 return self._failed(player, answer)
             self._accept(player, answer)
         if self._ruling is not None:
-            return _Ending(self._ruling, Termination.ADJUDICATED)
+            return Ending(self._ruling, Termination.ADJUDICATED)
         if not self._state.is_terminal:
-            return _Ending(Outcome.VOID, Termination.ABORTED)
+            return Ending(Outcome.VOID, Termination.ABORTED)
         returns = self._state.returns
         if returns[0] == returns[1]:
-            return _Ending(_DRAW, _RULES)
-        return _Ending(_WINS[0 if returns[0] > returns[1] else 1], _RULES)
+            return Ending(_DRAW, _RULES)
+        return Ending(_WINS[0 if returns[0] > returns[1] else 1], _RULES)
 
     def _next_answer(self) -> Answer | Resignation | Forfeit | None:
         """Return the next answer to judge; None if the match is over, adjudicated or aborted."""
@@ -341,7 +334,7 @@ class _Match:
         seat = self._seats[state.current_player]
         return seat.ask(state, len(self._setup.opening), self._clock)
 
-    def _judge_idle(self, ending: _Ending) -> _Ending:
+    def _judge_idle(self, ending: Ending) -> Ending:
         """Return the ending after judging bots that pondered while they had to wait.
 
         One that pondered forfeits, whatever ended the match; if both did, the match is void. A bot that was
@@ -355,7 +348,7 @@ class _Match:
         if fault is None:
             return ending
         if ending.termination is Termination.PONDERING or (first is not None and second is not None):
-            return _Ending(_VOID, Termination.PONDERING, fault.detail)
+            return Ending(_VOID, Termination.PONDERING, fault.detail)
         return _forfeit(0 if first is not None else 1, fault)
 
     def _accept(self, player: int, answer: Answer) -> None:
@@ -371,29 +364,29 @@ class _Match:
     def _is_void(self, fault: Forfeit) -> bool:
         return fault.is_stall and not self._stalls_count
 
-    def _failed(self, player: int, fault: Forfeit) -> _Ending:
+    def _failed(self, player: int, fault: Forfeit) -> Ending:
         elapsed_ms = fault.detail.get("elapsed_ms")
         if isinstance(elapsed_ms, float):
             self._clock.charge(player, elapsed_ms / 1000)
         if fault.termination is Termination.ABORTED:
-            return _Ending(Outcome.VOID, Termination.ABORTED)
+            return Ending(Outcome.VOID, Termination.ABORTED)
         if self._is_void(fault):
             return _stalled(fault)
         other = None if self._record.num_played else self._seats[1 - player].check()
         if other is None:
             return _forfeit(player, fault)
         first = fault if player == 0 else other
-        return _Ending(Outcome.VOID, first.termination, first.detail)
+        return Ending(Outcome.VOID, first.termination, first.detail)
 
 
 def _idle_ms(seat: Seat) -> float | None:
     return None if (idle_s := seat.idle_cpu_s) is None else round(idle_s * 1000, 3)
 
 
-def _forfeit(player: int, fault: Forfeit) -> _Ending:
-    return _Ending(_WINS[1 - player], fault.termination, fault.detail, player)
+def _forfeit(player: int, fault: Forfeit) -> Ending:
+    return Ending(_WINS[1 - player], fault.termination, fault.detail, player)
 
 
-def _stalled(fault: Forfeit) -> _Ending:
+def _stalled(fault: Forfeit) -> Ending:
     verdict: Detail = {"verdict": fault.termination.value}
-    return _Ending(Outcome.VOID, Termination.ARENA_STALL, verdict | fault.detail)
+    return Ending(Outcome.VOID, Termination.ARENA_STALL, verdict | fault.detail)

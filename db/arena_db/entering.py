@@ -13,7 +13,7 @@ from arena_db.corrections import changes, voids
 from arena_db.counted import parts
 from arena_db.errors import RefusedError, TakenError
 from arena_db.models import entrants, matches, planned, tournaments
-from arena_db.voiding import add_change, judge
+from arena_db.voiding import Why, add_change, judge
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -54,7 +54,7 @@ class Entering(Access):
                 not be played is still running.
         """
         with self._write() as connection, seals.amending(connection, tournament):
-            return _join(connection, tournament, entrant, (reason, who), rest)
+            return _join(connection, tournament, entrant, Why(who, reason), rest)
 
     def leave(self, tournament: int, seat: int, *, reason: str, who: str) -> None:
         """Withdraw a bot from a tournament; it keeps its seat, its matches and its rating.
@@ -72,7 +72,7 @@ class Entering(Access):
             RefusedError: no such bot takes part.
         """
         with self._write() as connection:
-            _go(connection, tournament, seat, "left", (reason, who))
+            _go(connection, tournament, seat, "left", Why(who, reason))
 
     def disqualify(self, tournament: int, seat: int, *, reason: str, who: str) -> int:
         """Disqualify a bot: it plays no more, and its matches become void; return how many became void.
@@ -90,7 +90,7 @@ class Entering(Access):
             RefusedError: no such bot takes part or has left; no reason.
         """
         with self._write() as connection:
-            _go(connection, tournament, seat, "out", (reason, who))
+            _go(connection, tournament, seat, "out", Why(who, reason))
             played = select(matches.c.id).where(_played_by(tournament, [seat]))
             return judge(connection, connection.scalars(played).all(), reason, who, make_void=True)
 
@@ -128,15 +128,12 @@ class Entering(Access):
         return sum(map(len, found.values()))
 
 
-def _join(
-    connection: Connection, tournament: int, entrant: Entrant, why: tuple[str, str], rest: Rest
-) -> Entrant:
+def _join(connection: Connection, tournament: int, entrant: Entrant, why: Why, rest: Rest) -> Entrant:
     if connection.scalar(select(tournaments.c.id).where(tournaments.c.id == tournament)) is None:
         raise RefusedError(f"there is no tournament with id {tournament}")
     require_warm(connection, tournament)
     listed = planning.list_entrants(connection, tournament)
-    reason, who = why
-    change = add_change(connection, tournament, "join", subject=entrant.label, reason=reason, who=who)
+    change = add_change(connection, tournament, "join", entrant.label, why)
     known = next((other for other in listed if other.bot.identity == entrant.bot.identity), None)
     if known is None:
         if any(other.label == entrant.label for other in listed):
@@ -179,16 +176,15 @@ def _at(tournament: int, seat: int) -> ColumnElement[bool]:
 _PLAYS: Final = entrants.c.state == "playing"
 
 
-def _go(connection: Connection, tournament: int, seat: int, state: str, why: tuple[str, str]) -> None:
+def _go(connection: Connection, tournament: int, seat: int, state: str, why: Why) -> None:
     """Store that a bot no longer takes part; drop its planned matches unless the tournament is being run."""
     require_warm(connection, tournament)
-    reason, who = why
     kind, may = ("leave", _PLAYS) if state == "left" else ("disqualify", entrants.c.state != "out")
     with seals.amending(connection, tournament):
         label = connection.scalar(select(entrants.c.label).where(_at(tournament, seat), may))
         if label is None:
             raise RefusedError(f"no bot takes part in tournament {tournament} at seat {seat}")
-        change = add_change(connection, tournament, kind, subject=label, reason=reason, who=who)
+        change = add_change(connection, tournament, kind, label, why)
         left = {"state": state, "left_change": change}
         connection.execute(update(entrants).where(_at(tournament, seat)).values(left))
     replays.forget(connection, tournament)

@@ -48,7 +48,7 @@ from arena_db.points import end_of
 from arena_db.pruning import prune
 from arena_db.resumming import first_unsummed, list_pruned, restore
 from arena_db.row_hash import from_row, row_hash
-from arena_db.voiding import add_change, refuse_running
+from arena_db.voiding import Why, add_change, refuse_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +176,7 @@ class Freezing(Access):
             connection.execute(shown.values(archived_at=None))
             with seals.amending(connection, tournament):
                 subject = f"matches from {cold.folder}"
-                add_change(connection, tournament, "unarchive", subject=subject, reason="", who=who)
+                add_change(connection, tournament, "unarchive", subject, Why(who))
         return cold
 
 
@@ -353,7 +353,7 @@ def _refer(connection: Connection, tournament: int, folder: Path, manifest_hash:
     hidden = update(tournaments).where(tournaments.c.id == tournament)
     connection.execute(hidden.values(archived_at=func.coalesce(tournaments.c.archived_at, now())))
     with seals.amending(connection, tournament):
-        add_change(connection, tournament, "archive", subject=f"matches in {folder}", reason="", who=who)
+        add_change(connection, tournament, "archive", f"matches in {folder}", Why(who))
 
 
 def _remove(connection: Connection, tournament: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import insert, select, update
 
@@ -34,14 +34,21 @@ _PAGE: Final = 5_000
 """Number of matches in memory at once."""
 
 
+class MergeSide(NamedTuple):
+    """A store that takes part in a merge."""
+
+    connection: Connection
+    tournament: int
+    """Id of the tournament there."""
+
+
 class MatchMerge:
     """Merges the matches of one tournament, in the order of the other store."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - both stores, and what is known of them
+    def __init__(
         self,
-        source: Connection,
-        target: Connection,
-        ids: tuple[int, int],
+        source: MergeSide,
+        target: MergeSide,
         known_changes: dict[int, int],
         clash: Callable[[str], RefusedError],
         where: str,
@@ -51,21 +58,19 @@ class MatchMerge:
         Args:
             source: a snapshot of the other store.
             target: holds the write lock; it has the tournament with its plan, bots and changes already.
-            ids: ids of the tournament, there and here.
             known_changes: ids here of the changes there.
             clash: returns the error for a difference.
             where: the other store, for messages.
         """
-        self._source = source
-        self._target = target
-        self._there, self._here = ids
+        self._source, self._there = source
+        self._target, self._here = target
         self._changes = known_changes
         self._clash = clash
         self._where = where
         self._versions: dict[int, tuple[str, int]] = {}
-        self._bots = _bots_by_seat(target, self._here)
+        self._bots = _bots_by_seat(self._target, self._here)
         # Nobody else can use these ids: this transaction holds the write lock.
-        self._next = last_match(target) + 1
+        self._next = last_match(self._target) + 1
         self._tallies: Counter[tuple[Any, ...]] = Counter()
         self.num_matches = 0
         """Number of matches that are new here."""

@@ -18,7 +18,7 @@ from arena_db.columns import values_of
 from arena_db.corrections import changes, origins
 from arena_db.errors import RefusedError
 from arena_db.kept import pools, rating_points, replays
-from arena_db.merged_matches import MatchMerge
+from arena_db.merged_matches import MatchMerge, MergeSide
 from arena_db.models import batches, bots, entrants, matches, planned, tournaments
 from arena_db.numbering import next_tournament
 from arena_db.planning import add_lease, free_name, pool_id, pool_record
@@ -135,9 +135,8 @@ class _TournamentMerge:
         if may_grow:
             self._merge_entrants(known_changes)
         self._merge_plan(may_grow=may_grow)
-        found = MatchMerge(
-            self._source, self._target, (row.id, self._here), known_changes, self._clash, self._where
-        )
+        there, here = MergeSide(self._source, row.id), MergeSide(self._target, self._here)
+        found = MatchMerge(there, here, known_changes, self._clash, self._where)
         found.run()
         self._num_rows += found.num_rows
         if found.num_matches and not is_new:

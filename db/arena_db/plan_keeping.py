@@ -185,9 +185,8 @@ class PlanKeeping(Access):
             LockedError: another process keeps the store locked.
         """
         with self._write_run(tournament, self._in_a_hurry()) as connection:
-            return plan_rows.decide(
-                connection, tournament, decision, num_more=num_more, encounter=encounter, running=running
-            )
+            decided = plan_rows.Decision(encounter, decision, num_more)
+            return plan_rows.decide(connection, tournament, decided, running)
 
     @patient
     def planned(self, tournament: int, *, after: int = 0, limit: int | None = None) -> list[PlannedMatch]:

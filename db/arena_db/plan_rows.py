@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import case, exists, func, insert, select, update
 
@@ -119,7 +119,7 @@ def add_batch(connection: Connection, tournament: int, batch: NewBatch) -> None:
         )
     add_planned(connection, tournament, batch.matches)
     basis = (batch.basis_match, batch.basis_change)
-    _insert_batch(connection, tournament, first, numbers[-1], basis, batch.note)
+    _insert_batch(connection, tournament, range(first, first + len(numbers)), basis, batch.note)
     seals.change(connection, tournament, num_total=batch.num_total, is_planned=int(batch.is_last))
 
 
@@ -132,7 +132,7 @@ def append(connection: Connection, tournament: int, plan: Sequence[PlannedMatch]
     add_planned(connection, tournament, plan)
     if plan:
         numbers = [match.number for match in plan]
-        _insert_batch(connection, tournament, min(numbers), max(numbers))
+        _insert_batch(connection, tournament, range(min(numbers), max(numbers) + 1))
     total = tournaments.c.num_planned - tournaments.c.num_dropped
     seals.change(connection, tournament, num_total=total, is_planned=1)
 
@@ -173,27 +173,31 @@ def close_plan(
     return num
 
 
-def decide(  # noqa: PLR0913 - what is decided, of which matches, and what is left of the plan
-    connection: Connection,
-    tournament: int,
-    decision: str,
-    *,
-    num_more: int,
-    encounter: int,
-    running: Collection[int],
-) -> int:
-    """Store what an encounter decided while the plan goes on; return how many of its matches were dropped.
+class Decision(NamedTuple):
+    """What an encounter decided while the plan goes on."""
+
+    encounter: int
+    """Its number."""
+    text: str
+    """The decision as stored."""
+    num_more: int
+    """Number of matches of the complete plan besides those of this encounter."""
+
+
+def decide(connection: Connection, tournament: int, decision: Decision, running: Collection[int]) -> int:
+    """Store the decision of an encounter; return how many of its matches were dropped.
 
     Raises:
         RefusedError: there is no such tournament.
     """
+    encounter = decision.encounter
     num = _drop(connection, tournament, running, encounter)
     here = (planned.c.tournament_id == tournament) & (planned.c.encounter == encounter)
     needed = select(func.count()).select_from(planned).where(here, planned.c.state != "dropped")
     values = {
-        "decision": decision,
+        "decision": decision.text,
         "num_dropped": tournaments.c.num_dropped + num,
-        "num_total": needed.scalar_subquery() + num_more,
+        "num_total": needed.scalar_subquery() + decision.num_more,
     }
     seals.change(connection, tournament, **values)
     return num
@@ -296,22 +300,21 @@ def list_results(
     return [PairedResult._make(row) for row in connection.execute(query).all()]
 
 
-def _insert_batch(  # noqa: PLR0913, PLR0917 - the columns of a batch
+def _insert_batch(
     connection: Connection,
     tournament: int,
-    first: int,
-    last: int,
+    numbers: range,
     basis: tuple[int, int] = (0, 0),
     note: str = "",
 ) -> None:
-    """Insert a batch with the next number; `basis` is the highest known ids of matches and changes."""
+    """Insert a batch of these matches; `basis` is the highest known ids of matches and changes."""
     own = batches.c.tournament_id == tournament
     number = (connection.scalar(select(func.max(batches.c.number)).where(own)) or 0) + 1
     values = {
         "tournament_id": tournament,
         "number": number,
-        "first_number": first,
-        "last_number": last,
+        "first_number": numbers[0],
+        "last_number": numbers[-1],
         "basis_match": basis[0],
         "basis_change": basis[1],
         "note": note,

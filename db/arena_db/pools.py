@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 WATCHDOG_MS: Final = 60_000
 """Milliseconds per move if only nodes, or nothing at all, limit a bot."""
@@ -41,7 +41,7 @@ class PoolRecord:
         """The limit as text, such as `5/move`; empty without one."""
         if self.mode == "none":
             return ""
-        return limit_text(self.mode, self.move_ms, self.base_ms, self.inc_ms, self.moves, self.nodes)
+        return limit_text(self)
 
     @property
     def name(self) -> str:
@@ -54,17 +54,47 @@ class PoolRecord:
         return self.limit or self.label
 
 
-def limit_text(  # noqa: PLR0913, PLR0917 - the fields of a limit
-    mode: LimitMode, move_ms: int, base_ms: int, inc_ms: int, moves: int | None, nodes: int | None
-) -> str:
-    """Return the canonical text of a limit: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`.
+class TimeLimit(Protocol):
+    """A limit on time and nodes; all times are in milliseconds, and the fields are those of `PoolRecord`."""
 
-    All times are in milliseconds.
-    """
+    @property
+    def mode(self) -> LimitMode:
+        """How the time is limited."""
+        ...
+
+    @property
+    def move_ms(self) -> int:
+        """Time for one move."""
+        ...
+
+    @property
+    def base_ms(self) -> int:
+        """Time on the clock at the start, or in the bank."""
+        ...
+
+    @property
+    def inc_ms(self) -> int:
+        """Time added after each move."""
+        ...
+
+    @property
+    def moves(self) -> int | None:
+        """Number of moves after which `base_ms` is added again; None for never."""
+        ...
+
+    @property
+    def nodes(self) -> int | None:
+        """Search nodes per move; None for no limit."""
+        ...
+
+
+def limit_text(limit: TimeLimit) -> str:
+    """Return the text of a limit: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`."""
+    mode, move_ms, base_ms, nodes = limit.mode, limit.move_ms, limit.base_ms, limit.nodes
     by_nodes = "" if nodes is None else f"{nodes} nodes"
     if mode == "fischer":
-        periods = "" if moves is None else f"{moves}/"
-        increment = f"+{seconds_text(inc_ms)}" if inc_ms else ""
+        periods = "" if limit.moves is None else f"{limit.moves}/"
+        increment = f"+{seconds_text(limit.inc_ms)}" if limit.inc_ms else ""
         time = f"{periods}{seconds_text(base_ms)}{increment}"
     elif mode == "bank":
         time = f"{seconds_text(move_ms)}/move bank {seconds_text(base_ms)}"

@@ -210,7 +210,7 @@ def recompute(connection: Connection, changed: Iterable[CountedMatch]) -> None:
         ids |= encounter_ids(connection, keys, {})
     _clear(connection, list(ids.values()))
     for pair, keys in wanted.items():
-        _add(connection, pair, keys, ids, mark, pool_of)
+        _add(connection, pair, {key: ids[key] for key in keys}, mark, pool_of)
 
 
 def _clear(connection: Connection, ids: list[int]) -> None:
@@ -221,13 +221,8 @@ def _clear(connection: Connection, ids: list[int]) -> None:
         connection.execute(update(encounters).where(encounters.c.id.in_(some)).values(_NOTHING))
 
 
-def _add(  # noqa: PLR0913, PLR0917 - what two bots played, and where it goes
-    connection: Connection,
-    bots: _Bots,
-    keys: set[Key],
-    ids: dict[Key, int],
-    mark: int,
-    pool_of: dict[int, int],
+def _add(
+    connection: Connection, bots: _Bots, ids: dict[Key, int], mark: int, pool_of: dict[int, int]
 ) -> None:
     """Add the matches of two bots in a pool with ids below `mark` to the given encounters, cold ones too."""
     pool, *both = bots
@@ -241,7 +236,7 @@ def _add(  # noqa: PLR0913, PLR0917 - what two bots played, and where it goes
         for match, partner in read_counted(connection, start, last, bots=(both[0], both[1])):
             if pool_of[match.tournament] == pool:
                 sums.add(pool, match, partner)
-        sums.apply(connection, dict(ids), only=keys)
+        sums.apply(connection, dict(ids), only=ids)
         start = last + 1
     for cold in _cold_with(connection, both):
         if pool_of[cold.id] == pool:
@@ -249,7 +244,7 @@ def _add(  # noqa: PLR0913, PLR0917 - what two bots played, and where it goes
             with thawed(connection, cold):
                 for match, partner in read_counted(connection, 1, mark - 1, bots=(both[0], both[1])):
                     sums.add(pool, match, partner)
-            sums.apply(connection, dict(ids), only=keys)
+            sums.apply(connection, dict(ids), only=ids)
 
 
 def _cold_with(connection: Connection, both: Sequence[int]) -> list[ColdTournament]:

@@ -101,7 +101,7 @@ class Cluster:
 
 # Cached: most clusters are one pair or one match, with few distinct values.
 @lru_cache(maxsize=4096)
-def share_of(  # noqa: PLR0913, PLR0917 - the fields of a cluster
+def share_of(  # noqa: PLR0913, PLR0917 - the key of the cache: no object is made for a call
     one: int,
     half_one: int,
     most_one: int,

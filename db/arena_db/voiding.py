@@ -137,17 +137,24 @@ class Correcting(Access):
             return list(connection.scalars(found.order_by(matches.c.id)))
 
 
-def add_change(  # noqa: PLR0913 - the columns of the table
-    connection: Connection, tournament: int, kind: str, *, subject: str, reason: str, who: str
-) -> int:
+class Why(NamedTuple):
+    """Who made a change, and why."""
+
+    who: str
+    """user@host."""
+    reason: str = ""
+
+
+def add_change(connection: Connection, tournament: int, kind: str, subject: str, why: Why) -> int:
     """Record a change; return its id.
 
     Raises:
         RefusedError: the reason is longer than the table permits.
     """
-    if len(reason) > MOST_REASON:
-        raise RefusedError(f"the reason has {len(reason)} characters; shorten it to at most {MOST_REASON}")
-    values = {"tournament_id": tournament, "kind": kind, "subject": subject, "reason": reason, "who": who}
+    num = len(why.reason)
+    if num > MOST_REASON:
+        raise RefusedError(f"the reason has {num} characters; shorten it to at most {MOST_REASON}")
+    values = {"tournament_id": tournament, "kind": kind, "subject": subject, **why._asdict()}
     added = insert(changes).values(values | {"made_at": now()}).returning(changes.c.id)
     return connection.execute(added).scalar_one()
 
@@ -166,7 +173,7 @@ def judge(connection: Connection, numbers: Collection[int], reason: str, who: st
     for tournament, own in _by_tournament(changed):
         with seals.amending(connection, tournament):
             subject = _subject([row.number for row in own])
-            change = add_change(connection, tournament, kind, subject=subject, reason=reason, who=who)
+            change = add_change(connection, tournament, kind, subject, Why(who, reason))
             _note(connection, [row.id for row in own], change, make_void=make_void)
     settle(connection, changed, make_void=make_void)
     return len(changed)
@@ -227,7 +234,7 @@ def _archive(connection: Connection, tournament: int, who: str, *, undo: bool) -
         return False
     kind = "unarchive" if undo else "archive"
     with seals.amending(connection, tournament):
-        add_change(connection, tournament, kind, subject="", reason="", who=who)
+        add_change(connection, tournament, kind, "", Why(who))
     return True
 
 

@@ -16,7 +16,7 @@ from arena.site import build
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
 from browsing import HOSTILE, NAMES, Site, crawl
-from leagues import add_league
+from leagues import League, add_league
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -47,9 +47,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with hostile names in everything."""
     path = tmp_path_factory.mktemp("site") / "arena.db"
     with Store.open(path, fast=True) as store:
-        record = add_league(store, NAMES[:3], rounds=3, name="league", points=5)
-        add_league(store, NAMES, name=HOSTILE, game="tic-tac-toe", reason=f"{HOSTILE} did it")
-        add_league(store, NAMES[:2], name="stones", game="gomoku:k=4,size=8", rounds=2, limit="1/move hosted")
+        record = add_league(store, NAMES[:3], League(rounds=3, name="league", points=5))
+        add_league(store, NAMES, League(name=HOSTILE, game="tic-tac-toe", reason=f"{HOSTILE} did it"))
+        add_league(
+            store, NAMES[:2], League(name="stones", game="gomoku:k=4,size=8", rounds=2, limit="1/move hosted")
+        )
         for match in store.tournament_matches(record.id):
             plies = tuple(
                 JudgedPly(value=0.0, loss=2.0 * (ply in {5, 7})) for ply in range(len(match.actions))

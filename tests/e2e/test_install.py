@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from children import arena_environment, run_child
 from source_tree import ROOT
-from wheels import BOT, make_wheel
+from wheels import BOT, Metadata, make_wheel
 
 if TYPE_CHECKING:
     import subprocess
@@ -63,7 +63,7 @@ def malicious_wheel(folder: Path, start: Path, bot: Path) -> Path:
         "pytest11": "evil",
     }
     points = "".join(f"[{group}]\n{name} = evil_game:main\n" for group, name in groups.items())
-    return make_wheel(folder, "evil", {"evil": "evil_bot"}, files, more_points=points)
+    return make_wheel(folder, "evil", {"evil": "evil_bot"}, files, Metadata(more_points=points))
 
 
 def test_a_malicious_wheel_runs_in_its_own_processes_alone(tmp_path: Path) -> None:

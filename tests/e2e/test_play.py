@@ -252,24 +252,29 @@ def test_headless_play_says_what_it_is_called(tmp_path: Path) -> None:
     assert [match["termination"] for match in rows(tmp_path)] == ["aborted"]
 
 
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder whose `home` is that of the arena."""
+    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
 @pytest.mark.parametrize(
-    ("game", "elsewhere", "cell", "answer", "actions"),
+    ("game", "clicks", "answer", "actions"),
     [
-        ("connect-four", (11, 9), (19, 9), b"last O 1", [3, 0]),
-        ("tic-tac-toe", (7, 6), (11, 8), b"last O a3", [4, 0]),
-        ("gomoku", (6, 5), (20, 12), b"last O a15", [112, 0]),
+        ("connect-four", ((11, 9), (19, 9)), b"last O 1", [3, 0]),
+        ("tic-tac-toe", ((7, 6), (11, 8)), b"last O a3", [4, 0]),
+        ("gomoku", ((6, 5), (20, 12)), b"last O a15", [112, 0]),
     ],
 )
-def test_the_mouse_plays_on_a_real_terminal(  # noqa: PLR0913, PLR0917 - a game, where to click, what comes of it
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_mouse_plays_on_a_real_terminal(
+    own_home: Path,
     game: str,
-    elsewhere: tuple[int, int],
-    cell: tuple[int, int],
+    clicks: tuple[tuple[int, int], tuple[int, int]],
     answer: bytes,
     actions: list[int],
 ) -> None:
-    monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
+    tmp_path, (elsewhere, cell) = own_home, clicks
     words = ("play", FIRST_LEGAL, "--game", game, "--ascii", "--reduce-motion")
     with Terminal(tmp_path / "arena.db", *words) as terminal:
         terminal.wait_for(b"your move")

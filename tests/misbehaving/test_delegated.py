@@ -27,10 +27,12 @@ from arena.sandbox.limits.cgroup import enter
 exact.enter = partial(enter, ())
 from arena.sandbox.family import members
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.tier import tiers_to_try
 told = []
 for tier in tiers_to_try():
-    bot = spawn([sys.executable, "-I", "-S", "-c", "import time; print(flush=True); time.sleep(600)"], tier)
+    command = [sys.executable, "-I", "-S", "-c", "import time; print(flush=True); time.sleep(600)"]
+    bot = spawn(ProcessSettings(command, tier))
     os.set_blocking(bot.stdout, True)
     answer = os.read(bot.stdout, 10) or os.read(bot.stderr, 1000)
     folder = Path(bot.leaf.path)

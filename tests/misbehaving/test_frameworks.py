@@ -11,6 +11,7 @@ import pytest
 from arena.match import MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.readable import python_readable
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier, tiers_to_try
@@ -72,7 +73,9 @@ def seat(entry: str, folder: Path, *, procfs: bool = False) -> HostedSeat:
     )
     readable = python_readable(tuple(path)).with_files([str(folder)])
     resources = Resources(procfs=procfs)
-    return HostedSeat(command, name="bot", version="1", tier=TIER, resources=resources, readable=readable)
+    return HostedSeat(
+        ProcessSettings(command, tier=TIER, resources=resources, readable=readable), name="bot", version="1"
+    )
 
 
 def compute(folder: Path, code: str, *, procfs: bool = False) -> tuple[str | None, object]:

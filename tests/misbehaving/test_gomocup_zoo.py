@@ -14,12 +14,11 @@ from arena.coordinator.plan import make_plan
 from arena.coordinator.prepare import check_bots
 from arena.entrants import resolve
 from arena.errors import BotFailedError
-from arena.executor.preflight import describe_fault, preflight
+from arena.executor.preflight import Candidate, describe_fault, preflight
 from arena.executor.sandbox_trial import run_kit
 from arena.referee import timecontrol
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
-from arena_plugins import load_game
 from gomocup_zoo import PLAYS, REFUSED, play, spec_of
 from tournaments import config
 
@@ -48,7 +47,7 @@ def test_what_cannot_play_is_refused_with_the_cause(name: str, tmp_path: Path) -
     expected = REFUSED[name]
     (bot,) = resolve([spec_of(name, tmp_path / "bot")], margin_ms=0)
     control = TimeControl(mode="move", move_ms=1000, margin_ms=4000)
-    fault = preflight(bot, load_game("gomoku"), control, tier=TIERS[0].value, init_s=8.0)
+    fault = preflight(Candidate(bot, "gomoku", control, TIERS[0].value, 8.0))
     assert fault is not None
     assert describe_fault(fault).startswith(f"{expected.termination}: ")
     assert expected.words in describe_fault(fault)

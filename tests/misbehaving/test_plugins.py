@@ -10,6 +10,7 @@ import pytest
 from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena_plugins.command import host_command, host_path
 from arena_plugins.manager import load_game
 
@@ -69,7 +70,7 @@ def seat_of(entry: str, *more_path: str) -> HostedSeat:
         games={"tic-tac-toe": "arena.games.tic_tac_toe"},
         path=[*host_path(), *more_path],
     )
-    return HostedSeat(command, name="bot", version="1")
+    return HostedSeat(ProcessSettings(command), name="bot", version="1")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from arena.referee.inprocess import InProcessSeat
 from arena.referee.pause import Pause
 from arena.referee.seats import Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena.sandbox.tier_grades import grade
 from arena_plugins.contract import Limit, PlayResult, State
@@ -77,7 +78,9 @@ def wait_until_computed(*seats: HostedSeat) -> None:
 
 def ponderer(tier: Tier, *, ponders: bool = False) -> HostedSeat:
     command = [sys.executable, "-I", "-S", "-B", HOSTILE, "ponder", "0"]
-    return HostedSeat(command, name="bad", version="1", tier=tier, ponders=ponders)
+    seat = HostedSeat(ProcessSettings(command, tier), name="bad", version="1")
+    seat.ponders = ponders
+    return seat
 
 
 def patient(other: HostedSeat, answer: Callable[[State], PlayResult] = first_legal) -> InProcessSeat:

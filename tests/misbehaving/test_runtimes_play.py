@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.preflight import describe_fault, preflight
+from arena.executor.preflight import Candidate, describe_fault, preflight
 from arena.executor.runtime_versions import describe_runtime
 from arena.executor.sandbox_trial import run_kit
 from arena.executor.slots import Slot
@@ -21,7 +21,7 @@ from arena.executor.worker import SlotCallbacks, make_control, play_job
 from arena.installed import find_program
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
-from arena_plugins import Spec, load_game
+from arena_plugins import Spec
 from tournaments import Sitting, config
 
 if TYPE_CHECKING:
@@ -181,6 +181,6 @@ def test_a_program_that_forgets_to_flush_is_refused_and_told_so(tmp_path: Path) 
     bot = write(tmp_path / "bot.py", FORGETS_TO_FLUSH)
     (entered,) = resolve([str(Spec("exec", {"cmd": f"python3 {bot}"}))], margin_ms=0)
     control = TimeControl.parse(None, 1, None)
-    fault = preflight(entered, load_game("tic-tac-toe"), control, tier=TIERS[-1], init_s=1.5)
+    fault = preflight(Candidate(entered, "tic-tac-toe", control, TIERS[-1], 1.5))
     assert fault is not None
     assert "must flush its output after every line" in describe_fault(fault)

@@ -8,7 +8,7 @@ import pytest
 
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena.sandbox.tier_grades import grade
-from arena.trials.suite import run_suite
+from arena.trials.suite import TrialPlan, run_suite
 from arena_plugins.hostile.run import BEHAVIOURS
 from arena_plugins.hostile.table import TABLE, Misbehaviour
 
@@ -51,7 +51,7 @@ def what_may_differ(row: Misbehaviour) -> bool:
     ],
 )
 def test_hostile_bots(tier: str, game: str, select: Callable[[Misbehaviour], bool]) -> None:
-    trials, left = run_suite([tier], [game], select=select)
+    trials, left = run_suite(TrialPlan([tier], [game]), select)
 
     assert [trial for trial in trials if trial.deviations] == []
     assert len(trials) == sum(select(row) and row.tier <= tier for row in TABLE)
@@ -71,7 +71,7 @@ def test_a_bot_that_is_not_as_expected_deviates(monkeypatch: pytest.MonkeyPatch)
     wrong = tuple(row._replace(expected=("draw",)) for row in TABLE if row.name in {"good", "exit-3"})
     slow = next(row for row in TABLE if row.name == "slow")
     monkeypatch.setattr("arena.trials.suite.TABLE", (*wrong, slow))
-    trials, _ = run_suite(["T1"], ["tic-tac-toe"], select=lambda row: row.name != "slow")
+    trials, _ = run_suite(TrialPlan(["T1"], ["tic-tac-toe"]), lambda row: row.name != "slow")
 
     assert [len(trial.deviations) for trial in trials] == [1, 1]
     assert "ended in crash, not draw" in trials[1].deviations[0]

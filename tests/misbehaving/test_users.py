@@ -27,6 +27,7 @@ import json, os, sys
 sys.path += json.loads(sys.argv[1])
 from arena.sandbox.canaries.tier_trial import ALL, try_attacks
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
 THREADS = '''
@@ -43,7 +44,7 @@ time.sleep(600)
 '''
 tier = Tier(sys.argv[2])
 trial = try_attacks(tier, ALL)
-bot = spawn([sys.executable, "-I", "-S", "-c", THREADS], tier, Resources(tasks=20))
+bot = spawn(ProcessSettings([sys.executable, "-I", "-S", "-c", THREADS], tier, Resources(tasks=20)))
 os.set_blocking(bot.stdout, True)
 told = {
     "worked": sorted(trial.worked), "errors": trial.errors, "arena": os.getuid(), "user": trial.user,

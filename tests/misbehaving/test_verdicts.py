@@ -14,6 +14,7 @@ from arena.match import MatchResult, MatchSetup, play_match
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox import launch_recipe
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.resources import Resources
 from arena_plugins.manager import load_game
 
@@ -36,7 +37,9 @@ def good() -> Iterator[HostedSeat]:
 
 def hostile_seat(name: str, move: int = 2) -> HostedSeat:
     command = [sys.executable, "-I", "-S", HOSTILE, name, str(move)]
-    return HostedSeat(command, name="bad", version="1", resources=Resources(memory_bytes=96 << 20))
+    return HostedSeat(
+        ProcessSettings(command, resources=Resources(memory_bytes=96 << 20)), name="bad", version="1"
+    )
 
 
 def play(name: str, good: HostedSeat, control: TimeControl = GENEROUS, move: int = 2) -> MatchResult:

@@ -19,13 +19,12 @@ def compile_bots() -> None:
     """Run the preflight of each bot in the weakest tier that has processes; the code serves all tiers."""
     # Imported here because most tests need none of it.
     from arena.entrants import resolve
-    from arena.executor.preflight import preflight
+    from arena.executor.preflight import Candidate, preflight
     from arena.referee.timecontrol import TimeControl
     from arena.sandbox.tier import Tier
-    from arena_plugins import load_game
 
     control = TimeControl(mode="move", move_ms=60_000)
     bots: list[Competitor] = resolve([spec for spec, _ in SEARCHED], margin_ms=0, twins=True)
     for bot, (_, game) in zip(bots, SEARCHED, strict=True):
-        fault = preflight(bot, load_game(game), control, tier=Tier.T1, init_s=120.0)
+        fault = preflight(Candidate(bot, game, control, Tier.T1, 120.0))
         assert fault is None, fault

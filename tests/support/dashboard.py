@@ -15,7 +15,7 @@ from arena.live.table_views import MatchRow, MatrixCell, MatrixView, Point, Seri
 from arena.live.wall import wall
 from arena.tui.app import ArenaApp
 from arena.tui.look import LookApp
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.shell.screen import ArenaScreen
 from arena.tui.start import SCREENS
 from arena.tui.widgets.bars import ProgressPanel
@@ -323,7 +323,7 @@ def running_dashboard(
         RecordedFeed([FeedUpdate(events=RUN_EVENTS, facts=facts, goal=goal)]),
         SCREENS,
         store=str(folder / "none.db"),
-        tournament="rr-42",
+        at=StartPoint("rr-42"),
         glyphs=glyphs,
         theme=theme,
         clock=lambda: 100.0,

@@ -9,7 +9,7 @@ import msgspec
 from arena.live.events import Started, make_event
 from arena.pages.following import match_fragments
 from arena.pages.links import Links
-from arena.pages.live import wall_fragments
+from arena.pages.live import PageTime, wall_fragments
 from arena.pages.memo import Memo
 from arena.serve.live_hub import WALL, Hub
 from arena.watching.feed import FeedUpdate, Model, advance, awaited
@@ -81,10 +81,10 @@ class HubStage:
         return channel.join(after, lambda: None)
 
     def fresh(self, topic: str = WALL, model: Model | None = None) -> dict[str, str]:
-        model, t = model or self.known, 1e9 + self.now
+        model, at = model or self.known, PageTime(1e9 + self.now)
         if topic == WALL:
-            return dict(wall_fragments(model, LINKS, t, Memo()))
-        return dict(match_fragments(model, int(topic), LINKS, t, Memo()))
+            return dict(wall_fragments(model, LINKS, at, Memo()))
+        return dict(match_fragments(model, int(topic), LINKS, at, Memo()))
 
 
 def begins(number: int, t: float = 1.0, **changes: object) -> Event:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from typing_extensions import override
 
-from arena.coordinator.hold import hold
+from arena.coordinator.hold import Listener, hold
 from arena.coordinator.kinds import PlanSource, schedule_of
 from arena.coordinator.plan_view import seats_of
 from arena.coordinator.planner import Planner
+from arena.coordinator.prepare import PreparedTournament
 from arena.executor.pools import InlinePool
 from arena.executor.slots import Slot
 from arena.pairing.openings import OpeningPlan, make_openings
@@ -118,7 +119,8 @@ def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
     plan = sitting.plan._replace(source=source)
     if are_workers:
         plan = plan._replace(config=msgspec.structs.replace(plan.config, executor="local"))
-        hold(store, tournament, plan, num_workers=num_workers, tell=lambda _: None, say=lambda _: None)
+        prepared = PreparedTournament(tournament, plan, num_workers)
+        hold(store, prepared, Listener(sitting.events.append, sitting.said.append))
         return
     planner = Planner(store, tournament, plan, num_workers=num_workers)
     sitting.play_in(ShuffledPool(num_workers), planner=planner)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import tanh
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arena.results.history import rate_now
 from arena_db.records import Entrant, MatchRecord, NewTournament, PlannedMatch, Remark
@@ -25,53 +25,55 @@ _TRIES = 12
 """Maximum number of matches drawn until one ends as required."""
 
 
-def add_league(  # noqa: PLR0913 - what a league consists of
-    store: Store,
-    names: Sequence[str],
-    *,
-    rounds: int = 1,
-    name: str = "league",
-    game: str = "connect-four",
-    points: int = 8,
-    start: float = START,
-    limit: str = "5/move hosted",
-    reason: str = "",
-) -> TournamentRecord:
+class League(NamedTuple):
+    """What a league consists of, besides its bots."""
+
+    rounds: int = 1
+    """Pairs of matches of every two bots."""
+    name: str = "league"
+    """Name of the tournament."""
+    game: str = "connect-four"
+    """Spec of the game."""
+    points: int = 8
+    """Number of stored ratings over time."""
+    start: float = START
+    """When it began, UTC seconds."""
+    limit: str = "5/move hosted"
+    """Name of the pool."""
+    reason: str = ""
+    """Reason of a forfeit; a default sentence if empty."""
+
+
+def add_league(store: Store, names: Sequence[str], league: League) -> TournamentRecord:
     """Store a round robin of pairs, the first bot the strongest; every 31st match is a forfeit.
 
     Args:
         store: destination.
         names: labels of the bots; their specs are made from them.
-        rounds: pairs of matches of every two bots.
-        name: of the tournament.
-        game: its spec.
-        points: number of stored ratings over time.
-        start: when it began, UTC seconds.
-        limit: name of the pool.
-        reason: of a forfeit; a default sentence if empty.
+        league: its length, game and name.
     """
-    rules = make(game)
+    rules = make(league.game)
     entrants = [
         Entrant(seat=seat, label=label, bot=bot(_name(seat), spec=_spec(seat)), limit="")
         for seat, label in enumerate(names)
     ]
-    plan = _plan(rules, len(names), rounds)
+    plan = _plan(rules, len(names), league.rounds)
     settings = NewTournament(
-        name=name,
+        name=league.name,
         type="round-robin",
-        game=game,
+        game=league.game,
         num_actions=rules.num_actions,
-        pool=pool(limit),
+        pool=pool(league.limit),
         seed=1,
         config='type = "round-robin"\n',
         event="",
         site="",
     )
     record = store.add_tournament(settings, entrants, plan)
-    step = max(1, len(plan) // points)
+    step = max(1, len(plan) // league.points)
     for begin in range(0, len(plan), step):
         part = plan[begin : begin + step]
-        store.save([_match(record, entrants, rules, planned, start, reason) for planned in part])
+        store.save([_match(record, entrants, rules, planned, league) for planned in part])
         point = rate_now(store, record.id, len(names))
         if point is not None:
             store.add_rating_point(record.id, point)
@@ -147,13 +149,8 @@ def _said(
     return values, remarks
 
 
-def _match(  # noqa: PLR0913, PLR0917 - what a match is made of
-    record: TournamentRecord,
-    entrants: Sequence[Entrant],
-    rules: Game,
-    planned: PlannedMatch,
-    start: float,
-    reason: str,
+def _match(
+    record: TournamentRecord, entrants: Sequence[Entrant], rules: Game, planned: PlannedMatch, league: League
 ) -> MatchRecord:
     rng = seeded(1000 * record.id + planned.number)
     # The lower the seat, the stronger the bot.
@@ -169,7 +166,7 @@ def _match(  # noqa: PLR0913, PLR0917 - what a match is made of
         # One forfeits in the middle.
         line = line[: len(planned.opening) + 3]
         outcome, termination = ("first", "second")[len(line) % 2 == 0], FAULTS[planned.number // 31 % 3]
-        ending = reason or "its bot gave no answer in time"
+        ending = league.reason or "its bot gave no answer in time"
     given = len(planned.opening)
     values, remarks = _said(rng, line, given, outcome)
     times = tuple(0 if ply < given else rng.randrange(20, 4000) for ply in range(len(line)))
@@ -192,7 +189,7 @@ def _match(  # noqa: PLR0913, PLR0917 - what a match is made of
         match_hash=digest(f"{rules.name}{line}"),
         seed_first=2 * planned.number,
         seed_second=2 * planned.number + 1,
-        started_at=start + 20.0 * planned.number,
+        started_at=league.start + 20.0 * planned.number,
         duration_ms=sum(times),
         tier="T2",
         fault="",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from arena.live.events import Event, Fault, Finished, Move, RunState, Started, ThinkingInfo, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
@@ -119,22 +121,22 @@ def _chance_match(rng: Random, number: int) -> Iterator[Event]:
     for attempt in range(rng.choice((1, 1, 2))):
         names = (rng.choice(("az", "mcts:playouts=9", "\x1b[1m")), "td")
         start = Started(bots=names, game=spec, clock_ms=(9000, 9000), free_ms=rng.choice((0, 500)))
-        yield make_event(0, start, t=0.0, match=number, attempt=attempt)
+        yield replace(make_event(0, start, t=0.0, match=number), attempt=attempt)
         ply = 0
         for action in _chance_actions(rng, spec):
             if rng.random() < 0.4:
                 info = ThinkingInfo(value=rng.uniform(-1, 1), nodes=rng.randrange(99))
-                yield make_event(0, info, t=0.0, match=number, attempt=attempt, ply=ply)
+                yield replace(make_event(0, info, t=0.0, match=number, ply=ply), attempt=attempt)
             ply += 1
             move = Move(
                 action=action, value=rng.choice((None, rng.uniform(-1, 1))), clock_ms=(8000 - ply, 8000)
             )
-            yield make_event(0, move, t=0.0, match=number, attempt=attempt, ply=ply)
+            yield replace(make_event(0, move, t=0.0, match=number, ply=ply), attempt=attempt)
         if rng.random() < 0.8:
             outcome = rng.choice(("first", "second", "draw", "void"))
             termination = rng.choice(("rules", "time_game", "arena_stall"))
             body = Finished(outcome=outcome, termination=termination, plies=ply, is_final=attempt == 1)
-            yield make_event(0, body, t=0.0, match=number, attempt=attempt, ply=ply)
+            yield replace(make_event(0, body, t=0.0, match=number, ply=ply), attempt=attempt)
 
 
 def _chance_actions(rng: Random, spec: str) -> Iterator[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.screens.play_screen import PlayScreen
 from arena.tui.start import ALL_SCREENS
 from arena.tui.widgets.play_board import PlayBoard
@@ -90,7 +90,7 @@ def played(  # noqa: PLR0913 # what a play can be
         None,
         ALL_SCREENS if among_others else [PlayScreen],
         store=str(path / "a.db"),
-        play=link,
+        at=StartPoint(play=link),
         glyphs="ascii",
         reduce_motion=True,
     )

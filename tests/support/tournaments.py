@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from arena.coordinator.config import TournamentConfig
 from arena.coordinator.event_publisher import EventPublisher
-from arena.coordinator.hold import hold
+from arena.coordinator.hold import Goal, Listener, hold
 from arena.coordinator.jobs import make_jobs
 from arena.coordinator.lease import Lease
 from arena.coordinator.orders import Orders
 from arena.coordinator.plan import make_plan, store_plan
 from arena.coordinator.planner import Planner
+from arena.coordinator.prepare import PreparedTournament
 from arena.coordinator.restore import restore_plan
 from arena.coordinator.result_recorder import ResultRecorder
-from arena.coordinator.run import Run, StopRules
+from arena.coordinator.run import Run, RunParts
 from arena.coordinator.run_events import MatchFinished, MatchStarted, RunNotice
 from arena.coordinator.stop import StopSignals
 from arena_db.owner import current_owner
@@ -119,16 +120,8 @@ class Sitting:
             on_words(words)
 
         tournament = self.store.tournament(self.tournament.id) or self.tournament
-        return hold(
-            self.store,
-            tournament,
-            restore_plan(self.store, tournament),
-            num_workers=num_workers,
-            tell=tell,
-            say=say,
-            goal=goal,
-            goal_reached=goal_reached,
-        )
+        prepared = PreparedTournament(tournament, restore_plan(self.store, tournament), num_workers)
+        return hold(self.store, prepared, Listener(tell, say), Goal(goal, goal_reached))
 
     def play_in(
         self,
@@ -147,8 +140,8 @@ class Sitting:
         with Lease(self.store, tournament, current_owner()) as lease:
             planner = planner or self.planner(pool.num_workers, lease.store)
             recorder = ResultRecorder(lease.store, tournament, tell)
-            orders = Orders(lease.store, tournament, lease, StopSignals(), say=self.said.append)
-            return Run(planner, pool, recorder, orders, StopRules(), publisher=self.publisher(lease)).run()
+            orders = Orders(lease, StopSignals(), say=self.said.append)
+            return Run(RunParts(planner, pool, orders), recorder, self.publisher(lease)).run()
 
     def state(self) -> str:
         """Return the state of the tournament in the store."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.start import ALL_SCREENS
 from arena.watching.feed import FeedUpdate
 from arena.watching.store_feed import StoreFeed
@@ -34,7 +34,7 @@ def watch(path: Path, *, is_read_only: bool = False, ascii_only: bool = True) ->
         Brief(str(path), 1),
         ALL_SCREENS,
         store=str(path),
-        tournament="spring",
+        at=StartPoint("spring"),
         is_read_only=is_read_only,
         glyphs="ascii" if ascii_only else "unicode",
         clock=lambda: 1_763_746_000.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,16 +28,27 @@ def make_bot(game, seed, options):
 """A module with a bot that plays the first legal action, and refuses no option."""
 
 
-def make_wheel(  # noqa: PLR0913 - all that a wheel can be wrong in
+class Metadata(NamedTuple):
+    """The metadata of a wheel."""
+
+    version: str = "1.0"
+    requires: Iterable[str] = ()
+    """The dependencies of the distribution."""
+    title: str | None = None
+    """Its name, if it differs from that in file names."""
+    more_points: str = ""
+    """More lines of its entry points."""
+
+
+_PLAIN = Metadata()
+
+
+def make_wheel(
     folder: Path,
     name: str,
     bots: Mapping[str, str],
     files: Mapping[str, str],
-    *,
-    version: str = "1.0",
-    requires: Iterable[str] = (),
-    title: str | None = None,
-    more_points: str = "",
+    metadata: Metadata = _PLAIN,
 ) -> Path:
     """Write a wheel and return its path.
 
@@ -46,11 +57,9 @@ def make_wheel(  # noqa: PLR0913 - all that a wheel can be wrong in
         name: of the distribution, as in file names.
         bots: entry points of bots.
         files: texts by their paths in the wheel.
-        version: of the distribution.
-        requires: its dependencies.
-        title: the name in its metadata, if another.
-        more_points: more lines of its entry points.
+        metadata: its metadata.
     """
+    version, requires, title, more_points = metadata
     info = f"{name}-{version}.dist-info"
     points = "".join(f"{bot} = {value}\n" for bot, value in bots.items())
     needs = "".join(f"Requires-Dist: {line}\n" for line in requires)

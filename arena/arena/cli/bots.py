@@ -285,7 +285,7 @@ def new(name: str, *, into: Path | None) -> None:
 def _try_arena(game: str, only: tuple[str, ...]) -> None:
     from arena.cli.output import say
     from arena.sandbox.tier_grades import default_tier
-    from arena.trials.suite import Trial, run_suite
+    from arena.trials.suite import Trial, TrialPlan, run_suite
     from arena_plugins.hostile.table import TABLE
 
     def tell(trial: Trial) -> None:
@@ -299,7 +299,7 @@ def _try_arena(game: str, only: tuple[str, ...]) -> None:
         raise click.BadParameter(
             f"no hostile bot {', '.join(sorted(unknown))}; there are {known}", param_hint="--only"
         )
-    trials, _ = run_suite([tier], [game], select=lambda row: not only or row.name in only, on_trial=tell)
+    trials, _ = run_suite(TrialPlan([tier], [game]), lambda row: not only or row.name in only, tell)
     failed = sum(bool(trial.deviations) for trial in trials)
     if failed:
         raise BotFailedError(f"{failed} of {len(trials)} hostile bots did not get the verdict they must get")

@@ -73,12 +73,11 @@ def _trace(spec: str, game: str, form: str) -> None:
     from arena.cli.output import emit, say
     from arena.entrants import resolve
     from arena.errors import BotFailedError, ConfigError
-    from arena.executor.preflight import describe_fault, preflight
+    from arena.executor.preflight import Candidate, describe_fault, preflight
     from arena.referee.timecontrol import TimeControl
     from arena.sandbox.tier import Tier
     from arena.sandbox.tier_grades import default_tier
     from arena.sandbox.trace import Tracer
-    from arena_plugins import load_game
 
     tier = default_tier()
     if tier < Tier.T2:
@@ -88,9 +87,7 @@ def _trace(spec: str, game: str, form: str) -> None:
     competitor = resolve([spec], margin_ms=0)[0]
     limit = TimeControl(mode="move", move_ms=_TRACE_MS)
     with Tracer() as tracer:
-        fault = preflight(
-            competitor, load_game(game), limit, tier=tier, init_s=_TRACE_MS / 1000, tracer=tracer
-        )
+        fault = preflight(Candidate(competitor, game, limit, tier, _TRACE_MS / 1000), tracer)
     rows = [
         {"call": call.name, "times": call.times, "error": errorcode[call.error], "allow": call.allowed_by}
         for call in tracer.refused()

@@ -12,9 +12,8 @@ from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from arena.cli.options import RunOptions
+    from arena.cli.options import RunOptions, StartOptions
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
@@ -162,15 +161,13 @@ def ladder() -> None:
 )
 @event_options
 @run_options
-def run(  # noqa: PLR0913 - what this command has beyond the options of events
+def run(
     options: RunOptions,
     *,
     name: str,
     bots: tuple[str, ...],
     until: str | None,
-    config: Path | None,
-    dry_run: bool,
-    tui: bool,
+    start: StartOptions,
     **given: object,
 ) -> int:
     """Begin the ladder NAME with some BOTs, or continue it; arena stop NAME stops it.
@@ -184,11 +181,11 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
 
     if bots:
         own = {"type": "ladder", "name": name, "bots": bots, "stop_when": until}
-        settings = configuration({**given, **own}, config, {})
-        if not tui or dry_run:
-            return hold_new(settings, options, dry_run=dry_run)
+        settings = configuration({**given, **own}, start.config, {})
+        if not start.tui or start.dry_run:
+            return hold_new(settings, options, dry_run=start.dry_run)
         return hold_and_watch(options.db)
-    others = {**given, "until": until, "config": config, "dry_run": dry_run or None}
+    others = {**given, "until": until, "config": start.config, "dry_run": start.dry_run or None}
     changed = [key for key, value in others.items() if key not in _AGAIN and value not in {None, ()}]
     if changed:
         option = f"--{changed[0].removesuffix('s') if changed[0] == 'anchors' else changed[0]}".replace(
@@ -198,7 +195,7 @@ def run(  # noqa: PLR0913 - what this command has beyond the options of events
             f"{option} is for a new ladder; name its bots: arena ladder run {name} BOT BOT {option}"
         )
     _check_ladder(options.db, name)
-    if tui:
+    if start.tui:
         return hold_and_watch(options.db)
     again: dict[str, object] = {key: given[key] for key in _AGAIN}
     return hold_again(name, options, Again.of_options(again))

@@ -14,15 +14,17 @@ from rich_click import RichCommand
 
 from arena.cli.exits import Exit
 from arena.cli.filters import match_options
-from arena.cli.options import db_option
+from arena.cli.options import as_one, db_option
 from arena.cli.output import say
 from arena.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from arena.cli.filters import MatchChoice
     from arena.export.match_selection import Count, ExportQuery
-    from arena.results.condition import Condition
+    from arena.export.writing import ExportSettings
+    from arena_db.records import MatchFilter
     from arena_db.store import Store
 
 _FORMATS = ("parquet", "npz", "jsonl", "csv", "pgn", "sgf")
@@ -31,6 +33,52 @@ _CLEAR = "\r\x1b[K"
 _MEGABYTE = 1e6
 _INTERVAL = 1.0
 """Seconds between two progress lines."""
+
+
+class _ExportOptions(NamedTuple):
+    """What is exported of the chosen matches, and in which form."""
+
+    form: str
+    split: float | None
+    salt: str | None
+    dedup: bool
+    disjoint: bool
+    include_forfeits: bool
+    include_void: bool
+    limit: int | None
+
+    def query(self, where: MatchFilter) -> ExportQuery:
+        """Return the query for these matches."""
+        from arena.export.match_selection import ExportQuery
+
+        return ExportQuery(
+            where=where,
+            include_forfeits=self.include_forfeits,
+            include_void=self.include_void,
+            limit=self.limit,
+        )
+
+    def settings(self) -> ExportSettings:
+        """Return the settings of an export of positions."""
+        from arena.export.writing import SALT, ExportSettings
+
+        return ExportSettings(
+            form=self.form,
+            split=self.split,
+            salt=SALT if self.salt is None else self.salt,
+            dedup=self.dedup,
+            disjoint=self.disjoint,
+        )
+
+    def check(self) -> None:
+        """Check that options of positions are not given for a file of matches.
+
+        Raises:
+            ConfigError: they are.
+        """
+        is_given = self.split is not None or self.salt is not None or self.dedup or self.disjoint
+        if self.form in _TEXTS and is_given:
+            raise ConfigError(f"--split, --salt, --dedup and --disjoint are not for --format {self.form}")
 
 
 @click.command(cls=RichCommand)
@@ -43,8 +91,7 @@ _INTERVAL = 1.0
     show_default=True,
     help="A folder of positions (parquet, npz, jsonl, csv) or a file of matches (pgn, sgf).",
 )
-@match_options
-@click.option("--unrated", is_flag=True, help="Include unrated matches.")
+@match_options("Include unrated matches.")
 @click.option("--include-forfeits", is_flag=True, help="Include matches that a bot forfeited.")
 @click.option("--include-void", is_flag=True, help="Include void matches.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N matches.  [default: all]")
@@ -60,53 +107,35 @@ _INTERVAL = 1.0
 @click.option("--dry-run", is_flag=True, help="Count the chosen matches and write nothing.")
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
 @db_option
-def export(  # noqa: PLR0913 - one parameter an option
-    condition: Condition,
-    *,
-    out: Path,
-    form: str,
-    unrated: bool,
-    include_forfeits: bool,
-    include_void: bool,
-    limit: int | None,
-    split: float | None,
-    salt: str | None,
-    dedup: bool,
-    disjoint: bool,
-    dry_run: bool,
-    quiet: bool,
-    db: str | None,
+@as_one("options", _ExportOptions)
+def export(  # noqa: PLR0913 - what, where to, how much is said of it, and the store
+    chosen: MatchChoice, *, out: Path, options: _ExportOptions, dry_run: bool, quiet: bool, db: str | None
 ) -> Exit:
     """Write stored matches to OUT as training data or as text.
 
     Forfeited and void matches are left out unless asked for; matches without a result always are. OUT must be
     new; it is written completely or not at all.
     """
-    from arena.export.match_selection import ExportQuery, count
+    from arena.export.match_selection import count
     from arena.home import open_store
     from arena.results.absence import check_names
 
-    if form in _TEXTS and (split is not None or salt is not None or dedup or disjoint):
-        raise ConfigError(f"--split, --salt, --dedup and --disjoint are not for --format {form}")
+    options.check()
     with open_store(db, read_only=True) as store:
-        where = condition.to_filter(store, rated_only=not unrated)
-        query = ExportQuery(
-            where=where, include_forfeits=include_forfeits, include_void=include_void, limit=limit
-        )
+        query = options.query(chosen.to_filter(store))
         found = count(store, query)
         if not found.num_matches:
-            check_names(store, condition)
+            check_names(store, chosen.condition)
         if dry_run:
             _say_count(found)
             return Exit.COMPLETE
         progress = None if quiet else _Progress()
         try:
             with _interruptible():
-                if form in _TEXTS:
-                    text = _export_matches(store, query, form, out, progress)
+                if options.form in _TEXTS:
+                    text = _export_matches(store, query, options.form, out, progress)
                 else:
-                    wish = _Wish(form, split, salt, dedup=dedup, disjoint=disjoint)
-                    text = _export_positions(store, query, wish, out, progress)
+                    text = _export_positions(store, query, options.settings(), out, progress)
         except KeyboardInterrupt:
             click.echo("arena export: stopped; nothing was written", err=True)
             return Exit.STOPPED
@@ -122,28 +151,11 @@ def _say_count(found: Count) -> None:
     say(f"{found.num_matches} matches{games}, {found.num_positions} positions")
 
 
-class _Wish(NamedTuple):
-    """The options for exporting positions."""
-
-    form: str
-    split: float | None
-    salt: str | None
-    dedup: bool
-    disjoint: bool
-
-
 def _export_positions(
-    store: Store, query: ExportQuery, wish: _Wish, out: Path, progress: _Progress | None
+    store: Store, query: ExportQuery, settings: ExportSettings, out: Path, progress: _Progress | None
 ) -> str:
-    from arena.export.writing import SALT, ExportSettings, export_positions
+    from arena.export.writing import export_positions
 
-    settings = ExportSettings(
-        form=wish.form,
-        split=wish.split,
-        salt=SALT if wish.salt is None else wish.salt,
-        dedup=wish.dedup,
-        disjoint=wish.disjoint,
-    )
     report = export_positions(store, query, settings, out, progress=progress)
     splits = ", ".join(f"{split} {num}" for split, num in report.num_rows.items())
     return (

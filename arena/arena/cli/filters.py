@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from arena.results.condition import Condition
+    from arena_db.records import MatchFilter
+    from arena_db.store import Store
 
 _Result = TypeVar("_Result")
 
@@ -86,19 +88,50 @@ _BOTS: Final[Mapping[str, str]] = {
 """Help texts of options that mean something else in a table of ratings."""
 
 
-def match_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that choose matches; the command gets them as one condition, its first argument."""
-    return _with(command, _OPTIONS, {})
+class MatchChoice(NamedTuple):
+    """The matches that the options of a command choose."""
+
+    condition: Condition
+    unrated: bool
+    """Whether matches that do not count for ratings are among them."""
+
+    def to_filter(self, store: Store) -> MatchFilter:
+        """Return the choice as a filter of the store.
+
+        Raises:
+            ConfigError: the opening is legal in none of the games.
+            PluginError: there is no such game.
+        """
+        return self.condition.to_filter(store, rated_only=not self.unrated)
+
+
+def match_options(unrated: str) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Return a decorator that adds the options that choose matches.
+
+    The command gets them as a `MatchChoice`, its first argument.
+
+    Args:
+        unrated: help text of `--unrated`.
+    """
+
+    def add(command: Callable[..., _Result]) -> Callable[..., _Result]:
+        @wraps(command)
+        def with_choice(condition: Condition, **given: object) -> _Result:
+            return command(MatchChoice(condition, bool(given.pop("unrated"))), **given)
+
+        return _with(click.option("--unrated", is_flag=True, help=unrated)(with_choice), _OPTIONS, {})
+
+    return add
 
 
 def table_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that choose the matches of a rating table, passed on as by `match_options`."""
+    """Add the options that choose the matches of a rating table, passed on as one condition."""
     words = {"game", "tournament", "bot", "vs", "date", "tc", "st", "nodes", "pool", "tier", "machine"}
     return _with(command, [option for option in _OPTIONS if option.word in words], _BOTS)
 
 
 def versus_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that choose matches of two bots, passed on as by `match_options`."""
+    """Add the options that choose matches of two bots, passed on as one condition."""
     words = {"game", "tournament", "date", "tc", "st", "nodes", "pool", "tier", "machine"}
     return _with(command, [option for option in _OPTIONS if option.word in words], {})
 

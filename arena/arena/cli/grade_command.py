@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 from rich_click import RichCommand
 
-from arena.cli.options import db_option, format_option
+from arena.cli.options import as_one, db_option, format_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 _NICENESS = 10
 """Same niceness as worker processes: grading must not take time from matches."""
 _KEYS = ("address", "judge", "complete", "mistakes", "analysis")
+
+
+class GradeWish(NamedTuple):
+    """The options of a grading."""
+
+    by: str | None = None
+    nodes: int | None = None
+    isolation: str = "auto"
+    require_tier: str | None = None
+    read_only: bool = False
 
 
 @click.command(cls=RichCommand)
@@ -53,35 +63,15 @@ _KEYS = ("address", "judge", "complete", "mistakes", "analysis")
 @click.option("--read-only", is_flag=True, help="Print the grades and store nothing.")
 @format_option
 @db_option
-def grade(  # noqa: PLR0913 - one parameter an option
-    address: str,
-    *,
-    by: str | None,
-    nodes: int | None,
-    isolation: str,
-    require_tier: str | None,
-    read_only: bool,
-    form: str,
-    db: str | None,
-) -> None:
+@as_one("wish", GradeWish)
+def grade(address: str, *, wish: GradeWish, form: str, db: str | None) -> None:
     """Judge a match, ADDRESS spring/89, or all matches of a tournament that were not judged yet.
 
     Each ply is stored once it is judged, so an interrupted command goes on where it stopped. It runs at low
     priority, so that running matches lose no time.
     """
     lower_priority()
-    wish = GradeWish(by, nodes, isolation, require_tier, read_only)
     grade_address(address, db, wish, form)
-
-
-class GradeWish(NamedTuple):
-    """The options of a grading."""
-
-    by: str | None = None
-    nodes: int | None = None
-    isolation: str = "auto"
-    require_tier: str | None = None
-    read_only: bool = False
 
 
 def lower_priority() -> None:

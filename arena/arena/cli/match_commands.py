@@ -15,8 +15,8 @@ from arena.cli.options import db_option, format_option
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from arena.cli.filters import MatchChoice
     from arena.results.addresses import Address
-    from arena.results.condition import Condition
     from arena_db.records import MatchFilter, StoredMatch
     from arena_db.store import Store
 
@@ -39,8 +39,7 @@ _PAGE = 500
 
 
 @click.command(cls=RichCommand)
-@match_options
-@click.option("--unrated", is_flag=True, help="Include unrated and void matches.")
+@match_options("Include unrated and void matches.")
 @click.option(
     "--limit",
     type=click.IntRange(1),
@@ -54,15 +53,7 @@ _PAGE = 500
 )
 @format_option
 @db_option
-def matches(  # noqa: PLR0913 - one parameter an option
-    condition: Condition,
-    *,
-    unrated: bool,
-    limit: int | None,
-    before: str | None,
-    form: str,
-    db: str | None,
-) -> None:
+def matches(chosen: MatchChoice, *, limit: int | None, before: str | None, form: str, db: str | None) -> None:
     """List stored matches, newest first; the end of a void match includes the reason."""
     from arena.cli.output import emit
     from arena.home import open_store
@@ -71,12 +62,12 @@ def matches(  # noqa: PLR0913 - one parameter an option
     from arena.watching.objects import MATCH_KEYS, stored_match_object
 
     with open_store(db, read_only=True) as store:
-        where = condition.to_filter(store, rated_only=not unrated)
+        where = chosen.to_filter(store)
         if limit is None and form == "table":
             limit = _LIMIT
         newest = None if before is None else find_played(store, before)[0].id
         if not store.matches(where, before=newest, limit=1):
-            check_names(store, condition)
+            check_names(store, chosen.condition)
             click.echo("no stored match fits (--unrated shows unrated and void ones, too)", err=True)
         pages = _Pages(store, where, newest, limit)
         rows = map(_for_people if form == "table" else stored_match_object, pages)

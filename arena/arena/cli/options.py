@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial, wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -52,6 +53,28 @@ _INSECURE_FLAG: dict[str, Any] = {
 }
 
 
+def as_one(
+    name: str, made: Callable[..., object]
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Return a decorator that passes several options to a command as one value.
+
+    Args:
+        name: the parameter of the command.
+        made: makes the value; its parameters are those of the options.
+    """
+    parts = tuple(signature(made).parameters)
+
+    def gather(command: Callable[..., _Result]) -> Callable[..., _Result]:
+        @wraps(command)
+        def with_one(*given: object, **named: object) -> _Result:
+            one = made(**{part: named.pop(part) for part in parts})
+            return command(*given, **named, **{name: one})
+
+        return with_one
+
+    return gather
+
+
 def db_option(command: _Command) -> _Command:
     """Add the options that choose the store; the command gets its place as `db`."""
     return click.option("--db", **_PLACE)(click.option("--db-insecure", **_INSECURE_FLAG)(command))
@@ -80,6 +103,18 @@ class RunOptions(NamedTuple):
     """The file to which the matches are written as PGN when the run ends."""
 
 
+class StartOptions(NamedTuple):
+    """How a new tournament is begun."""
+
+    config: Path | None
+    """A TOML file with its definition, which options override."""
+    dry_run: bool
+    """Whether only the plan is printed."""
+    tui: bool
+    """Whether it is played in the background while the dashboard shows it."""
+
+
+_start = as_one("start", StartOptions)
 _field = partial(click.option, cls=RichOption, panel="Matches")
 _limit = partial(click.option, cls=RichOption, panel="Limits")
 _machine = partial(click.option, cls=RichOption, panel="Machine")
@@ -259,23 +294,23 @@ _RUN = (
 
 
 def tournament_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that define a tournament."""
-    return _with(command, *_GAME, *_ROUNDS, _REVERSE, *_EVENT, _STOP_WHEN, _NAME, _TUI)
+    """Add the options that define a tournament, and those of its start, which the command gets as `start`."""
+    return _with(_start(command), *_GAME, *_ROUNDS, _REVERSE, *_EVENT, _STOP_WHEN, _NAME, _TUI)
 
 
 def encounter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that define a match of two bots, which may be a sequential test."""
-    return _with(command, *_GAME, *_ROUNDS, *_TEST, _REVERSE, *_EVENT, _STOP_WHEN, _NAME, _TUI)
+    """Add the options of a match of two bots, which may be a sequential test, and those of its start."""
+    return _with(_start(command), *_GAME, *_ROUNDS, *_TEST, _REVERSE, *_EVENT, _STOP_WHEN, _NAME, _TUI)
 
 
 def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that define a sequential test, which sets its number of rounds and its end itself."""
-    return _with(command, *_GAME, *_TEST, _REVERSE, *_EVENT, _NAME, _TUI)
+    """Add the options of a sequential test, which sets its own number of rounds, and those of its start."""
+    return _with(_start(command), *_GAME, *_TEST, _REVERSE, *_EVENT, _NAME, _TUI)
 
 
 def event_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that any type of event has."""
-    return _with(command, *_GAME, *_EVENT, _TUI)
+    """Add the options that any type of event has, and those of its start."""
+    return _with(_start(command), *_GAME, *_EVENT, _TUI)
 
 
 def machine_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -292,22 +327,5 @@ def _with(
 
 
 def run_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options of one run, which the command gets as its first argument."""
-
-    @wraps(command)
-    def with_options(  # noqa: PLR0913 - one parameter an option
-        *,
-        db: str | None,
-        fast: bool,
-        strict: bool,
-        quiet: bool,
-        form: str,
-        pgnout: Path | None,
-        **given: object,
-    ) -> _Result:
-        return command(RunOptions(db, fast, strict, quiet, form, pgnout), **given)
-
-    wrapped: Callable[..., _Result] = with_options
-    for option in reversed(_RUN):
-        wrapped = option(wrapped)
-    return wrapped
+    """Add the options of one run, which the command gets as `options`."""
+    return _with(as_one("options", RunOptions)(command), *_RUN)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from rich_click import RichCommand, RichOption
 
 from arena.cli.exits import Exit
 from arena.cli.options import db_option
-from arena.cli.screen_options import DisplayOptions, check_toolkit, display_options, has_screen, run_app
+from arena.cli.screen_options import check_toolkit, display_options, run_app
+
+if TYPE_CHECKING:
+    from arena.cli.screen_options import DisplayOptions
 
 _MATCH = "Match"
 _MACHINE = "Machine"
@@ -98,17 +103,13 @@ _MACHINE = "Machine"
 @click.option("--headless", is_flag=True, help="Only referee; moves are read from the store as commands.")
 @display_options
 @db_option
-def play(  # noqa: PLR0913 - one parameter an option
+def play(
     bot: str | None,
     *,
-    is_first: bool,
     attach: str | None,
-    plain: bool,
     headless: bool,
     db: str | None,
-    is_ascii: bool,
-    theme: str,
-    reduce_motion: bool,
+    display: DisplayOptions,
     **given: object,
 ) -> int:
     """Play against BOT, with undo and hints; every match is stored, but only --rated ones are rated."""
@@ -118,17 +119,16 @@ def play(  # noqa: PLR0913 - one parameter an option
     from arena.coordinator.client import Link
     from arena.person.session_config import make_play, play_config, words_of
 
-    config = (
-        None if bot is None else play_config({**given, "bot": bot, "side": "first" if is_first else "second"})
-    )
+    side = "first" if given.pop("is_first") else "second"
+    config = None if bot is None else play_config({**given, "bot": bot, "side": side})
     if headless:
         return coordinate(db, config, attach)
     # Errors in the options are reported here, before a process is started.
     words = Link.again(attach or "") if config is None else words_of(make_play(config))
-    if plain or not has_screen():
+    if not display.has_screen:
         return play_by_lines(db, words)
     check_toolkit()
     from arena.tui.start import play_app
 
-    run_app(play_app(db, words, **DisplayOptions(is_ascii, theme, reduce_motion).options()))
+    run_app(play_app(db, words, **display.options()))
     return Exit.COMPLETE

@@ -6,21 +6,55 @@ import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import click
 from rich_click import RichCommand, RichGroup
 
-from arena.cli.options import db_option, format_option
+from arena.cli.options import as_one, db_option, format_option
 from arena.errors import ConfigError, NotFoundError
 from arena_plugins.spec import NAME, nearest
 
 if TYPE_CHECKING:
+    from arena.serve.server_options import ServeSettings
     from arena_db.tokens import TokenRecord
 
 _MOST_PORT = 65_535
 _USUAL = "127.0.0.1:8642"
+
+
+class _ServeOptions(NamedTuple):
+    """How pages are served, and what they show."""
+
+    bind: str
+    public_url: str | None
+    anonymous: bool
+    read_only: bool
+    delay: int
+    proxy_hops: int
+    title: str
+
+    def settings(self, db: str | None) -> ServeSettings:
+        """Return the settings of the server.
+
+        Raises:
+            ConfigError: an address is invalid.
+        """
+        from arena.serve.server_options import ServeSettings
+
+        host, port = _place(self.bind)
+        return ServeSettings(
+            db=db,
+            host=host,
+            port=port,
+            public_url=_checked_url(self.public_url),
+            anonymous=self.anonymous,
+            read_only=self.read_only,
+            delay=self.delay,
+            proxy_hops=self.proxy_hops,
+            title=self.title,
+        )
 
 
 @click.command(cls=RichCommand)
@@ -56,17 +90,8 @@ _USUAL = "127.0.0.1:8642"
 )
 @click.option("--title", default="arena", show_default=True, help="Heading of the first page.")
 @db_option
-def serve(  # noqa: PLR0913 - one parameter an option
-    bind: str,
-    *,
-    public_url: str | None,
-    anonymous: bool,
-    read_only: bool,
-    delay: int,
-    proxy_hops: int,
-    title: str,
-    db: str | None,
-) -> None:
+@as_one("options", _ServeOptions)
+def serve(options: _ServeOptions, *, db: str | None) -> None:
     """Show the store in a browser: events, live boards, tables, matches, each also available as JSON.
 
     Prints a link with the host's token, which is valid until the server ends. arena token new makes links for
@@ -80,20 +105,8 @@ def serve(  # noqa: PLR0913 - one parameter an option
     from arena.cli.output import say
     from arena.home import has_store, open_store
     from arena.serve import server
-    from arena.serve.server_options import ServeSettings
 
-    host, port = _place(bind)
-    settings = ServeSettings(
-        db=db,
-        host=host,
-        port=port,
-        public_url=_checked_url(public_url),
-        anonymous=anonymous,
-        read_only=read_only,
-        delay=delay,
-        proxy_hops=proxy_hops,
-        title=title,
-    )
+    settings = options.settings(db)
     # Report problems with the store before printing a link. A server may be started before the first event,
     # so the default store is created here; a path given with --db must exist, so that a mistyped one creates
     # nothing.

@@ -13,6 +13,7 @@ from arena.cli.options import db_option, format_option
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from arena.cli.filters import MatchChoice
     from arena.live.opening_views import BestPlay
     from arena.results.condition import Condition
     from arena.results.crosstable import Cell
@@ -82,8 +83,7 @@ def versus(condition: Condition, bot: str, opponent: str, *, form: str, db: str 
 
 @click.command(cls=RichCommand)
 @click.argument("moves", nargs=-1)
-@match_options
-@click.option("--unrated", is_flag=True, help="Include unrated matches.")
+@match_options("Include unrated matches.")
 @click.option(
     "--solve",
     is_flag=True,
@@ -91,9 +91,7 @@ def versus(condition: Condition, bot: str, opponent: str, *, form: str, db: str 
 )
 @format_option
 @db_option
-def openings(  # noqa: PLR0913 - one parameter an option
-    condition: Condition, moves: Sequence[str], *, unrated: bool, solve: bool, form: str, db: str | None
-) -> None:
+def openings(chosen: MatchChoice, moves: Sequence[str], *, solve: bool, form: str, db: str | None) -> None:
     """Show what was played after MOVES in stored matches, how it scored, and the result of perfect play.
 
     MOVES begin at the initial position; without any, first moves are shown. Other orders of the same moves
@@ -109,10 +107,10 @@ def openings(  # noqa: PLR0913 - one parameter an option
     from arena.results.opening_statistics import find_best_play, find_openings
 
     if solve:
-        _solve(condition, " ".join(moves), form)
+        _solve(chosen.condition, " ".join(moves), form)
         return
     with open_store(db, read_only=True) as store:
-        view = find_openings(store, condition, " ".join(moves), rated_only=not unrated)
+        view = find_openings(store, chosen.condition, " ".join(moves), rated_only=not chosen.unrated)
     view = find_best_play(view)
     if form == "table":
         for line in opening_lines(view):

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+import msgspec
 
 from arena.cli.output import say
 from arena.coordinator.run_events import BotWithdrawn, DecisionFell, MatchFinished, MatchStarted, RunNotice
@@ -149,14 +150,8 @@ class Reporter(ABC):
             if is_due:
                 self.standings()
         elo = self.held.scores.ticker.elo
-        self._progress.show(
-            event.num_done,
-            event.total,
-            faults=self._num_faults,
-            due=is_due,
-            elo=elo,
-            is_most=self._is_most,
-        )
+        progress = Progress(done=event.num_done, total=event.total, is_most=self._is_most)
+        self._progress.show(progress, faults=self._num_faults, due=is_due, elo=elo)
 
 
 _BAR = 20
@@ -179,26 +174,16 @@ class ProgressLine:
         self._num_before: int | None = None
         self._line = ""
 
-    def show(  # noqa: PLR0913 - what stands in the line
-        self,
-        done: int,
-        total: int | None,
-        *,
-        faults: int,
-        due: bool,
-        elo: Mapping[str, float],
-        is_most: bool = False,
-    ) -> None:
+    def show(self, progress: Progress, *, faults: int, due: bool, elo: Mapping[str, float]) -> None:
         """Show the progress of the run.
 
         Args:
-            done: number of finished matches.
-            total: number of matches to be played in all; None if it is not known yet.
-            is_most: whether `total` is only an upper bound.
+            progress: the progress; its rate is measured here.
             faults: number of matches that bots forfeited.
             due: whether to print a line if stderr is not a terminal.
             elo: incremental Elo of each bot; the best ones are shown, marked as approximate.
         """
+        done, total, is_most = progress.done, progress.total, progress.is_most
         if self._num_before is None:
             self._num_before = done - 1
         now = self._clock()
@@ -206,7 +191,7 @@ class ProgressLine:
             return
         self._drawn_at = now
         rate = 60 * (done - self._num_before) / max(now - self._began, 1e-9)
-        progress = Progress(done=done, total=total, rate=rate, is_most=is_most)
+        progress = msgspec.structs.replace(progress, rate=rate)
         pace = f"{rate:.1f}/min"
         if total is None:
             text = f"{done} matches  {pace}  faults {faults}"

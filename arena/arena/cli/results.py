@@ -8,7 +8,7 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.filters import table_options
-from arena.cli.options import db_option, format_option
+from arena.cli.options import as_one, db_option, format_option
 from arena.errors import ConfigError, NotFoundError
 
 if TYPE_CHECKING:
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
     from arena.results.condition import Condition
     from arena_db.store import Store
+
+
+class _RatingOptions(NamedTuple):
+    """How a leaderboard is rated."""
+
+    refit: bool
+    anchor: str | None
+    bootstrap: int | None
 
 
 @click.command(cls=RichCommand)
@@ -32,15 +40,8 @@ if TYPE_CHECKING:
 )
 @format_option
 @db_option
-def leaderboard(  # noqa: PLR0913 - one parameter an option
-    condition: Condition,
-    *,
-    refit: bool,
-    anchor: str | None,
-    bootstrap: int | None,
-    form: str,
-    db: str | None,
-) -> None:
+@as_one("rating", _RatingOptions)
+def leaderboard(condition: Condition, *, rating: _RatingOptions, form: str, db: str | None) -> None:
     """Rate the bots of one game over all stored tournaments; with --tournament alone, show its standings.
 
     Bots are compared within a pool: matches with the same limit and kind of run. --bot shows only some rows
@@ -54,9 +55,9 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option
     from arena.results.leaderboards import rate
     from arena.results.rating_tables import ALL
 
-    fixed = None if anchor is None else parse_anchor(anchor)
+    fixed = None if rating.anchor is None else parse_anchor(rating.anchor)
     with open_store(db, read_only=True) as store:
-        found = rate(store, condition, refit=refit, anchor=fixed, num_samples=bootstrap)
+        found = rate(store, condition, refit=rating.refit, anchor=fixed, num_samples=rating.bootstrap)
         if found is None:
             check_names(store, condition)
             raise NotFoundError("no stored match fits; arena matches --unrated shows what there is")
@@ -118,8 +119,17 @@ _MOST_NAMED = 5
 """Maximum number of tournaments that a message names."""
 
 
+class _Named(NamedTuple):
+    """The arguments that choose matches: addresses, or a bot of a tournament."""
+
+    addresses: tuple[str, ...]
+    tournament: str | None
+    bot: str | None
+
+
 def _match_arguments(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the arguments and options that choose matches, and the reason."""
+    """Add the reason, and what chooses matches, which the command gets as `named`."""
+    command = as_one("named", _Named)(command)
     for add in (
         db_option,
         click.option("--reason", required=True, metavar="TEXT", help="Why; shown with each match."),
@@ -133,46 +143,34 @@ def _match_arguments(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(cls=RichCommand)
 @_match_arguments
-def void(
-    addresses: tuple[str, ...], *, tournament: str | None, bot: str | None, reason: str, db: str | None
-) -> None:
+def void(named: _Named, *, reason: str, db: str | None) -> None:
     """Declare matches void, so that no table counts them: MATCH spring/89 ..., or all matches of a bot.
 
     Void matches stay stored, are shown with the reason, and are not played again. arena unvoid undoes it. The
     tournament may be running meanwhile; its later matches count.
     """
-    _declare(addresses, tournament, bot, reason, db, undo=False)
+    _declare(named, reason, db, undo=False)
 
 
 @click.command(cls=RichCommand)
 @_match_arguments
-def unvoid(
-    addresses: tuple[str, ...], *, tournament: str | None, bot: str | None, reason: str, db: str | None
-) -> None:
+def unvoid(named: _Named, *, reason: str, db: str | None) -> None:
     """Count void matches again, as if they had never been void; they are chosen as for arena void."""
-    _declare(addresses, tournament, bot, reason, db, undo=True)
+    _declare(named, reason, db, undo=True)
 
 
-def _declare(  # noqa: PLR0913 - one parameter an option
-    addresses: tuple[str, ...],
-    tournament: str | None,
-    bot: str | None,
-    reason: str,
-    db: str | None,
-    *,
-    undo: bool,
-) -> None:
+def _declare(named: _Named, reason: str, db: str | None, *, undo: bool) -> None:
     from arena.cli.output import say
     from arena.coordinator.replaying import keep_replays
     from arena.home import open_store
     from arena.results.corrections import declare_void
 
-    _check(addresses, tournament, bot, reason)
+    _check(named, reason)
     with open_store(db, create=False) as store:
-        if tournament is not None:
-            chosen = _matches_of(store, tournament, bot)
+        if named.tournament is not None:
+            chosen = _matches_of(store, named.tournament, named.bot)
         else:
-            chosen = _addressed(store, addresses)
+            chosen = _addressed(store, named.addresses)
         num = declare_void(store, chosen.tournaments, chosen.numbers, reason, undo=undo)
         rest = len(chosen.numbers) - num
         for number in chosen.tournaments if num else ():
@@ -186,7 +184,7 @@ def _declare(  # noqa: PLR0913 - one parameter an option
         say(f"{rest} of the chosen matches {'counted' if undo else 'were void'} before", err=True)
 
 
-def _check(addresses: tuple[str, ...], tournament: str | None, bot: str | None, reason: str) -> None:
+def _check(named: _Named, reason: str) -> None:
     """Check that the arguments choose matches, in one way only.
 
     Raises:
@@ -194,6 +192,7 @@ def _check(addresses: tuple[str, ...], tournament: str | None, bot: str | None, 
     """
     if not reason.strip():
         raise ConfigError("--reason is empty; say why, for everybody who looks at it later")
+    addresses, tournament, bot = named
     if addresses and (tournament is not None or bot is not None):
         raise ConfigError("give addresses of matches, or --tournament with --bot, not both")
     if not addresses and (tournament is None or bot is None):

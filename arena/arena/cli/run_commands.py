@@ -18,10 +18,9 @@ from arena.cli.options import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from arena.cli.exits import Exit
-    from arena.cli.options import RunOptions
+    from arena.cli.options import RunOptions, StartOptions
     from arena.training.stopping import RunOrder
 
 
@@ -90,33 +89,33 @@ if TYPE_CHECKING:
 )
 @tournament_options
 @run_options
-def tournament(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
+def tournament(options: RunOptions, *, start: StartOptions, **given: object) -> int:
     """Run a tournament between all BOTs, written name@version:option=value,option=value.
 
     Every match is stored; the run can be stopped at any moment and continued with: arena resume
     """
-    return _hold(given, options, config, dry_run=dry_run, tui=tui)
+    return _hold(given, options, start)
 
 
 @click.command(cls=RichCommand)
 @click.argument("bots", nargs=-1, metavar="A B")
 @encounter_options
 @run_options
-def match(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
+def match(options: RunOptions, *, start: StartOptions, **given: object) -> int:
     """Play two bots against each other and report which one is stronger.
 
     With --sprt it is a sequential test of A, which ends as soon as it is decided: see arena test.
     """
     if given["sprt"] is not None and given["rounds"] is not None:
         raise click.UsageError("--rounds does not go with --sprt: a test ends by itself; --pairs N bounds it")
-    return _hold({**given, "type": "match"}, options, config, dry_run=dry_run, tui=tui)
+    return _hold({**given, "type": "match"}, options, start)
 
 
 @click.command(cls=RichCommand)
 @click.argument("bots", nargs=-1, metavar="NEW [OLD]")
 @sprt_options
 @run_options
-def test(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, **given: object) -> int:
+def test(options: RunOptions, *, start: StartOptions, **given: object) -> int:
     """Test whether NEW is stronger than OLD (default: the version of NEW that was kept or tested last).
 
     Pairs are played until a sequential test decides: exit 0 if NEW is stronger, 10 if that is not shown, 11
@@ -129,28 +128,25 @@ def test(options: RunOptions, *, config: Path | None, dry_run: bool, tui: bool, 
 
     then_rate = 0 if given["rated"] else THEN_RATE
     defaults = {"sprt": "gain", "then-rate": then_rate}
-    return _hold({**given, "type": "match"}, options, config, dry_run=dry_run, tui=tui, defaults=defaults)
+    return _hold({**given, "type": "match"}, options, start, defaults)
 
 
-def _hold(  # noqa: PLR0913 - options, and what to do with them
+def _hold(
     given: Mapping[str, object],
     options: RunOptions,
-    config: Path | None,
-    *,
-    dry_run: bool,
-    tui: bool,
+    start: StartOptions,
     defaults: Mapping[str, object] | None = None,
 ) -> int:
     from arena.cli.configuration import configuration
 
-    settings = configuration(given, config, defaults or {})
-    if tui and not dry_run:
+    settings = configuration(given, start.config, defaults or {})
+    if start.tui and not start.dry_run:
         from arena.cli.attached import hold_and_watch
 
         return hold_and_watch(options.db)
     from arena.cli.session import hold_new
 
-    return hold_new(settings, options, dry_run=dry_run)
+    return hold_new(settings, options, dry_run=start.dry_run)
 
 
 @click.command(cls=RichCommand)
@@ -196,19 +192,7 @@ def _hold(  # noqa: PLR0913 - options, and what to do with them
 )
 @machine_options
 @run_options
-def resume(  # noqa: PLR0913 - one parameter an option
-    options: RunOptions,
-    *,
-    tournament: str | None,
-    rounds: int | None,
-    concurrency: int | None,
-    force_concurrency: bool,
-    max_time: float | None,
-    take_over: bool,
-    executor: str | None,
-    keys: str | None,
-    cluster: str | None,
-) -> Exit:
+def resume(options: RunOptions, *, tournament: str | None, **given: object) -> Exit:
     """Continue a tournament (default: the last unfinished one); every match is played exactly once.
 
     A tournament or a training run that `arena pause` paused goes on in the process that runs it.
@@ -216,13 +200,11 @@ def resume(  # noqa: PLR0913 - one parameter an option
     from arena.cli.exits import Exit
     from arena.cli.session import hold_again
 
-    if not take_over and rounds is None and _goes_on(tournament, options.db):
+    if not given["take_over"] and given["rounds"] is None and _goes_on(tournament, options.db):
         return Exit.COMPLETE
     from arena.coordinator.prepare import Again
 
-    where = (executor, keys, cluster)
-    again = Again(rounds, concurrency, force_concurrency, max_time, take_over, *where)
-    return hold_again(tournament, options, again)
+    return hold_again(tournament, options, Again.of_options(given))
 
 
 @click.command(cls=RichCommand)

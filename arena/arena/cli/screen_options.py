@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import click
 from rich_click import RichOption
 
+from arena.cli.options import as_one
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,11 +36,18 @@ _DISPLAY = (
 
 
 class DisplayOptions(NamedTuple):
-    """The display options of the dashboard."""
+    """The display options of a command with a screen."""
 
+    plain: bool
+    """Whether lines are printed although there is a terminal."""
     is_ascii: bool
     theme: str
     reduce_motion: bool
+
+    @property
+    def has_screen(self) -> bool:
+        """Whether the dashboard is shown: there is a terminal, and no lines were asked for."""
+        return not self.plain and has_screen()
 
     def options(self) -> ScreenOptions:
         """Return the options of the dashboard, which remembers what is changed in it."""
@@ -54,7 +63,8 @@ class DisplayOptions(NamedTuple):
 
 
 def display_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the display options."""
+    """Add the display options, which the command gets as `display`, together with its own --plain."""
+    command = as_one("display", DisplayOptions)(command)
     for option in reversed(_DISPLAY):
         command = option(command)
     return command

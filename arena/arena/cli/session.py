@@ -10,7 +10,7 @@ from arena.cli.output import emit_object, say
 from arena.cli.reporter import HeldTournament, Results
 from arena.cli.run_output import JsonReporter, TextReporter
 from arena.coordinator.event_tables import event_tables
-from arena.coordinator.hold import hold
+from arena.coordinator.hold import Goal, Listener, hold
 from arena.coordinator.kinds import planned_beforehand
 from arena.coordinator.plan import make_plan
 from arena.coordinator.prepare import concurrency, prepare_again, prepare_new, unbegun_config
@@ -130,18 +130,13 @@ def _play(
     for warning in () if plan.source is None else plan.source.warnings:
         reporter.warn(warning)
     # The coordinator closes the plan of a ladder.
-    goal = None if tournament.type == "ladder" else plan.config.error_goal()
-    ended = hold(
-        store,
-        tournament,
-        plan,
-        num_workers=prepared.num_workers,
-        tell=reporter.tell,
-        say=reporter.remark,
-        goal=None if test is None else lambda: test.report().line(),
-        goal_reached=None if goal is None else lambda: widest_error(held.rate()) <= goal,
-        take_over=take_over,
+    error = None if tournament.type == "ladder" else plan.config.error_goal()
+    goal = Goal(
+        None if test is None else lambda: test.report().line(),
+        None if error is None else lambda: widest_error(held.rate()) <= error,
     )
+    listener = Listener(reporter.tell, reporter.remark)
+    ended = hold(store, prepared, listener, goal, take_over=take_over)
     reporter.end(ended, _results(store, held))
     if options.pgnout is not None:
         rewrite_matches(store, tournament, options.pgnout)

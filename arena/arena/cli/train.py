@@ -19,7 +19,7 @@ from arena.errors import ArenaError, ConfigError
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from rich.console import RenderableType
     from rich.live import Live
@@ -48,7 +48,11 @@ _OPTIONS = (
     ),
     click.option("--store", "keeps_matches", is_flag=True, help="Store the matches of the run, unrated."),
     click.option(
-        "--evaluate", multiple=True, metavar="BOT", help="Measure the weights against BOT; may be repeated."
+        "--evaluate",
+        "opponents",
+        multiple=True,
+        metavar="BOT",
+        help="Measure the weights against BOT; may be repeated.",
     ),
     click.option(
         "--matches",
@@ -64,26 +68,14 @@ _OPTIONS = (
 
 @click.command(cls=RichCommand)
 @click.argument("words", nargs=-1, metavar="TRAINER [OPTION=VALUE]...")
-def train(  # noqa: PLR0913 - one parameter an option
+def train(
     words: tuple[str, ...],
     *,
-    recipe: str | None,
-    game: str | None,
-    seed: int | None,
-    budget: float | None,
-    name: str | None,
     resume: str | None,
-    start: str | None,
-    out: Path | None,
-    data: Path | None,
-    keeps_matches: bool,
-    evaluate: tuple[str, ...],
-    matches: int | None,
-    executor: str | None,
     keys: str | None,
-    cluster: str | None,
     db: str | None,
     quiet: bool,
+    **given: object,
 ) -> Exit:
     """Train weights for a bot; the bot can be entered at once, as BOT:weights=FILE.
 
@@ -95,24 +87,8 @@ def train(  # noqa: PLR0913 - one parameter an option
     if not words and resume is None:
         return _list_trainers()
     trainer, options = (None, {}) if not words else (words[0], _options_of(words[1:]))
-    order = Order(
-        trainer=trainer or "",
-        options=options,
-        recipe=recipe,
-        game=game,
-        seed=seed,
-        budget=budget,
-        data=data,
-        name=name,
-        start=start,
-        command=_command(words, recipe=recipe, game=game, seed=seed, budget=budget, start=start),
-        out=out,
-        opponents=evaluate,
-        matches=matches,
-        keeps_matches=keeps_matches,
-        executor=executor,
-        cluster=cluster,
-    )
+    command = _command(words, {key: given[key] for key in _DECISIVE})
+    order = Order.of_options(trainer or "", options, command, given)
     folder, settings = _begin(order, keys) if resume is None else _go_on(resume, order, keys)
     return _sit(folder, settings, db, keys, quiet=quiet)
 
@@ -230,12 +206,16 @@ def _options_of(words: tuple[str, ...]) -> dict[str, str]:
     return options
 
 
-def _command(words: tuple[str, ...], **given: object) -> str:
+_DECISIVE = ("recipe", "game", "seed", "budget", "start")
+"""Options that decide the result of a run."""
+
+
+def _command(words: tuple[str, ...], given: Mapping[str, object]) -> str:
     """Return the command line again, limited to what decides the result of a run."""
     import shlex
 
-    given["from"] = given.pop("start", None)
-    options = [f"--{key} {shlex.quote(str(value))}" for key, value in given.items() if value is not None]
+    named = {"from" if key == "start" else key: value for key, value in given.items() if value is not None}
+    options = [f"--{key} {shlex.quote(str(value))}" for key, value in named.items()]
     return " ".join(["arena train", *map(shlex.quote, words), *options])
 
 

@@ -9,9 +9,10 @@ import click
 from rich_click import RichCommand
 
 from arena.cli.options import db_option
-from arena.cli.screen_options import DisplayOptions, check_toolkit, display_options, has_screen, run_app
+from arena.cli.screen_options import check_toolkit, display_options, run_app
 
 if TYPE_CHECKING:
+    from arena.cli.screen_options import DisplayOptions
     from arena.results.addresses import Address
     from arena.tui.screens.dashboard import Dashboard
     from arena.watching.places import Place
@@ -28,16 +29,8 @@ if TYPE_CHECKING:
 @click.option("--read-only", is_flag=True, help="Send no commands to the tournament.")
 @display_options
 @db_option
-def watch(  # noqa: PLR0913 - one parameter an option
-    address: str | None,
-    *,
-    plain: bool,
-    from_start: bool,
-    read_only: bool,
-    db: str | None,
-    is_ascii: bool,
-    theme: str,
-    reduce_motion: bool,
+def watch(
+    address: str | None, *, from_start: bool, read_only: bool, db: str | None, display: DisplayOptions
 ) -> None:
     """Watch a tournament (default: the newest): boards, standings, matches; q leaves it running.
 
@@ -45,7 +38,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
     spring/matches.
     """
     found = _find_watched(address, db)
-    if plain or from_start or not has_screen():
+    if from_start or not display.has_screen:
         from arena.cli.plain_watch import print_events, say_how_to_begin
 
         if found is None:
@@ -53,14 +46,13 @@ def watch(  # noqa: PLR0913 - one parameter an option
         else:
             print_events(db, found, from_start=from_start)
         return
-    options = DisplayOptions(is_ascii, theme, reduce_motion).options()
     check_toolkit()
     from arena.tui.start import empty_app, watch_app
 
     if found is None:
-        run_app(empty_app(db, is_read_only=read_only, **options))
+        run_app(empty_app(db, is_read_only=read_only, **display.options()))
     else:
-        run_app(watch_app(db, found, is_read_only=read_only, **options))
+        run_app(watch_app(db, found, is_read_only=read_only, **display.options()))
 
 
 @click.command(cls=RichCommand)
@@ -68,9 +60,7 @@ def watch(  # noqa: PLR0913 - one parameter an option
 @click.option("--plain", is_flag=True, help="Print every position, as without a terminal.")
 @display_options
 @db_option
-def replay(  # noqa: PLR0913 - one parameter an option
-    address: str, *, plain: bool, db: str | None, is_ascii: bool, theme: str, reduce_motion: bool
-) -> None:
+def replay(address: str, *, db: str | None, display: DisplayOptions) -> None:
     """Go through a stored match, ADDRESS spring/89, position by position.
 
     spring/89:17 begins with the position after 17 plies.
@@ -80,12 +70,11 @@ def replay(  # noqa: PLR0913 - one parameter an option
 
     with open_store(db, read_only=True) as store:
         match, found = find_played(store, address)
-        if plain or not has_screen():
+        if not display.has_screen:
             from arena.cli.showing import replay_match
 
             replay_match(store, match, found.ply)
             return
-    display = DisplayOptions(is_ascii, theme, reduce_motion)
     check_toolkit()
     from arena.tui.start import replay_app
 
@@ -118,16 +107,7 @@ def _find_watched(address: str | None, db: str | None) -> Address | None:
 @click.option("--read-only", is_flag=True, help="Send no commands to the tournament.")
 @display_options
 @db_option
-def open_(  # noqa: PLR0913 - one parameter an option
-    address: str,
-    *,
-    plain: bool,
-    read_only: bool,
-    db: str | None,
-    is_ascii: bool,
-    theme: str,
-    reduce_motion: bool,
-) -> None:
+def open_(address: str, *, read_only: bool, db: str | None, display: DisplayOptions) -> None:
     """Open the dashboard at ADDRESS.
 
     ADDRESS is that of a tournament, spring, of one of its screens, spring/table, of a match, spring/89, an
@@ -138,12 +118,12 @@ def open_(  # noqa: PLR0913 - one parameter an option
     from arena.watching.places import read_place
 
     place = read_place(db, address)
-    if plain or not has_screen():
+    if not display.has_screen:
         click.echo(f"{place.address}: {place.about}")
         click.echo(shlex.join(["arena", *place.command, *([] if db is None else ["--db", db])]))
         return
     check_toolkit()
-    run_app(_app(db, place, DisplayOptions(is_ascii, theme, reduce_motion), is_read_only=read_only))
+    run_app(_app(db, place, display, is_read_only=read_only))
 
 
 def _app(db: str | None, place: Place, display: DisplayOptions, *, is_read_only: bool) -> Dashboard:

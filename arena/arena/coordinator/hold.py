@@ -12,7 +12,7 @@ from arena.coordinator.orders import Orders
 from arena.coordinator.planner import Planner
 from arena.coordinator.rescue import rescuing
 from arena.coordinator.result_recorder import ResultRecorder
-from arena.coordinator.run import Run, StopRules
+from arena.coordinator.run import Run, RunParts, StopRules
 from arena.coordinator.run_events import RunNotice
 from arena.coordinator.stop import StopSignals
 from arena.executor.workspace import workspace
@@ -21,37 +21,49 @@ from arena_db.owner import current_owner
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from arena.coordinator.plan import Plan
+    from arena.coordinator.prepare import PreparedTournament
     from arena.coordinator.run_events import Ended, Event
-    from arena.coordinator.source import JobSource
     from arena.executor.pools import Pool
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
 
 
-def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its people
+class Listener(NamedTuple):
+    """The display of a run."""
+
+    tell: Callable[[Event], None]
+    """Called with every event."""
+    say: Callable[[str], None]
+    """Called with a text about what signals do."""
+
+
+class Goal(NamedTuple):
+    """The goal of a tournament; without one all planned matches are played."""
+
+    progress: Callable[[], str] | None = None
+    """Returns the progress towards it, as text."""
+    is_reached: Callable[[], bool] | None = None
+    """Returns whether the ratings are precise enough to stop."""
+
+
+_NO_GOAL = Goal()
+
+
+def hold(
     store: Store,
-    tournament: TournamentRecord,
-    plan: Plan,
+    prepared: PreparedTournament,
+    listener: Listener,
+    goal: Goal = _NO_GOAL,
     *,
-    num_workers: int,
-    tell: Callable[[Event], None],
-    say: Callable[[str], None],
-    goal: Callable[[], str] | None = None,
-    goal_reached: Callable[[], bool] | None = None,
     take_over: bool = False,
 ) -> Ended:
     """Play the rest of a stored tournament.
 
     Args:
         store: contains its plan and receives its results.
-        tournament: its record.
-        plan: result of `make_plan` or `restore_plan`.
-        num_workers: number of concurrent matches.
-        tell: called with every event.
-        say: called with a text about what signals do.
-        goal: returns the progress towards its goal.
-        goal_reached: returns whether the ratings are precise enough to stop.
+        prepared: the tournament and its plan.
+        listener: the display of the run.
+        goal: its goal.
         take_over: whether to replace a living holder that has been silent for 30 s.
 
     Raises:
@@ -61,6 +73,7 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         ArenaError: worker processes do not start, or the schedule plans invalid matches.
         DatabaseError: the store cannot be written; all reported results are stored.
     """
+    tournament, plan, num_workers = prepared.record, prepared.plan, prepared.num_workers
     with (
         # Left in reverse order: signals act as usual again, lost results are rescued while the lease is held,
         # then it is released, and last the folder that workers and bots used is removed.
@@ -75,23 +88,11 @@ def hold(  # noqa: PLR0913 - a tournament, how to play it, and three ways to its
         if tournament.num_total is not None:
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
         planner = Planner(store, tournament, plan, num_workers=num_workers)
-        orders = Orders(store, tournament, lease, signals, say=say, max_time=plan.config.max_time)
-        rules = StopRules(plan.config.no_recover, plan.config.rating_interval or 10, goal_reached)
+        orders = Orders(lease, signals, say=listener.say, max_time=plan.config.max_time)
+        rules = StopRules(plan.config.no_recover, plan.config.rating_interval or 10, goal.is_reached)
         with closing(open_pool(plan, num_workers, folder)) as pool:
-            return play_out(store, tournament, RunParts(planner, pool, orders, rules), tell=tell, goal=goal)
-
-
-class RunParts(NamedTuple):
-    """The parts of a run."""
-
-    source: JobSource
-    """Supplies its matches."""
-    pool: Pool
-    """Plays them."""
-    orders: Orders
-    """Requests its end."""
-    rules: StopRules = StopRules()
-    """Which results end it early."""
+            parts = RunParts(planner, pool, orders, rules)
+            return play_out(store, tournament, parts, tell=listener.tell, progress=goal.progress)
 
 
 def play_out(
@@ -100,7 +101,7 @@ def play_out(
     parts: RunParts,
     *,
     tell: Callable[[Event], None],
-    goal: Callable[[], str] | None = None,
+    progress: Callable[[], str] | None = None,
 ) -> Ended:
     """Play the matches of a source until it is finished or stopped; store and publish them.
 
@@ -109,7 +110,7 @@ def play_out(
         tournament: its stored record.
         parts: the parts of the run; its pool stays open.
         tell: called with every event.
-        goal: as for `hold`.
+        progress: returns the progress towards the goal of the tournament, as text.
 
     Raises:
         LeaseLostError: another process has taken it over; all reported results are stored.
@@ -121,16 +122,17 @@ def play_out(
     def warn(text: str) -> None:
         tell(RunNotice(text))
 
-    source, pool, orders, rules = parts
-    publisher = EventPublisher(store, tournament, num_workers=pool.num_workers, warn=warn, goal=goal)
+    publisher = EventPublisher(
+        store, tournament, num_workers=parts.pool.num_workers, warn=warn, goal=progress
+    )
 
     def tell_all(event: Event) -> None:
         publisher.tell(event)
         tell(event)
 
     recorder = ResultRecorder(store, tournament, tell_all)
-    with _telling_how_it_ends(pool, publisher):
-        return Run(source, pool, recorder, orders, rules, publisher=publisher).run()
+    with _telling_how_it_ends(parts.pool, publisher):
+        return Run(parts, recorder, publisher).run()
 
 
 @contextmanager

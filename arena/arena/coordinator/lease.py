@@ -44,7 +44,8 @@ class Lease:
         """
         self._base = store
         self._fenced: Store | None = None
-        self._tournament = tournament
+        self.tournament = tournament
+        """The tournament, as it was before the lease was claimed."""
         self._owner = owner
         self._take_over = take_over
         self._beat_s = beat_s
@@ -60,11 +61,11 @@ class Lease:
             ConfigError: another process runs the tournament; the text says which, and what to do.
             LockedError: another process keeps the store locked.
         """
-        name = self._tournament.name
+        name = self.tournament.name
         try:
-            self._fenced = self._base.claim(self._tournament.id, self._owner, take_over=self._take_over)
+            self._fenced = self._base.claim(self.tournament.id, self._owner, take_over=self._take_over)
         except LockedError as error:
-            lease = self._base.lease(self._tournament.id)
+            lease = self._base.lease(self.tournament.id)
             if lease is None or not lease.is_silent:
                 raise
             # A process suspended in the middle of a write keeps SQLite's lock, which cannot be taken from it.
@@ -73,7 +74,7 @@ class Lease:
                 f"a write: end it (kill -9 {lease.owner.pid}), nothing that was stored is lost"
             ) from error
         if self._fenced is None:
-            check_free(self._base, self._tournament, take_over=self._take_over)
+            check_free(self._base, self.tournament, take_over=self._take_over)
             raise ConfigError(f"{name} has just been claimed by another process")
         self._thread.start()
         return self

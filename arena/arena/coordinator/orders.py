@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from arena.coordinator.lease import Lease
     from arena.coordinator.stop import StopSignals
-    from arena_db.records import CommandRecord, TournamentRecord
-    from arena_db.store import Store
+    from arena_db.records import CommandRecord
 
 _COMMAND_S = 0.5
 """Seconds between two polls for commands."""
@@ -58,10 +57,8 @@ class CommandTaker(Protocol):
 class Orders:
     """Collects the orders to a run."""
 
-    def __init__(  # noqa: PLR0913 - one argument for each who may order, and two for what they need
+    def __init__(
         self,
-        store: Store,
-        tournament: TournamentRecord,
         lease: Lease,
         signals: StopSignals,
         *,
@@ -72,9 +69,8 @@ class Orders:
         """Start the clock; commands left earlier are answered as outdated.
 
         Args:
-            store: the store that contains the commands.
-            tournament: the running tournament.
-            lease: its lease; once the lease or the store is lost, the run must end.
+            lease: claimed lease of the running tournament, whose store contains the commands; once the lease
+                or the store is lost, the run must end.
             signals: signals that this process received.
             say: called once with a text about how to stop at once.
             max_time: seconds after which no new match begins.
@@ -82,9 +78,8 @@ class Orders:
         """
         self.is_paused = False
         """Whether no new match may begin for now."""
-        self._store = store
-        self._tournament = tournament
         self._lease = lease
+        self._store = lease.store
         self._signals = signals
         self._say = say
         self._max_time = max_time
@@ -92,8 +87,8 @@ class Orders:
         self._began = self._next_look = time.monotonic()
         self._has_said = False
         # A stop left for an earlier run must not end this one.
-        for command in store.take_commands(tournament.id):
-            store.answer(command.id, "sent before this run began")
+        for command in self._store.take_commands(lease.tournament.id):
+            self._store.answer(command.id, "sent before this run began")
 
     def poll(self) -> StopOrder | None:
         """Return the strongest pending order, if any; cheap enough for every move.
@@ -125,7 +120,7 @@ class Orders:
         rows: list[CommandRecord] = []
         # While the store is locked, commands wait in it.
         with suppress(LockedError):
-            rows = self._store.take_commands(self._tournament.id)
+            rows = self._store.take_commands(self._lease.tournament.id)
         taken: list[Command] = []
         for row in rows:
             command = read_command(row)

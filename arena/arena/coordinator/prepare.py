@@ -82,10 +82,11 @@ class Again(NamedTuple):
     def of_options(cls, given: Mapping[str, Any]) -> Again:
         """Return the changes that the options of a command request for its run."""
         return cls(
-            None,
+            given.get("rounds"),
             given["concurrency"],
             bool(given["force_concurrency"]),
             given["max_time"],
+            bool(given.get("take_over")),
             **{key: given[key] for key in ("executor", "keys", "cluster")},
         )
 

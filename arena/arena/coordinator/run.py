@@ -53,6 +53,19 @@ class StopRules(NamedTuple):
     """Returns whether the ratings are precise enough."""
 
 
+class RunParts(NamedTuple):
+    """The parts of a run."""
+
+    source: JobSource
+    """Supplies its matches."""
+    pool: Pool
+    """Plays them."""
+    orders: Orders
+    """Requests its end."""
+    rules: StopRules = StopRules()
+    """Which results end it early."""
+
+
 class Flight(NamedTuple):
     """A batch that was submitted to a slot."""
 
@@ -64,22 +77,10 @@ class Flight(NamedTuple):
 class Run:
     """One run of a stored tournament, until it is finished or stopped."""
 
-    def __init__(  # noqa: PLR0913 - what is played, where, and everybody who has a say in it
-        self,
-        source: JobSource,
-        pool: Pool,
-        recorder: ResultRecorder,
-        orders: Orders,
-        rules: StopRules,
-        *,
-        publisher: EventPublisher,
-    ) -> None:
-        self._source = source
+    def __init__(self, parts: RunParts, recorder: ResultRecorder, publisher: EventPublisher) -> None:
+        self._source, self._pool, self._orders, self._rules = parts
         self._queue: deque[Job] = deque()
-        self._pool = pool
         self._recorder = recorder
-        self._orders = orders
-        self._rules = rules
         self._publisher = publisher
         # In the order of submission, so the first batch of a slot is the one that it plays.
         self._flying: dict[Future[list[MatchRecord]], Flight] = {}
@@ -88,7 +89,7 @@ class Run:
         self._num_batches = 0
         self._stop_reason = ""
         self._is_aborted = self._is_paused = False
-        self._next_goal = recorder.num_done + rules.goal_interval
+        self._next_goal = recorder.num_done + self._rules.goal_interval
 
     def run(self) -> Ended:
         """Play until nothing is left or a stop is requested; all results are stored before this returns.

@@ -9,6 +9,7 @@ import msgspec
 from arena.coordinator.plan import rating_pool
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard
+from arena.results.sides import GamePool
 from arena_db.records import MatchFilter
 from arena_plugins import game_spec
 
@@ -28,7 +29,7 @@ def seat_by_rating(plan: Plan, store: Store) -> Plan:
     book = RatedMatches(where)
     with store.at_one_moment():
         book.update(store)
-        board = Leaderboard(store.pool_counts(where), store.bots(), game, pool, book)
+        board = Leaderboard(store.pool_counts(where), store.bots(), GamePool(game, pool), book)
         elo = {row.identity: row.elo for table in board.tables() for row in table.rows}
     order = sorted(
         range(len(plan.competitors)),

@@ -14,7 +14,7 @@ from arena.entrants import Competitor
 from arena.executor.causes import advice
 from arena.executor.job import cached_game
 from arena.executor.local import LocalPool
-from arena.executor.worker_seats import make_seat
+from arena.executor.worker_seats import keep_compiled, make_seat
 from arena.executor.workspace import workspace
 from arena.referee.bot_output import BotOutput
 from arena.referee.clock import GameClock
@@ -58,37 +58,41 @@ _ERROR = re.compile(r"(Error|Exception)\b.*: ")
 """Finds the line of a log that names an error; some runtimes print their own version after it."""
 
 
-def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
-    competitor: Competitor,
-    game: Game,
-    limit: TimeControl,
-    *,
-    tier: str,
-    init_s: float,
-    opening: Sequence[int] = (),
-    tracer: Tracer | None = None,
-) -> Forfeit | None:
+class Candidate(msgspec.Struct, frozen=True):
+    """A bot to be tried, and how."""
+
+    competitor: Competitor
+    game: str
+    """Spec of the game to play."""
+    limit: TimeControl
+    """Its time limit, unless it has one of its own."""
+    tier: str
+    """Isolation tier."""
+    init_s: float
+    """Seconds it may take to start."""
+    opening: tuple[int, ...] = ()
+    """Actions that lead to the position it is asked about. An engine that cannot be given a position needs an
+    empty opening."""
+
+
+def preflight(bot: Candidate, tracer: Tracer | None = None) -> Forfeit | None:
     """Start a bot, ask it for one move and stop it; return its fault, or None if it passes.
 
     Args:
-        competitor: the bot.
-        game: the game to play.
-        limit: its time limit, unless it has one of its own.
-        tier: isolation tier.
-        init_s: seconds it may take to start.
-        opening: actions that lead to the position it is asked about. An engine that cannot be given a
-            position needs an empty opening.
+        bot: the bot.
         tracer: counts the system calls that the sandbox denies.
 
     Raises:
+        PluginError: there is no such game.
         OptionError: an option is rejected before the bot is started.
         IllegalMoveError: the opening is illegal in this game.
     """
-    state = position(game, opening)
+    competitor, game, tier = bot.competitor, cached_game(bot.game), Tier(bot.tier)
+    state = position(game, bot.opening)
 
     def attempt(control: TimeControl, init_s: float) -> Forfeit | None:
         try:
-            made = make_seat(competitor, game.name, Tier(tier), keeps_compiled=True)
+            made = make_seat(competitor, game.name, tier, adjust=keep_compiled)
         except OptionError:
             raise
         except PluginError as error:
@@ -99,9 +103,9 @@ def preflight(  # noqa: PLR0913 - one keyword for each thing a caller may want
             made.output = BotOutput()  # discards output of the preflight, which belongs in no report
         with workspace(), closing(made) as seat:
             fault = ask_once(seat, game, state, control, init_s)
-            return None if fault is None else with_advice(fault, competitor, Tier(tier))
+            return None if fault is None else with_advice(fault, competitor, tier)
 
-    return _with_option(try_patiently(attempt, competitor.limit or limit, init_s))
+    return _with_option(try_patiently(attempt, competitor.limit or bot.limit, bot.init_s))
 
 
 def position(game: Game, actions: Sequence[int]) -> State:
@@ -228,7 +232,7 @@ def refused_option(competitor: Competitor, game: Game, *, tier: Tier) -> str:
     control = TimeControl.parse(None, None, None)
     setup = SeatSetup(match="options", game=game, player=0, seed=0, control=control, init_s=_PATIENCE_S)
     try:
-        made = make_seat(competitor, game.name, tier, keeps_compiled=True)
+        made = make_seat(competitor, game.name, tier, adjust=keep_compiled)
     except OptionError as error:
         return str(error)
     except PluginError:
@@ -253,18 +257,6 @@ _WORTH_IT = 3
 """
 
 _LOST = "two worker processes died while they tried it; --isolation T2 keeps a bot from killing them"
-
-
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """One bot to be tried; its fields are the arguments of `preflight`."""
-
-    competitor: Competitor
-    game: str
-    """Spec of the game."""
-    limit: TimeControl
-    tier: str
-    init_s: float
-    opening: tuple[int, ...]
 
 
 def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[Forfeit | Exception | None]:
@@ -310,13 +302,6 @@ def run_preflights(entries: Sequence[Candidate], num_workers: int) -> Generator[
 
 def _try(entry: Candidate) -> Forfeit | Exception | None:
     try:
-        return preflight(
-            entry.competitor,
-            cached_game(entry.game),
-            entry.limit,
-            tier=entry.tier,
-            init_s=entry.init_s,
-            opening=entry.opening,
-        )
+        return preflight(entry)
     except Exception as error:  # noqa: BLE001 - raised by the caller, who knows whose bot it is
         return error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.executor.job import cached_game
 from arena.games.symmetry import match_hash
-from arena.referee.verdict import reason
+from arena.referee.verdict import Ending, reason
 from arena.sandbox.tier_grades import record as isolation_record
 from arena_db.records import MatchRecord
 from arena_db.remark_codec import pack_remarks
@@ -70,7 +70,7 @@ def void_record(job: Job, termination: Termination, cause: str = "") -> MatchRec
     """Return the record of a match that the arena could not play, or not to its end; it is not final."""
     fault = json.dumps({"cause": cause}) if cause else ""
     labels = job.first.label, job.second.label
-    why = reason(Outcome.VOID, termination, labels, "", {"cause": cause})
+    why = reason(Ending(Outcome.VOID, termination, {"cause": cause}), labels)
     return _unplayed(job, Outcome.VOID, termination, why, fault)
 
 

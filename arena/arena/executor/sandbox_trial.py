@@ -15,7 +15,7 @@ from arena.content.programs import place_words
 from arena.content.store import keep_content, state_of
 from arena.entrants import Competitor, resolve
 from arena.errors import ArenaError, PluginError
-from arena.executor.preflight import describe_fault, is_refused_option, preflight
+from arena.executor.preflight import Candidate, describe_fault, is_refused_option, preflight
 from arena.executor.runtime_versions import describe_runtime
 from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
 from arena.executor.seat_checks import check_program
@@ -102,7 +102,7 @@ def run_kit(
     limit = TimeControl.parse(None, None, None)
     rules = load_game(game)
     opening = make_openings(rules, OpeningPlan(), seed=0, wanted=1).openings[0]
-    fault = preflight(competitor, rules, limit, tier=tier, init_s=_INIT_S, opening=opening)
+    fault = preflight(Candidate(competitor, game, limit, tier, _INIT_S, opening))
     if fault is not None and on_failure is not None and not is_refused_option(fault):
         on_failure(str(fault.detail.get("stderr") or ""))
     if fault is not None and fault.termination in _NOT_STARTED:
@@ -270,6 +270,6 @@ def _play(program: str, source: str, tier: Tier) -> TriedRuntime:
             limit=None,
         )
         limit = TimeControl(mode="move", move_ms=round(_SECONDS * 1000))
-        fault = preflight(bot, load_game("tic-tac-toe"), limit, tier=tier, init_s=_SECONDS)
+        fault = preflight(Candidate(bot, "tic-tac-toe", limit, tier, _SECONDS))
     cause = "" if fault is None else describe_fault(fault)
     return TriedRuntime(describe_runtime(program), program, "fails" if cause else "plays", cause)

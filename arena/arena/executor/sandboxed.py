@@ -8,6 +8,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
+from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
 from arena.sandbox.tier_grades import default_tier
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from arena.sandbox.process import Process
     from arena.sandbox.readable import Readable
-    from arena.sandbox.resources import Resources
 
 _KEPT = 1 << 20
 """Bytes kept of each output; older ones are dropped."""
@@ -57,7 +58,8 @@ def run_sandboxed(
         ConfigError: this system has no tier for processes.
         OSError: it cannot be started.
     """
-    process = spawn(command, strongest_usual_tier(), resources, readable=readable)
+    tier = strongest_usual_tier()
+    process = spawn(ProcessSettings(command, tier, resources or Resources(), readable))
     try:
         stdout, stderr = _read(process, time.monotonic() + seconds)
         ended = process.has_exited()

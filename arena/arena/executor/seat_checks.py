@@ -188,9 +188,9 @@ class Stage(NamedTuple):
     """Thinking time for one answer."""
     pause_s: float
 
-    def seat(self, constrain: Callable[[Resources], Resources] | None = None) -> Seat:
-        """Return a seat for the bot as in a match, with its resources changed by `constrain`."""
-        return make_seat(self.competitor, self.game.name, self.tier, constrain=constrain)
+    def seat(self, adjust: Callable[[Resources], Resources] | None = None) -> Seat:
+        """Return a seat for the bot as in a match, with its resources changed by `adjust`."""
+        return make_seat(self.competitor, self.game.name, self.tier, adjust=adjust)
 
 
 class FirstLegal:

@@ -8,6 +8,8 @@ from collections import OrderedDict
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from arena.content.packages import linked_bots
 from arena.content.store import stamp_used, state_of
 from arena.entrants import short
@@ -17,6 +19,7 @@ from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.sandbox.compiled import folder_for
 from arena.sandbox.launch.container_paths import CONTENT
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.readable import Readable, python_readable
 from arena.sandbox.resources import Resources
 from arena.sandbox.runtimes import script_programs
@@ -86,14 +89,13 @@ class WarmSeats:
         return make_seat(competitor, game_name, tier, program_cores=self._core.for_program())
 
 
-def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
+def make_seat(
     competitor: Competitor,
     game_name: str,
     tier: Tier,
     *,
     program_cores: frozenset[int] | None = None,
-    keeps_compiled: bool = False,
-    constrain: Callable[[Resources], Resources] | None = None,
+    adjust: Callable[[Resources], Resources] | None = None,
 ) -> Seat:
     """Make a seat in this process (T0) or in a host process; the bot is not started yet.
 
@@ -102,8 +104,7 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
         game_name: name of the game.
         tier: isolation tier.
         program_cores: cores for a bot that is, or starts, a program; None for the cores of this process.
-        keeps_compiled: whether compiled code of the bot is kept for its later processes.
-        constrain: changes the resource limits of its processes; None keeps those of a match.
+        adjust: changes the resources of its processes; None keeps those of a match.
 
     Raises:
         OptionError: `exec` has no program.
@@ -131,18 +132,20 @@ def make_seat(  # noqa: PLR0913 - one keyword for each thing a caller may want
         games={game_name: _game_entry(game_name)},
         path=setup.path,
     )
-    resources = _resources(competitor, keeps_compiled=keeps_compiled)
+    resources = _resources(competitor)
     is_program = setup.program is not None or setup.engine is not None
     return HostedSeat(
-        command,
+        ProcessSettings(
+            command,
+            tier,
+            resources if adjust is None else adjust(resources),
+            setup.readable,
+            setup.engine,
+            cores=program_cores if is_program else None,
+        ),
         name=record.name,
         version=record.version,
-        tier=tier,
-        resources=resources if constrain is None else constrain(resources),
         runtime=_runtime_of(setup),
-        readable=setup.readable,
-        engine=setup.engine,
-        cores=program_cores if is_program else None,
         before_start=lambda: check_content(competitor),
     )
 
@@ -154,13 +157,13 @@ def _runtime_of(setup: BotStart) -> str:
     return "" if setup.program or setup.engine else f"python {platform.python_version()}"
 
 
-def _resources(competitor: Competitor, *, keeps_compiled: bool) -> Resources:
-    return Resources(
-        procfs=competitor.procfs,
-        allow=competitor.allow,
-        compiled=compiled_folder(competitor),
-        keeps_compiled=keeps_compiled,
-    )
+def keep_compiled(resources: Resources) -> Resources:
+    """Return resources with which compiled code of a bot is kept for its later processes."""
+    return msgspec.structs.replace(resources, keeps_compiled=True)
+
+
+def _resources(competitor: Competitor) -> Resources:
+    return Resources(procfs=competitor.procfs, allow=competitor.allow, compiled=compiled_folder(competitor))
 
 
 class BotStart(NamedTuple):

@@ -48,7 +48,7 @@ class ReplayScratch(NamedTuple):
 
 
 @kernel
-def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def replay(
     rules: ReplayRules,
     scratch: ReplayScratch,
     actions: NDArray[np.uint16],
@@ -110,7 +110,7 @@ def _set_all(bits: NDArray[np.uint64], num: int) -> None:
 
 
 @kernel
-def canonicalise(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def canonicalise(
     tables: NDArray[np.uint64],
     images: NDArray[np.uint64],
     own: NDArray[np.uint64],

@@ -112,9 +112,10 @@ class Names:
     def _rate(self, pool: str) -> dict[str, float]:
         """Rate a pool's bots by all rated matches of the game, as `arena leaderboard` does."""
         from arena.results.rating_tables import Leaderboard
+        from arena.results.sides import GamePool
 
         counts, bots, book = self._counted
-        board = Leaderboard(counts, bots, self._spec, pool, book)
+        board = Leaderboard(counts, bots, GamePool(self._spec, pool), book)
         return {row.identity: round(row.elo, 1) for table in board.tables() for row in table.rows}
 
     @cached_property

@@ -193,22 +193,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
             raise ProtocolError(f"event {self.seq} of kind {self.kind} cannot be read: {error}") from error
 
 
-def make_event(  # noqa: PLR0913 # the envelope has these fields
-    seq: int,
-    body: Payload,
-    *,
-    t: float,
-    tournament: int = 1,
-    match: int | None = None,
-    attempt: int = 0,
-    ply: int = 0,
-) -> Event:
-    """Return an event with this payload."""
+def make_event(seq: int, body: Payload, *, t: float, match: int | None = None, ply: int = 0) -> Event:
+    """Return an event with this payload, in the first attempt at a match of tournament 1."""
     payload: dict[str, Any] = msgspec.to_builtins(body)
-    kind = _KINDS[type(body)]
-    return Event(
-        seq=seq, tournament=tournament, match=match, attempt=attempt, ply=ply, kind=kind, payload=payload, t=t
-    )
+    return Event(seq=seq, tournament=1, match=match, ply=ply, kind=_KINDS[type(body)], payload=payload, t=t)
 
 
 def kind_of(body: Payload) -> Kind:

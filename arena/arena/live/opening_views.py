@@ -183,7 +183,7 @@ def cells_of(view: OpeningsView) -> list[tuple[str, ...]]:
 def position(game: str, actions: tuple[int, ...]) -> MatchView:
     """Return the position after some actions as a match that nobody plays, for boards."""
     body = Started(bots=("first", "second"), game=game, opening=actions)
-    event = make_event(1, body, t=0.0, match=1, tournament=1)
+    event = make_event(1, body, t=0.0, match=1)
     return reduce(LiveView(), event).matches[1]
 
 

@@ -185,15 +185,8 @@ class Replay:
 
     def _event(self, seq: int, body: Payload, t: float, ply: int) -> Event:
         recorded = self.recorded
-        return make_event(
-            seq,
-            body,
-            t=t,
-            match=recorded.number,
-            attempt=recorded.attempt,
-            ply=ply,
-            tournament=recorded.tournament,
-        )
+        event = make_event(seq, body, t=t, match=recorded.number, ply=ply)
+        return replace(event, attempt=recorded.attempt, tournament=recorded.tournament)
 
     def _charged(
         self, clocks: tuple[int, int] | None, player: int, elapsed: int | None

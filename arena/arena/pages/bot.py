@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, floor
 from typing import TYPE_CHECKING, Final
 
-from arena.pages.frame import Crumb, page, section
+from arena.pages.frame import Crumb, PageHead, page, section
 from arena.pages.html import Html, breakable, el, join
 from arena.pages.numbers import day_text, gap_text, iso_text, percent_text, triple_text
 from arena.pages.page_tables import bot_link, matches, table
@@ -44,7 +44,7 @@ def bots_page(view: BotListPage, links: Links, twin: str = "") -> Html:
         if view.bots
         else el("p", "No bot has been entered yet.", class_="note")
     )
-    return page(links, "Bots", [content], twin=twin)
+    return page(links, PageHead("Bots", twin), [content])
 
 
 def bot_page(view: BotProfile, links: Links, twin: str = "") -> Html:
@@ -63,7 +63,7 @@ def bot_page(view: BotProfile, links: Links, twin: str = "") -> Html:
         *(_rated(view, links) if found.games else _unrated(view, links)),
         section("Identity", _identity(view)),
     ]
-    return page(links, view.name, content, way=[Crumb("Bots", links.page("bots"))], twin=twin)
+    return page(links, PageHead(view.name, twin), content, [Crumb("Bots", links.page("bots"))])
 
 
 def _rated(view: BotProfile, links: Links) -> list[Html | None]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.naming import count_text
 from arena.pages import page_tables
-from arena.pages.frame import Crumb, page, section
+from arena.pages.frame import Crumb, PageHead, page, section
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import day_text, iso_text
 from arena.results.condition import HINT
@@ -41,7 +41,7 @@ def event_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
         refused_part(view.row),
         newest_part(view.newest, name, links),
     ]
-    return page(links, name, content, way=[Crumb(name, links.event(name))], twin=twin)
+    return page(links, PageHead(name, twin), content, [Crumb(name, links.event(name))])
 
 
 def bracket_part(rows: Sequence[BracketRow]) -> Html:
@@ -92,7 +92,7 @@ def table_page(view: TournamentPage, links: Links, twin: str = "") -> Html:
         event_tabs(name, links, here="table"),
         page_tables.matrix(view.matrix, links, name, view.identities),
     ]
-    return page(links, f"{name}: crosstable", content, way=[Crumb(name, links.event(name))], twin=twin)
+    return page(links, PageHead(f"{name}: crosstable", twin), content, [Crumb(name, links.event(name))])
 
 
 def matches_page(view: MatchListPage, links: Links, twin: str = "") -> Html:
@@ -106,7 +106,7 @@ def matches_page(view: MatchListPage, links: Links, twin: str = "") -> Html:
         else el("p", "No match fits." if view.condition else "No match has been played yet.", class_="note"),
         _pages(view, links),
     ]
-    return page(links, f"{name}: matches", content, way=[Crumb(name, links.event(name))], twin=twin)
+    return page(links, PageHead(f"{name}: matches", twin), content, [Crumb(name, links.event(name))])
 
 
 def summary(row: TournamentRow, goal: str = "") -> Html:

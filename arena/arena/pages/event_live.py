@@ -14,8 +14,8 @@ from arena.pages.event import (
     refused_part,
     standings_part,
 )
-from arena.pages.frame import Crumb, page
-from arena.pages.live import REFRESH_S, Fragments, LiveFrame, live_banners
+from arena.pages.frame import Crumb, PageHead, page
+from arena.pages.live import REFRESH_S, Followed, Fragments, live_banners
 from arena.pages.live_parts import progress_bar, trouble_line
 from arena.results.by_place import EventTables
 
@@ -78,20 +78,18 @@ def _row(match: FinishedMatch) -> MatchRow:
     )
 
 
-def followed_event_page(
-    row: TournamentRow, frame: LiveFrame, fragments: Mapping[str, Html], links: Links, twin: str = ""
-) -> Html:
+def followed_event_page(row: TournamentRow, live: Followed, links: Links, twin: str = "") -> Html:
     """Return the first page of a running tournament.
 
     Args:
         row: the tournament.
-        frame: the stream position at which the page continues.
-        fragments: the result of `event_fragments`.
+        live: its state with the result of `event_fragments`.
         links: addresses of other pages.
         twin: address of the same data as JSON.
     """
+    fragments = live.fragments
     content = [
-        *live_banners(frame, fragments),
+        *live_banners(live),
         fragments["progress"],
         event_tabs(row.name, links, here=""),
         *(fragments[name] for name in ("bracket", "places", "standings")),
@@ -100,10 +98,7 @@ def followed_event_page(
     ]
     return page(
         links,
-        row.name,
+        PageHead(row.name, twin, refresh_s=REFRESH_S, always_refreshes=not live.frame.stream),
         content,
-        way=[Crumb(row.name, links.event(row.name))],
-        twin=twin,
-        refresh_s=REFRESH_S,
-        always_refreshes=not frame.stream,
+        [Crumb(row.name, links.event(row.name))],
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from arena.naming import count_text
 from arena.pages import page_tables
-from arena.pages.frame import page, section
+from arena.pages.frame import PageHead, page, section
 from arena.pages.html import Html, el
 from arena.pages.numbers import day_text, iso_text
 
@@ -45,7 +45,7 @@ def home_page(view: HomePage, links: Links, twin: str = "") -> Html:
         if view.newest
         else None,
     ]
-    return page(links, view.title, content, twin=twin)
+    return page(links, PageHead(view.title, twin), content)
 
 
 def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Html:
@@ -64,7 +64,7 @@ def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Htm
     ]
     if not boards:
         content = [el("p", "No rated match has been played yet.", class_="note")]
-    return page(links, "Leaderboard", content, twin=twin)
+    return page(links, PageHead("Leaderboard", twin), content)
 
 
 def _board(board: StandingsView, number: int, view: LeaderboardPage, links: Links) -> Html:

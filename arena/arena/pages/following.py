@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.pages.curve import curve
-from arena.pages.frame import Crumb, page
+from arena.pages.frame import Crumb, PageHead, page
 from arena.pages.html import Html, el, join
 from arena.pages.live import REFRESH_S, live_banners
 from arena.pages.live_board import gauge, live_board, player, shared_ground
@@ -13,11 +13,9 @@ from arena.pages.live_parts import progress_bar, trouble_line
 from arena.watching.run_words import awaited_words, run_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from arena.live.views import MatchView, MoveView
     from arena.pages.links import Links
-    from arena.pages.live import Fragments, LiveFrame
+    from arena.pages.live import Followed, Fragments, PageTime
     from arena.pages.memo import Memo
     from arena.watching.feed import Model
     from arena.watching.page_views import MatchPage
@@ -25,27 +23,24 @@ if TYPE_CHECKING:
 _SECOND_MS = 1000
 
 
-def match_fragments(  # noqa: PLR0913, PLR0917 - a page and two moments
-    model: Model, number: int, links: Links, now: float, memo: Memo, clock_now: float | None = None
-) -> Fragments:
+def match_fragments(model: Model, number: int, links: Links, at: PageTime, memo: Memo) -> Fragments:
     """Return the fragments of the page of a match.
 
     Args:
         model: the state of its tournament.
         number: number of the match in its tournament.
         links: addresses of other pages.
-        now: UTC seconds.
+        at: when they are rendered.
         memo: cache of rendered fragments.
-        clock_now: UTC seconds at which running clocks are shown; None shows them as at the last move.
     """
     match = model.view.matches.get(number)
     is_over = any(found.number == number for found in model.view.finished)
-    at = clock_now if match is not None and match.is_played else None
+    clock = at.clocks if match is not None and match.is_played else None
     return {
         "trouble": trouble_line(model),
-        "progress": progress_bar(model, now),
-        "ending": el("p", _state(model, number, links, now), id="ending", class_="ending"),
-        "play": memo.of("play", (match, at, is_over), lambda: _play(match, at, is_over=is_over)),
+        "progress": progress_bar(model, at.now),
+        "ending": el("p", _state(model, number, links, at.now), id="ending", class_="ending"),
+        "play": memo.of("play", (match, clock, is_over), lambda: _play(match, clock, is_over=is_over)),
         "moves": memo.of(
             "moves", (match,), lambda: el("div", match and _moves(match), id="moves", class_="right")
         ),
@@ -55,43 +50,36 @@ def match_fragments(  # noqa: PLR0913, PLR0917 - a page and two moments
     }
 
 
-def following_page(  # noqa: PLR0913, PLR0917 - a page and what it is made of
-    view: MatchPage,
-    model: Model,
-    frame: LiveFrame,
-    fragments: Mapping[str, Html],
-    links: Links,
-    twin: str = "",
-) -> Html:
+def following_page(view: MatchPage, live: Followed, links: Links, twin: str = "") -> Html:
     """Return the page of a match without a result.
 
     Args:
         view: the match as far as it is known.
-        model: the state of its tournament.
-        frame: the stream position at which the page continues.
-        fragments: the result of `match_fragments`.
+        live: its tournament with the result of `match_fragments`.
         links: addresses of other pages.
         twin: address of the same data as JSON.
     """
-    name, seats = view.tournament, view.match.seats
+    name, seats, fragments = view.tournament, view.match.seats, live.fragments
     way = [Crumb(name, links.event(name)), Crumb("Live", links.event(name, "live"))]
     board = el("div", fragments["play"], fragments["curve"], class_="left")
     content = [
-        *live_banners(frame, fragments),
+        *live_banners(live),
         fragments["ending"],
-        shared_ground(model.view.progress.game),
+        shared_ground(live.model.view.progress.game),
         el("div", board, fragments["moves"], class_="replay"),
         el("div", el("h2", f"{name}"), fragments["progress"], class_="event"),
     ]
     return page(
         links,
-        f"{seats[0].name} against {seats[1].name}",
+        PageHead(
+            f"{seats[0].name} against {seats[1].name}",
+            twin,
+            look="follow",
+            refresh_s=REFRESH_S,
+            always_refreshes=not live.frame.stream,
+        ),
         content,
-        way=way,
-        twin=twin,
-        look="follow",
-        refresh_s=REFRESH_S,
-        always_refreshes=not frame.stream,
+        way,
     )
 
 

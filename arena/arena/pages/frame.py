@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -21,32 +21,34 @@ class Crumb(msgspec.Struct, frozen=True):
     address: str
 
 
-def page(  # noqa: PLR0913 - what a page may have
-    links: Links,
-    title: str,
-    content: Iterable[Child],
-    *,
-    way: Sequence[Crumb] = (),
-    twin: str = "",
-    is_replay: bool = False,
-    look: str = "",
-    refresh_s: int = 0,
-    always_refreshes: bool = False,
-) -> Html:
+class PageHead(NamedTuple):
+    """What a browser reads before the content of a page: its title, twin, styles and reloads."""
+
+    title: str
+    """Heading of the page and title of its browser tab."""
+    twin: str = ""
+    """Address of the same data as JSON; empty if there is none."""
+    is_replay: bool = False
+    """Whether to use the style sheet that steps through plies."""
+    look: str = ""
+    """A class for the whole page that selects its layout."""
+    refresh_s: int = 0
+    """Seconds after which the page reloads if no script runs; 0 for never."""
+    always_refreshes: bool = False
+    """Whether the page also reloads if a script runs."""
+
+
+def page(links: Links, about: PageHead, content: Iterable[Child], way: Sequence[Crumb] = ()) -> Html:
     """Return a whole page.
 
     Args:
         links: addresses of other pages.
-        title: heading of the page and title of its browser tab.
+        about: its title, twin, styles and reloads.
         content: the elements below the heading.
         way: breadcrumbs, without the first page.
-        twin: address of the same data as JSON; empty if there is none.
-        is_replay: whether to use the style sheet that steps through plies.
-        look: a class for the whole page that selects its layout.
-        refresh_s: seconds after which the page reloads if no script runs; 0 for never.
-        always_refreshes: whether the page also reloads if a script runs.
     """
-    again = el("meta", http_equiv="refresh", content=refresh_s) if refresh_s else None
+    title, twin = about.title, about.twin
+    again = el("meta", http_equiv="refresh", content=about.refresh_s) if about.refresh_s else None
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -54,10 +56,10 @@ def page(  # noqa: PLR0913 - what a page may have
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("link", rel="icon", type="image/svg+xml", href=links.asset("icon.svg")),
-        el("link", rel="stylesheet", href=links.asset("replay.css" if is_replay else "style.css")),
+        el("link", rel="stylesheet", href=links.asset("replay.css" if about.is_replay else "style.css")),
         el("link", rel="alternate", type="application/json", href=twin) if twin else None,
         el("script", src=links.asset("page.js"), defer=True),
-        again if always_refreshes or again is None else el("noscript", again),
+        again if about.always_refreshes or again is None else el("noscript", again),
     )
     body = el(
         "body",
@@ -71,7 +73,7 @@ def page(  # noqa: PLR0913 - what a page may have
             id="content",
         ),
         _footer(twin),
-        class_=look or None,
+        class_=about.look or None,
     )
     return join(Html("<!doctype html>"), el("html", head, body, lang="en"))
 

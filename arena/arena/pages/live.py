@@ -6,14 +6,14 @@ server sends the fragments that have changed, and the page replaces the old ones
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from arena.live.table_views import StandingsView
 from arena.live.views import RESULTS
 from arena.live.wall import wall
-from arena.pages.frame import Crumb, page, section
+from arena.pages.frame import Crumb, PageHead, page, section
 from arena.pages.html import Html, el, join
 from arena.pages.live_board import gauge, live_board, player, shared_ground
 from arena.pages.live_parts import faults as fault_words
@@ -51,22 +51,39 @@ class LiveFrame(msgspec.Struct, frozen=True, kw_only=True):
     """Time of rendering in UTC seconds, so that its clocks follow the server's."""
 
 
-def wall_fragments(
-    model: Model, links: Links, now: float, memo: Memo, clock_now: float | None = None
-) -> Fragments:
+class Followed(NamedTuple):
+    """The state of a running tournament, and a page rendered from it."""
+
+    model: Model
+    """The state."""
+    frame: LiveFrame
+    """The stream position at which the page continues."""
+    fragments: Mapping[str, Html]
+    """The fragments of the page."""
+
+
+class PageTime(NamedTuple):
+    """When a page is rendered."""
+
+    now: float
+    """UTC seconds."""
+    clocks: float | None = None
+    """UTC seconds at which running clocks are shown; None shows them as at the last move."""
+
+
+def wall_fragments(model: Model, links: Links, at: PageTime, memo: Memo) -> Fragments:
     """Return the fragments of the live page.
 
     Args:
         model: the state of the tournament.
         links: addresses of other pages.
-        now: UTC seconds.
+        at: when they are rendered.
         memo: cache of rendered fragments.
-        clock_now: UTC seconds at which running clocks are shown; None shows them as at the last move.
     """
     view, facts = model.view, model.facts
     shown = wall(view, size=MAX_BOARDS)
     # Between two matches the boards of the last ones stay, and nothing moves on the page.
-    waits = "" if shown.total and view.progress.state == "running" else awaited_words(model, now)
+    waits = "" if shown.total and view.progress.state == "running" else awaited_words(model, at.now)
     caption = _LEGEND if shown.total else ""
     if shown.total > MAX_BOARDS:
         caption = f"{caption} These are {shown.caption}; the dashboard shows all."
@@ -74,7 +91,7 @@ def wall_fragments(
     ranked = chosen if isinstance(chosen, StandingsView) else StandingsView()
     found: Fragments = {
         "trouble": trouble_line(model),
-        "progress": progress_bar(model, now),
+        "progress": progress_bar(model, at.now),
         "waits": el("p", waits, id="waits", class_="waits", hidden=not waits),
         "caption": el("p", caption, id="caption", class_="note", hidden=not caption),
     }
@@ -85,34 +102,26 @@ def wall_fragments(
     found["news"] = memo.of("news", (view.finished, view.notices), lambda: news(view, links))
     for place in range(MAX_BOARDS):
         match = shown.boards[place] if place < len(shown.boards) else None
-        at = clock_now if match is not None and match.is_played else None
+        clock = at.clocks if match is not None and match.is_played else None
         name = f"b{place}"
         found[name] = memo.of(
-            name, (match, at), lambda place=place, match=match, at=at: _card(place, match, links, at)
+            name,
+            (match, clock),
+            lambda place=place, match=match, clock=clock: _card(place, match, links, clock),
         )
     return found
 
 
-def live_page(  # noqa: PLR0913 - a page and how it looks
-    model: Model,
-    frame: LiveFrame,
-    fragments: Mapping[str, Html],
-    links: Links,
-    *,
-    is_projected: bool = False,
-    twin: str = "",
-) -> Html:
+def live_page(live: Followed, links: Links, *, is_projected: bool = False, twin: str = "") -> Html:
     """Return the live page of a tournament.
 
     Args:
-        model: the state of the tournament.
-        frame: the stream position at which the page continues.
-        fragments: the result of `wall_fragments`.
+        live: the tournament with the result of `wall_fragments`.
         links: addresses of other pages.
         is_projected: whether the page is for a projector: large, and without navigation.
         twin: address of the same data as JSON.
     """
-    progress = model.view.progress
+    progress, fragments = live.model.view.progress, live.fragments
     boards = (fragments[f"b{place}"] for place in range(MAX_BOARDS))
     content = el(
         "div",
@@ -135,18 +144,21 @@ def live_page(  # noqa: PLR0913 - a page and how it looks
     name = progress.name or "tournament"
     return page(
         links,
-        f"{name}: live" if not is_projected else name,
-        [*live_banners(frame, fragments), fragments["progress"], content],
-        way=[] if is_projected else [Crumb(name, links.event(name))],
-        twin=twin,
-        look="projected" if is_projected else "live-page",
-        refresh_s=REFRESH_S,
-        always_refreshes=not frame.stream,
+        PageHead(
+            f"{name}: live" if not is_projected else name,
+            twin,
+            look="projected" if is_projected else "live-page",
+            refresh_s=REFRESH_S,
+            always_refreshes=not live.frame.stream,
+        ),
+        [*live_banners(live), fragments["progress"], content],
+        [] if is_projected else [Crumb(name, links.event(name))],
     )
 
 
-def live_banners(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html | None]:
+def live_banners(live: Followed) -> list[Html | None]:
     """Return the banners of a live page; the first holds the stream position in its attributes."""
+    frame = live.frame
     return [
         el(
             "p",
@@ -167,7 +179,7 @@ def live_banners(frame: LiveFrame, fragments: Mapping[str, Html]) -> list[Html |
             f"{REFRESH_S} s.",
             class_="banner",
         ),
-        fragments["trouble"],
+        live.fragments["trouble"],
     ]
 
 

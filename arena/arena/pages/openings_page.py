@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arena.errors import ArenaError
 from arena.live.geometry import edges, find_game, geometry
 from arena.live.opening_views import position
-from arena.pages.frame import page, section
+from arena.pages.frame import PageHead, page, section
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import percent_text, triple_text
 from arena.pages.page_tables import notes, table
@@ -44,7 +44,7 @@ def openings_page(view: OpeningsPage, links: Links, twin: str = "") -> Html:
                 class_="replay",
             ),
         ]
-    return page(links, "Openings", content, twin=twin)
+    return page(links, PageHead("Openings", twin), content)
 
 
 def _games(view: OpeningsPage, links: Links) -> Html | None:

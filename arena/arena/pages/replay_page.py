@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arena.errors import ArenaError
 from arena.live.geometry import edges, find_game, geometry
 from arena.pages.curve import curve
-from arena.pages.frame import Crumb, page, section
+from arena.pages.frame import Crumb, PageHead, page, section
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import day_text, iso_text
 from arena.pages.page_tables import bot_link
@@ -45,7 +45,7 @@ def match_page(view: MatchPage, links: Links, twin: str = "") -> Html:
         Crumb(view.tournament, links.event(view.tournament)),
         Crumb("Matches", links.matches_page(view.tournament, 1)),
     ]
-    return page(links, title, content, way=way, twin=twin, is_replay=True)
+    return page(links, PageHead(title, twin, is_replay=True), content, way)
 
 
 def _targets(num_plies: int) -> Html:

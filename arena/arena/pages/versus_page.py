@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.pages.frame import Crumb, page, section
+from arena.pages.frame import Crumb, PageHead, page, section
 from arena.pages.html import Html, el, join
 from arena.pages.numbers import gap_text, percent_text, triple_text
 from arena.pages.page_tables import bot_link, table
@@ -38,7 +38,7 @@ def versus_page(view: VersusPage, links: Links, twin: str = "") -> Html:
         Crumb(view.tournament, links.event(view.tournament)),
         Crumb("Crosstable", links.event(view.tournament, "table")),
     ]
-    return page(links, f"{bot} against {opponent}", content, way=way, twin=twin)
+    return page(links, PageHead(f"{bot} against {opponent}", twin), content, way)
 
 
 def _line(words: str) -> Html:

@@ -16,7 +16,7 @@ from arena.executor.pools import InlinePool
 from arena.executor.preflight import position
 from arena.executor.record import void_record
 from arena.executor.worker import play_batch
-from arena.executor.worker_seats import WarmSeats, make_seat
+from arena.executor.worker_seats import WarmSeats, keep_compiled, make_seat
 from arena.person.session_config import BOT_SEAT, PERSON, PERSON_SEAT
 from arena.referee.seats import Answer, Forfeit, Resignation
 from arena.referee.verdict import FaultError, evidence
@@ -295,7 +295,7 @@ class SessionSeats(WarmSeats):
         if self._started:
             return self._started.pop()
         # The temporary files of the bot were deleted, and its process was stopped because of that.
-        return make_seat(competitor, game_name, tier, keeps_compiled=True)
+        return make_seat(competitor, game_name, tier, adjust=keep_compiled)
 
 
 class SessionPool(InlinePool):

@@ -24,7 +24,7 @@ from arena.coordinator.commands import (
 from arena.entrants import resolve
 from arena.errors import ArenaError
 from arena.executor.preflight import describe_fault
-from arena.executor.worker_seats import make_seat
+from arena.executor.worker_seats import keep_compiled, make_seat
 from arena.live.plain import eval_text
 from arena.live.views import percent_for_first
 from arena.referee.clock import GameClock
@@ -260,7 +260,7 @@ class Hinter:
         )
         try:
             if self._seat is None:
-                self._seat = make_seat(self._competitor, self._game.name, self._tier, keeps_compiled=True)
+                self._seat = make_seat(self._competitor, self._game.name, self._tier, adjust=keep_compiled)
             found = self._seat.start(setup) or self._seat.ask(
                 state, len(state.history), GameClock((control, control))
             )

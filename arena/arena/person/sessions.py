@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from arena.coordinator.changes import changes
-from arena.coordinator.hold import RunParts, play_out
+from arena.coordinator.hold import play_out
 from arena.coordinator.lease import Lease
 from arena.coordinator.orders import Orders
 from arena.coordinator.plan import choose_tier, entrant_of
 from arena.coordinator.prepare import check_again, reserving
 from arena.coordinator.rescue import rescuing
 from arena.coordinator.restore import restore_competitor
+from arena.coordinator.run import RunParts
 from arena.coordinator.stop import StopSignals
 from arena.errors import BotFailedError, ConfigError, OptionError
 from arena.executor.preflight import (
@@ -27,7 +28,7 @@ from arena.executor.preflight import (
     try_patiently,
     with_advice,
 )
-from arena.executor.worker_seats import make_seat
+from arena.executor.worker_seats import keep_compiled, make_seat
 from arena.executor.workspace import workspace
 from arena.live.events import unpack
 from arena.person.play_session import (
@@ -172,7 +173,7 @@ def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match
     commands = SessionCommands(may_take_back=not plan.config.rated)
     session = PlaySession(play, commands, match)
     with rescuing(store, play.tournament), closing(Hints(make_hinter, answer)) as hints:
-        orders = Orders(store, play.tournament, lease, signals, say=_log.info, board=commands)
+        orders = Orders(lease, signals, say=_log.info, board=commands)
         with closing(SessionPool(commands, PersonSeat(commands, hints.ask), bot)) as pool:
             # Read again, since matches may have been added since the record was read.
             tournament = store.tournament(play.tournament.id) or play.tournament
@@ -240,7 +241,7 @@ def _ready(plan: SessionPlan, tier: Tier) -> Generator[Seat]:
     config = plan.config
     control = _trial(plan.bot_control)
     with workspace(), ExitStack() as stack:
-        seat = make_seat(plan.bot, plan.game.name, tier, keeps_compiled=True)
+        seat = make_seat(plan.bot, plan.game.name, tier, adjust=keep_compiled)
         stack.callback(_close_quietly, seat)
         # The next attempt restarts a failed bot in the same seat.
         attempt = partial(ask_once, seat, plan.game, position(plan.game, config.opening))

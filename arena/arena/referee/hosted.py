@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from arena.referee.connection import Connection
@@ -17,17 +15,16 @@ from arena.referee.thoughts import read_thoughts
 from arena.referee.verdict import FaultError, evidence, stderr_text
 from arena.referee.wire_lines import WireLog
 from arena.sandbox.process import spawn
-from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier
 from arena_plugins.contract import Termination
 from arena_plugins.wire import Go, Limits, MatchOver, Quit, Resign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Sequence
+    from collections.abc import Callable, Generator
 
     from arena.referee.clock import GameClock
     from arena.referee.seats import SeatSetup
-    from arena.sandbox.readable import Readable
+    from arena.sandbox.process_settings import ProcessSettings
     from arena.sandbox.trace import Tracer
     from arena_plugins.contract import Outcome, State
 
@@ -55,39 +52,27 @@ _NUM_IDS = 64
 class HostedSeat:
     """Plays with one process, which is started at the first match, reused, and replaced after a fault."""
 
-    def __init__(  # noqa: PLR0913 - one keyword for each setting of a bot
+    def __init__(
         self,
-        command: Sequence[str],
+        settings: ProcessSettings,
         *,
         name: str,
         version: str,
-        tier: Tier = Tier.T1,
-        resources: Resources | None = None,
-        ponders: bool = False,
         runtime: str = "",
-        readable: Readable | None = None,
-        engine: Sequence[str] | None = None,
-        cores: Collection[int] | None = None,
         before_start: Callable[[], None] | None = None,
     ) -> None:
         """Make a seat; no process is started yet.
 
         Args:
-            command: program and arguments of the bot, as absolute paths.
+            settings: the settings of its process.
             name: the bot's registered name.
             version: the bot's registered version.
-            tier: the isolation tier.
-            resources: its resource limits; None for the defaults.
-            ponders: whether it may compute while its opponent thinks.
             runtime: the runtime of its code, for the record; empty if unknown.
-            readable: the files it may read from T2 on; None for everything that this interpreter can import.
-            engine: program and arguments of an engine that is started beside it.
-            cores: the cores it may run on; None for those of this process.
             before_start: called before each start of a process; exceptions propagate out of `start`.
         """
         self.name = name
         self.version = version
-        self.tier = tier
+        self.tier = settings.tier
         self.limits = ""
         """How memory and tasks of the last process were limited: `kernel` or `polled`."""
         self.runtime = runtime
@@ -96,16 +81,13 @@ class HostedSeat:
         """The messages of the match that was started last."""
         self.tracer: Tracer | None = None
         """Counts the refused system calls of processes started from now on."""
-        self._command = tuple(command)
-        self._readable = readable
-        self._engine = engine
-        self._cores = cores
+        self.ponders = False
+        """Whether processes started from now on may compute while the opponent thinks."""
+        self._settings = settings
         self._before_start = before_start
-        self._resources = resources or Resources()
         self._limits = Limits(
-            memory_bytes=self._resources.memory_bytes, scratch_bytes=self._resources.scratch_bytes
+            memory_bytes=settings.resources.memory_bytes, scratch_bytes=settings.resources.scratch_bytes
         )
-        self._ponders = ponders
         self._connection: Connection | None = None
         self._pause = Pause(0, is_allowed=False)
         self._setup: SeatSetup | None = None
@@ -250,18 +232,10 @@ class HostedSeat:
     def _spawn(self) -> Connection:
         if self._before_start is not None:
             self._before_start()
-        with _on_cores(self._cores):
-            process = spawn(
-                self._command,
-                self.tier,
-                self._resources,
-                readable=self._readable,
-                engine=self._engine,
-                tracer=self.tracer,
-            )
-        self._connection = Connection(process, self._limits, self.wire, cores=self._cores)
+        process = spawn(self._settings, self.tracer)
+        self._connection = Connection(process, self._limits, self.wire, cores=self._settings.cores)
         self.limits = process.limits
-        self._pause = Pause(process.pid, is_allowed=not self._ponders, leaf=process.leaf)
+        self._pause = Pause(process.pid, is_allowed=not self.ponders, leaf=process.leaf)
         self._connection.cpu_s = self._pause.cpu_s
         return self._connection
 
@@ -314,7 +288,7 @@ class HostedSeat:
     def _refuse_pondering(self, opponent_s: float) -> None:
         self._pause.settle()
         # In T1 any bot can avoid being stopped: the time is recorded, but breaks no rule.
-        if self._ponders or self.tier < Tier.T2:
+        if self.ponders or self.tier < Tier.T2:
             return
         used_s, most_s = self._pause.idle_cpu_s, self._pause.bound_s(opponent_s)
         if used_s > most_s:
@@ -361,7 +335,9 @@ class HostedSeat:
         detail["stderr"] = stderr_text(connection.stderr)
         self._drop(connection)
         # The kernel reports why a process died; without such a report, the memory it used last must do.
-        near_limit = self.limits == "polled" and end.max_rss >= _NEARLY_ALL * self._resources.memory_bytes
+        near_limit = (
+            self.limits == "polled" and end.max_rss >= _NEARLY_ALL * self._settings.resources.memory_bytes
+        )
         starved = died and (end.out_of_memory or near_limit)
         return Forfeit(Termination.OOM if starved else error.termination, detail, stalled)
 
@@ -382,17 +358,3 @@ def _random_ids() -> Generator[str]:
         digits = os.urandom(8 * _NUM_IDS).hex()
         for start in range(0, len(digits), 16):
             yield digits[start : start + 16]
-
-
-@contextmanager
-def _on_cores(cores: Collection[int] | None) -> Generator[None]:
-    """Run what is started within the `with` block on these cores; do nothing for None or without affinity."""
-    if cores is None or sys.platform != "linux":
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)

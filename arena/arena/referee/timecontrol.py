@@ -105,7 +105,7 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """Return the canonical text: `5/move`, `60+0.6`, `40/60+0.5`, `2/move bank 60`, `1000 nodes`."""
-        return limit_text(self.mode, self.move_ms, self.base_ms, self.inc_ms, self.moves, self.nodes)
+        return limit_text(self)
 
     def scaled(self, factor: float) -> TimeControl:
         """Return the control with all its times multiplied, in whole milliseconds and at least 1.

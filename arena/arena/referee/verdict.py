@@ -6,12 +6,15 @@ import re
 import signal
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from arena.referee.raised import last_raised
+from arena.referee.seats import Detail
 from arena_plugins.contract import Outcome, Termination
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from arena.referee.seats import Detail, Seat
+    from arena.referee.seats import Seat
 
 MAX_OFFENDING = 512
 """Bytes of a bot's offending output that are kept as evidence."""
@@ -72,31 +75,36 @@ def stderr_text(kept: bytes) -> str:
     return "\n".join(clean_text(line, MAX_STDERR) for line in lines)
 
 
-def reason(  # noqa: PLR0913, PLR0917 - an ending has that many parts
-    outcome: Outcome,
-    termination: Termination,
-    labels: tuple[str, str],
-    ending: str,
-    fault: Detail | None,
-    ply: int = 0,
-) -> str:
+class Ending(msgspec.Struct, frozen=True):
+    """How a match ended."""
+
+    outcome: Outcome
+    """Who won."""
+    termination: Termination
+    """Why it ended."""
+    fault: Detail | None = None
+    """The evidence, if a bot forfeited or the arena failed."""
+    fault_player: int | None = None
+    """The player who forfeited."""
+
+
+def reason(ending: Ending, labels: tuple[str, str], how: str = "", ply: int = 0) -> str:
     """Describe in one sentence how a match ended and why; the sentence is stored and shown everywhere.
 
     A forfeit names the ply, the cause and the termination:
     `buggy forfeits at ply 7: KeyError: 'd' in bot.py:41 (bot_error)`.
 
     Args:
-        outcome: who won.
-        termination: why the match ended.
+        ending: how the match ended.
         labels: the bots' names, first player's and second player's.
-        ending: the description by the rules (`Game.ending`), if they ended the match.
-        fault: the evidence, if a bot forfeited.
+        how: the description by the rules (`Game.ending`), if they ended the match.
         ply: number of the ply at which the bot forfeited, from 1; 0 before the first question.
     """
+    outcome, termination, fault = ending.outcome, ending.termination, ending.fault
     if outcome is _VOID:
         return _with_cause("Match void", _cause(termination, fault or {}), termination)
     is_adjudicated = termination is _ADJUDICATED
-    by = "adjudication" if is_adjudicated else ending
+    by = "adjudication" if is_adjudicated else how
     if outcome is _DRAW:
         return f"Draw by {by}"
     winner = 0 if outcome is _FIRST else 1

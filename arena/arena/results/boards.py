@@ -12,6 +12,7 @@ from arena.results.names import long_names
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, pools
 from arena.results.shared import once_per_state
+from arena.results.sides import GamePool
 from arena_db.records import MatchFilter, PoolCounts
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class Boards:
     def _board(self, game: str, pool: str) -> Leaderboard:
         if (game, pool) not in self._boards:
             book = self._book(game, pool)
-            self._boards[game, pool] = Leaderboard(self._counts, self.bots, game, pool, book, self.labels)
+            self._boards[game, pool] = Leaderboard(
+                self._counts, self.bots, GamePool(game, pool), book, self.labels
+            )
         return self._boards[game, pool]
 
     def _book(self, game: str, pool: str) -> RatedMatches:

@@ -12,6 +12,7 @@ from arena.results.condition import TABLE_WORDS
 from arena.results.one_moment import at_one_moment
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import ALL, Leaderboard, choose_pool, pools, standings
+from arena.results.sides import GamePool
 from arena.results.tables import show_only
 from arena.results.tested import count_tested, mark_tested
 from arena_db.called import is_called
@@ -76,17 +77,18 @@ def rate(
     found = pools(counts.tallies)
     bots, event = store.bots(), None if refit else _event_of(store, rated)
     if found:
-        game, chosen = choose_pool(found, condition.pool or None)
+        of = choose_pool(found, condition.pool or None)
     elif event is None or not store.entrants(event.id) or condition.pool:
         return None
     else:
         # All matches may be void: the bots are those of the standings, without a match.
-        game, chosen = event.game, event.pool.name
+        of = GamePool(event.game, event.pool.name)
+    game, chosen = of
     of_pool = dataclasses.replace(where, game=game, pool=where.pool if chosen == ALL else chosen)
     if event is None:
         book = RatedMatches(of_pool)
         book.update(store)
-        board = Leaderboard(counts, bots, game, chosen, book, store.labels())
+        board = Leaderboard(counts, bots, of, book, store.labels())
         tables = mark_tested(board.tables(anchor, num_samples=num_samples), count_tested(store, of_pool))
     else:
         tables = standings(store, event, anchor=anchor, num_samples=num_samples)

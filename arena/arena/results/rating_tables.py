@@ -15,7 +15,7 @@ from arena.results.one_moment import at_one_moment
 from arena.results.rated_matches import RatedMatches
 from arena.results.remembered import fit_of
 from arena.results.replays import rate_event, replayed_of
-from arena.results.sides import BotTable, Result
+from arena.results.sides import BotTable, GamePool, Result
 from arena.results.tables import Table, make_tables
 from arena.results.tested import count_tested, mark_tested
 from arena.results.tournament_states import REPLAYED_TYPES
@@ -59,6 +59,7 @@ def standings(
     entrants = store.entrants(tournament.id)
     where = MatchFilter(tournament=tournament.name)
     field = BotTable(
+        GamePool(tournament.game, tournament.pool.name),
         tuple(entrant.label for entrant in entrants),
         tuple(entrant.bot.identity for entrant in entrants),
         tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in store.tallies(where)),
@@ -75,9 +76,7 @@ def standings(
     if num_samples is not None:
         seats = {(tournament.id, entrant.seat): entrant.seat for entrant in entrants}
         resampled = (book.matches(seats), num_samples)
-    tables = make_tables(
-        field, rate, tournament.game, tournament.pool.name, anchors=anchors, resampled=resampled
-    )
+    tables = make_tables(field, rate, anchors=anchors, resampled=resampled)
     if tournament.type in REPLAYED_TYPES and found is None:
         tables = [replace(table, replayed=False) for table in tables]
     return mark_tested(tables, count_tested(store, where))
@@ -96,7 +95,7 @@ def pools(tallies: Iterable[Tally | PoolTally]) -> list[tuple[str, str, int]]:
     return [(*pool, sizes[pool]) for pool in sorted(sizes, key=lambda pool: (-sizes[pool], pool))]
 
 
-def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tuple[str, str]:
+def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> GamePool:
     """Return the chosen game and pool: the wanted one, else the one with the most matches.
 
     Args:
@@ -107,10 +106,10 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tu
         ConfigError: there is no such pool; lists the existing ones.
     """
     if wanted == ALL:
-        return pools[0][0], ALL
+        return GamePool(pools[0][0], ALL)
     for game, pool, _ in pools:
         if wanted is None or is_like(pool, wanted):
-            return game, pool
+            return GamePool(game, pool)
     there = "; ".join(sorted({pool for _, pool, _ in pools}))
     raise ConfigError(f'no pool "{wanted}"; there are: {there}; {ALL} mixes them')
 
@@ -118,12 +117,11 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> tu
 class Leaderboard:
     """The leaderboard of one game and one pool, over all tournaments."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a leaderboard is made of
+    def __init__(
         self,
         counts: PoolCounts,
         bots: Mapping[str, BotRecord],
-        game: str,
-        pool: str,
+        of: GamePool,
         book: RatedMatches,
         labels: Mapping[str, str] | None = None,
     ) -> None:
@@ -132,17 +130,16 @@ class Leaderboard:
         Args:
             counts: counts of rated matches of any game and pool.
             bots: all bots by identity.
-            game: canonical spec.
-            pool: name of a pool, or `all`.
+            of: the game, and the pool or `all`.
             book: the same matches.
             labels: most recent labels of bots by identity; None if names are not used.
         """
-        self._game = game
-        self._pool = pool
+        game, pool = of
         used = [tally for tally in counts.tallies if tally.game == game and pool in (ALL, tally.pool)]
         identities = sorted({tally.first for tally in used} | {tally.second for tally in used})
         index = {identity: number for number, identity in enumerate(identities)}
         self._field = BotTable(
+            of,
             long_names([bots[identity] for identity in identities], labels or {}),
             tuple(identities),
             tuple(Result(index[tally.first], index[tally.second], tally) for tally in used),
@@ -183,8 +180,6 @@ class Leaderboard:
         return make_tables(
             self._field,
             self._rate,
-            self._game,
-            self._pool,
             anchors=anchors,
             resampled=resampled,
             has_gaps=has_gaps,

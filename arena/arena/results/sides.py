@@ -38,9 +38,19 @@ class Result(NamedTuple):
         return _POINTS_OF[self.tally.outcome]
 
 
+class GamePool(NamedTuple):
+    """The matches that ratings compare: those of one game and one pool."""
+
+    game: str
+    """Canonical spec."""
+    pool: str
+    """Name of the pool; a leaderboard may mix all of them."""
+
+
 class BotTable(NamedTuple):
     """The bots of a table and their results."""
 
+    of: GamePool
     names: tuple[str, ...]
     identities: tuple[str, ...]
     results: tuple[Result, ...]

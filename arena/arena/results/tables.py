@@ -108,11 +108,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Cycles and encounters of the field that the model does not explain, in words, worst first."""
 
 
-def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
+def make_tables(
     field: BotTable,
     rate: Callable[[Sequence[tuple[int, float]]], Ratings],
-    game: str,
-    pool: str,
     *,
     anchors: Sequence[tuple[str, float]] = (),
     resampled: tuple[MatchArrays, int] | None = None,
@@ -123,8 +121,6 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
     Args:
         field: the bots, and counts of their results.
         rate: computes the ratings, given the anchors by index in the field.
-        game: canonical spec.
-        pool: name of the pool.
         anchors: bots and their fixed Elo; each table uses its first one.
         resampled: the matches and the number of bootstrap samples; None for no bootstrap intervals.
         has_gaps: whether each row is compared with the next one, which takes longer than the ratings.
@@ -140,12 +136,12 @@ def make_tables(  # noqa: PLR0913 - the last two are keywords with defaults
         first = fixed[0] if fixed else None
         low, high = bootstrap(matches, len(field.names), num_samples=num_samples, anchor=first).interval()
         drawn = low.tolist(), high.tolist()
-    make_rows = _RowMaker(field, ratings, pool, drawn)
+    make_rows = _RowMaker(field, ratings, drawn)
     misfits = tuple(_misfits(field.names, ratings))
     return [
         Table(
-            game=game,
-            pool=pool,
+            game=field.of.game,
+            pool=field.of.pool,
             anchor=next((f"{field.names[bot]} = {elo:g}" for bot, elo in fixed if bot in bots), ""),
             rows=tuple(make_rows(bots, has_gaps=has_gaps)),
             num_bots=len(bots),
@@ -177,11 +173,10 @@ class _RowMaker:
     """Builds the row of a bot from its rating and its counts."""
 
     def __init__(
-        self, field: BotTable, ratings: Ratings, pool: str, intervals: tuple[list[float], list[float]] | None
+        self, field: BotTable, ratings: Ratings, intervals: tuple[list[float], list[float]] | None
     ) -> None:
         self._field = field
         self._ratings = ratings
-        self._pool = pool
         self._intervals = intervals
         self._sides = Sides(field.results)
 
@@ -233,7 +228,7 @@ class _RowMaker:
             expected_score=score[0],
             expected_score_low=score[1],
             expected_score_high=score[2],
-            tc=self._pool,
+            tc=self._field.of.pool,
         )
 
 

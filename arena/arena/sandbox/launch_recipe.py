@@ -30,6 +30,7 @@ from arena.sandbox.tier import Tier, landlock_abi, namespace_mode, tiers_to_try
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from arena.sandbox.process_settings import ProcessSettings
     from arena.sandbox.readable import Readable
     from arena.sandbox.resources import Resources
     from arena.sandbox.scratch import ScratchFolder
@@ -37,20 +38,13 @@ if TYPE_CHECKING:
 Entries = list[tuple[str, str]]
 
 
-def make_recipe(  # noqa: PLR0913 - one argument for each setting of a bot
-    command: Sequence[str],
-    tier: Tier,
-    resources: Resources,
-    scratch: ScratchFolder,
-    *,
-    readable: Readable | None,
-    engine: Sequence[str] | None,
-) -> tuple[Entries, int | None]:
+def make_recipe(settings: ProcessSettings, scratch: ScratchFolder) -> tuple[Entries, int | None]:
     """Return the entries of a recipe, and the user id the process changes to (None if it keeps its own).
 
     Raises:
-        ConfigError: `tier` is not a tier for processes, or is not available on this system.
+        ConfigError: the tier is not one for processes, or is not available on this system.
     """
+    command, tier, resources, engine = settings.command, settings.tier, settings.resources, settings.engine
     if tier is Tier.T0:
         raise ConfigError(
             "tier T0 does not start processes; run the bot in the arena's own process (--isolation none)"
@@ -59,7 +53,7 @@ def make_recipe(  # noqa: PLR0913 - one argument for each setting of a bot
         raise ConfigError(
             f"tier {tier} is not available on this system; arena doctor shows the available tiers"
         )
-    readable = readable or python_readable(tuple(sys.path))
+    readable = settings.readable or python_readable(tuple(sys.path))
     in_container = tier is Tier.T3
     if in_container:
         user = _unused_user_inside(filter(os.path.exists, readable.shown))

@@ -8,7 +8,7 @@ import signal
 import stat
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,17 +18,17 @@ from arena.sandbox.launch.container_paths import COMPILED_NAME
 from arena.sandbox.launch_recipe import encode, make_recipe
 from arena.sandbox.limits.exact import own_subtree
 from arena.sandbox.limits.polled import Polled, Usage
-from arena.sandbox.resources import Resources, environment
+from arena.sandbox.resources import environment
 from arena.sandbox.scratch import ScratchFolder
 from arena.sandbox.starter import Spawned, start, take_descriptor, take_status
 from arena.sandbox.tier import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Generator
 
     from arena.sandbox.limits.cgroup import Leaf
     from arena.sandbox.limits.exact import Limits
-    from arena.sandbox.readable import Readable
+    from arena.sandbox.process_settings import ProcessSettings
     from arena.sandbox.trace import Tracer
 
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -52,16 +52,15 @@ class ProcessExit(NamedTuple):
 class Process:
     """A running bot: a process group and three pipes, which never block on the arena's side."""
 
-    def __init__(  # noqa: PLR0913 - everything that belongs to a started process
+    def __init__(
         self,
         started: Spawned,
-        tier: Tier,
+        settings: ProcessSettings,
         scratch: ScratchFolder,
-        resources: Resources,
         user: int | None = None,
-        *,
         leaf: Leaf | None = None,
     ) -> None:
+        tier, resources = settings.tier, settings.resources
         self.max_tasks = resources.tasks
         """Maximum number of threads and processes together."""
         self.tier = tier
@@ -220,40 +219,33 @@ class Process:
         return ProcessExit(code if code >= 0 else None, -code if code < 0 else None, max_rss, out_of_memory)
 
 
-def spawn(  # noqa: PLR0913 - one keyword for each setting of a bot
-    command: Sequence[str],
-    tier: Tier,
-    resources: Resources | None = None,
-    *,
-    readable: Readable | None = None,
-    engine: Sequence[str] | None = None,
-    tracer: Tracer | None = None,
-) -> Process:
+def spawn(settings: ProcessSettings, tracer: Tracer | None = None) -> Process:
     """Start a bot.
 
     Call it from the main thread: on Linux the bot dies with the thread that started it.
 
-    With `engine`, the launcher starts a second program beside the first one, in a sandbox of the same tier,
+    With an engine, the launcher starts a second program beside the first one, in a sandbox of the same tier,
     because from T2 on a bot cannot start programs. The first program finds `ARENA_ENGINE_FDS=R,W` in its
     environment: it reads the engine's output from descriptor R and writes its input to descriptor W. The
     engine ends with it; both are measured and killed together.
 
     Args:
-        command: program and arguments, as absolute paths, because it runs in a scratch folder.
-        tier: the isolation tier.
-        resources: its limits; None for the defaults.
-        readable: the files it may read from T2 on; None for everything that this interpreter can import.
-        engine: program (an absolute path) and arguments of an engine.
+        settings: what is started.
         tracer: counts the system calls that the filter refuses; has no effect in tiers without a filter.
 
     Raises:
-        ConfigError: `tier` is not a tier for processes, or is not available on this system.
+        ConfigError: the tier is not one for processes, or is not available on this system.
         OSError: the process cannot be started.
     """
-    resources = resources or Resources()
+    with _on_cores(settings.cores):
+        return _spawn(settings, None if tracer is None else tracer.descriptor)
+
+
+def _spawn(settings: ProcessSettings, tracer: int | None) -> Process:
+    tier, resources = settings.tier, settings.resources
     scratch, leaf = ScratchFolder(), None
     try:
-        entries, user = make_recipe(command, tier, resources, scratch, readable=readable, engine=engine)
+        entries, user = make_recipe(settings, scratch)
         subtree = own_subtree()
         if subtree is not None:
             leaf = subtree.make_leaf(resources.memory_bytes, resources.tasks + _num_keepers(tier))
@@ -265,19 +257,28 @@ def spawn(  # noqa: PLR0913 - one keyword for each setting of a bot
                 compiled.take(Path(resources.compiled), scratch.cache)
             if user is not None:
                 scratch.give_to(user)
-        started = start(
-            recipe,
-            environment(str(scratch.home), str(scratch.cache)),
-            scratch.home,
-            None if tracer is None else tracer.descriptor,
-        )
+        started = start(recipe, environment(str(scratch.home), str(scratch.cache)), scratch.home, tracer)
     # An interrupted start too: no `Process` exists yet that could be closed later.
     except BaseException:
         if leaf is not None:
             leaf.remove()
         scratch.remove()
         raise
-    return Process(started, tier, scratch, resources, user, leaf=leaf)
+    return Process(started, settings, scratch, user, leaf)
+
+
+@contextmanager
+def _on_cores(cores: Collection[int] | None) -> Generator[None]:
+    """Run what is started within the `with` block on these cores; do nothing for None or without affinity."""
+    if cores is None or sys.platform != "linux":
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _num_keepers(tier: Tier) -> int:

@@ -16,7 +16,7 @@ from arena.live.reducer import reduce_all, with_ends
 from arena.live.wall import without_stale
 from arena.pages.event_live import event_fragments
 from arena.pages.following import match_fragments
-from arena.pages.live import Fragments, wall_fragments
+from arena.pages.live import Fragments, PageTime, wall_fragments
 from arena.pages.memo import Memo
 from arena.serve.page_stream import PageChannel
 from arena.watching.feed import Model, Poller, advance, awaited
@@ -161,7 +161,7 @@ class Hub:
             now, frame = self._clock(), found.channel.shown.frame
             if found.aged[:2] != (frame, int(now)):
                 # Cached for a second, in case many clients load the page at once.
-                fragments = self._render(topic, found.model, found.t, found.aged_memo, clock_now=now)
+                fragments = self._render(topic, found.model, PageTime(found.t, now), found.aged_memo)
                 found.aged = (frame, int(now), fragments)
             return PageSnapshot(model=found.model, frame=frame, fragments=dict(found.aged[2]), t=now)
 
@@ -299,7 +299,7 @@ class Hub:
     def _publish(self, name: str, topic: _Topic) -> None:
         model = self._shown if name in {WALL, TABLES} else topic.of(self._shown, int(name))
         topic.model, topic.t = model, self._clock()
-        fragments = self._render(name, topic.model, topic.t, topic.memo)
+        fragments = self._render(name, topic.model, PageTime(topic.t), topic.memo)
         topic.channel.publish(fragments, topic.t)
         if topic.channel.num_viewers:
             topic.wanted_at = self._wanted_at = self._monotonic()
@@ -316,14 +316,12 @@ class Hub:
         topic.wanted_at = self._wanted_at
         return topic
 
-    def _render(
-        self, name: str, model: Model, t: float, memo: Memo, clock_now: float | None = None
-    ) -> Fragments:
+    def _render(self, name: str, model: Model, at: PageTime, memo: Memo) -> Fragments:
         if name == WALL:
-            return wall_fragments(model, self._links, t, memo, clock_now)
+            return wall_fragments(model, self._links, at, memo)
         if name == TABLES:
-            return event_fragments(model, self._links, t, memo)
-        return match_fragments(model, int(name), self._links, t, memo, clock_now)
+            return event_fragments(model, self._links, at.now, memo)
+        return match_fragments(model, int(name), self._links, at, memo)
 
     def _num_viewers(self) -> int:
         return sum(topic.channel.num_viewers for topic in self._topics.values())

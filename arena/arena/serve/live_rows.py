@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import msgspec
@@ -17,7 +17,7 @@ from arena.live.wall import wall
 from arena.pages.event import event_page
 from arena.pages.event_live import followed_event_page
 from arena.pages.following import following_page
-from arena.pages.live import MAX_BOARDS, LiveFrame, live_page
+from arena.pages.live import MAX_BOARDS, Followed, LiveFrame, live_page
 from arena.pages.live_parts import MAX_NEWS
 from arena.pages.replay_page import match_page
 from arena.results.addresses import planned_match
@@ -30,7 +30,7 @@ from arena.watching.store_feed import StoreFeed
 from arena.watching.tournament_list import tournament_row
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator
 
     from arena.pages.html import Html
     from arena.pages.links import Links
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from arena.serve.page_stream import PageChannel
     from arena.serve.reading import Reading
     from arena.serve.request_context import RequestContext, Serving
-    from arena.watching.feed import Model
     from arena_db.records import TournamentRecord
 
 _RETRY_S: Final = 10
@@ -61,14 +60,6 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     """`live` for the live page, `tables` for the first page of the tournament, or the number of a match."""
     after: str = ""
     """The frame that the page has, `EPOCH.N`; empty for none."""
-
-
-class Followed(NamedTuple):
-    """The parts from which a live page is made."""
-
-    model: Model
-    frame: LiveFrame
-    fragments: Mapping[str, Html]
 
 
 class LivePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,8 +110,7 @@ def event(reading: Reading, context: RequestContext) -> TournamentPage | Followe
 def show_event(view: TournamentPage | FollowedEvent, links: Links, twin: str) -> Html:
     """Return the first page of a tournament, with or without a stream."""
     if isinstance(view, FollowedEvent):
-        _, frame, fragments = view.made_of
-        return followed_event_page(view.row, frame, fragments, links, twin)
+        return followed_event_page(view.row, view.made_of, links, twin)
     return event_page(view, links, twin)
 
 
@@ -182,7 +172,7 @@ def _followed(reading: Reading, context: RequestContext, record: TournamentRecor
 
 
 def _show_live(view: FollowedWall, links: Links, twin: str) -> Html:
-    return live_page(*view.made_of, links, is_projected=view.is_projected, twin=twin)
+    return live_page(view.made_of, links, is_projected=view.is_projected, twin=twin)
 
 
 def _live_twin(view: FollowedWall) -> LivePage:
@@ -192,7 +182,7 @@ def _live_twin(view: FollowedWall) -> LivePage:
 def show_match(view: MatchPage, links: Links, twin: str) -> Html:
     """Return the replay of a stored match, or the live page of one without a result."""
     if isinstance(view, FollowedMatch):
-        return following_page(view, *view.made_of, links, twin)
+        return following_page(view, view.made_of, links, twin)
     return match_page(view, links, twin)
 
 

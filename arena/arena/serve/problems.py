@@ -15,7 +15,7 @@ from arena.errors import (
     NotFoundError,
     StoreError,
 )
-from arena.pages.frame import page
+from arena.pages.frame import PageHead, page
 from arena.pages.html import el
 from arena_plugins.errors import PluginError
 from arena_plugins.text import clean_text
@@ -97,7 +97,11 @@ def problem_json(problem: ProblemError) -> bytes:
 
 def problem_page(problem: ProblemError, links: Links) -> str:
     """Return a problem as a page for people."""
-    return page(links, f"{problem.status} {_title(problem.status)}", [el("p", problem.detail, class_="note")])
+    return page(
+        links,
+        PageHead(f"{problem.status} {_title(problem.status)}"),
+        [el("p", problem.detail, class_="note")],
+    )
 
 
 def _title(status: int) -> str:

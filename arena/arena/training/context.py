@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from arena.errors import ArenaError, ConfigError
 from arena.executor.shards import MAX_SHARD, ShardCall, ShardTask, blob_hash, call_shard
@@ -63,25 +63,50 @@ class Commands(Protocol):
         ...
 
 
+class TrainingRun(NamedTuple):
+    """A training run, new or resumed."""
+
+    settings: RunSettings
+    folder: Path
+    """Its folder, which this process holds."""
+    game: Game
+    resumed: tuple[Checkpoint, float] | None = None
+    """The checkpoint from which it goes on, and the seconds of training before; None for a new run."""
+
+
+class RunObservers(NamedTuple):
+    """What a run reports to, and who may interrupt it."""
+
+    metrics: MetricsWriter
+    watcher: Watcher
+    orders: Commands
+
+
+class ShardSlots(NamedTuple):
+    """Where the shards of a run are computed."""
+
+    dispatcher: Dispatcher | None = None
+    """Sends shards to slots; None if they are computed in this process."""
+    are_chosen: bool = False
+    """Whether the user chose another place than worker processes of this machine."""
+
+
+_NO_SLOTS = ShardSlots()
+
+
 class Context:
     """One run from its trainer's view; implements `arena_plugins.training.TrainingContext`."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a run and its observers
+    def __init__(
         self,
-        settings: RunSettings,
-        folder: Path,
-        game: Game,
-        metrics: MetricsWriter,
-        watcher: Watcher,
+        run: TrainingRun,
+        observers: RunObservers,
         *,
-        orders: Commands,
-        resumed: tuple[Checkpoint, float] | None,
         db: str | None,
-        keeps_matches: bool,
-        dispatcher: Dispatcher | None = None,
-        has_slots: bool = False,
+        slots: ShardSlots = _NO_SLOTS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        settings, folder, game, resumed = run
         self.game = game
         self.seed = settings.seed
         self.recipe = settings.recipe
@@ -93,13 +118,10 @@ class Context:
         self.total = 0
         """Total number of steps."""
         self._settings = settings
-        self._metrics = metrics
-        self._watcher = watcher
-        self._orders = orders
+        self._metrics, self._watcher, self._orders = observers
         self._db = db
-        self._keeps_matches = keeps_matches
-        self.has_slots = has_slots
-        self._dispatcher = dispatcher
+        self._keeps_matches = settings.keeps_matches
+        self._dispatcher, self.has_slots = slots
         self._device: Device | None = None
         self._clock = clock
         self._before = 0.0 if resumed is None else resumed[1]
@@ -158,7 +180,7 @@ class Context:
         """Play matches between two bots in this process."""
         # 53 of 64 bits, as for the seed of a run.
         seed = draw_number(f"{self.seed}/{self.step}/{first}/{second}") >> 11
-        score, played = play(self.game, first, second, matches, plies=plies, seed=seed)
+        score, played = play(self.game, (first, second), matches, plies=plies, seed=seed)
         if self._keeps_matches:
             for specs, found in (((first, second), played[::2]), ((second, first), played[1::2])):
                 keep(self._db, self.game, entrants_of(*specs), self._tournament, found)

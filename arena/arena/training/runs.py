@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -101,6 +101,20 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     keeps_matches: bool = False
     executor: str | None = None
     cluster: str | None = None
+
+    @classmethod
+    def of_options(
+        cls, trainer: str, options: Mapping[str, str], command: str, given: Mapping[str, Any]
+    ) -> Order:
+        """Return the order that a command line gives.
+
+        Args:
+            trainer: name of the trainer; empty if a run is resumed.
+            options: the options of the trainer.
+            command: the command line again, for the record.
+            given: values of the other options, by field.
+        """
+        return cls(trainer=trainer, options=options, command=command, **given)
 
     def wishes(self) -> dict[str, object]:
         """Return the given settings that a resumed run may change."""

@@ -61,15 +61,14 @@ def _all_tournaments(store: Store) -> Iterator[TournamentRecord]:
         before = page[-1].id
 
 
-def play(  # noqa: PLR0913 - two bots, and how they play
-    game: Game, first: str, second: str, matches: int, *, plies: int, seed: int
+def play(
+    game: Game, bots: tuple[str, str], matches: int, *, plies: int, seed: int
 ) -> tuple[Score, list[TrainingMatch]]:
     """Play matches between two bots in this process, in pairs with swapped sides (an odd number rounds up).
 
     Args:
         game: the rules.
-        first: spec of the bot that the score is for.
-        second: spec of its opponent.
+        bots: specs of the bot that the score is for, and of its opponent.
         matches: number of matches.
         plies: number of random actions at the start of each pair.
         seed: seed of openings and bots.
@@ -83,9 +82,9 @@ def play(  # noqa: PLR0913 - two bots, and how they play
     sides: list[int] = []
     for number, opening in zip(range((matches + 1) // 2), cycle(openings or [()])):
         # New bots for each pair, because not every bot can be reused.
-        bots = (load_bot(first, game, seed=seed + number), load_bot(second, game, seed=seed + number))
+        first, second = (load_bot(spec, game, seed=seed + number) for spec in bots)
         for side, result in enumerate(
-            play_matches(game, bots, 2, opening=opening, seed=(seed << 20) + number)
+            play_matches(game, (first, second), 2, opening=opening, seed=(seed << 20) + number)
         ):
             outcome = _OUTCOMES.get(result.outcome.value, 0)
             # The outcome is that of the player who moved first, the score that of the first bot, who is

@@ -21,7 +21,7 @@ from arena.coordinator.machines import ShardPlan, TrainingMachines, check_machin
 from arena.errors import ConfigError, PluginError
 from arena.rating.shares import wilson
 from arena.training import checkpoints, metrics
-from arena.training.context import Context
+from arena.training.context import Context, RunObservers, ShardSlots, TrainingRun
 from arena.training.dispatch import Dispatcher
 from arena.training.files import held, toml_lines, write_whole
 from arena.training.metrics import MetricsWriter
@@ -178,17 +178,10 @@ def sit(
             ) as found,
         ):
             context = Context(
-                settings,
-                folder,
-                game,
-                metrics,
-                watcher,
-                orders=orders,
-                resumed=resumed,
+                TrainingRun(settings, folder, game, resumed),
+                RunObservers(metrics, watcher, orders),
                 db=db,
-                keeps_matches=settings.keeps_matches,
-                dispatcher=found,
-                has_slots=machines.is_chosen,
+                slots=ShardSlots(found, machines.is_chosen),
             )
             return _train(trainer, context, settings)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import arena_plugins
 from arena.own_python import own_python
 from arena.referee.hosted import HostedSeat
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.resources import Resources
 from arena.trials.claims import installed_seat
 from arena.trials.rogues import has_weights, rogue_seat
@@ -143,9 +144,11 @@ class TrialEnvironment(NamedTuple):
             return make(row, self.tier, self.game, folder, self.canary.store)
         options = [row.name, str(row.move), token, f"{self.canary.argument},mark:{token}"]
         return HostedSeat(
-            own_python("-I", "-S", "-B", _PROGRAM, *options),
+            ProcessSettings(
+                own_python("-I", "-S", "-B", _PROGRAM, *options),
+                tier=self.tier,
+                resources=Resources(memory_bytes=row.memory_bytes),
+            ),
             name="hostile",
             version="1",
-            tier=self.tier,
-            resources=Resources(memory_bytes=row.memory_bytes),
         )

@@ -8,8 +8,9 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from arena.coordinator.config import config_from
-from arena.coordinator.hold import hold
+from arena.coordinator.hold import Listener, hold
 from arena.coordinator.plan import make_plan, store_plan
+from arena.coordinator.prepare import PreparedTournament
 from arena.coordinator.verify import verify_match
 from arena.entrants import resolve
 from arena.errors import ArenaError
@@ -145,7 +146,7 @@ def unflagged_liar(tier: Tier, game: Game, folder: Path) -> Iterator[str]:
         install_bot(_LIAR, {f"{_LIAR}.py": _LIAR_SOURCE}, folder / "wheels")
         plan = make_plan(config)
         tournament = store_plan(store, plan)
-        hold(store, tournament, plan, num_workers=1, tell=_ignore, say=_ignore)
+        hold(store, PreparedTournament(tournament, plan, num_workers=1), Listener(_ignore, _ignore))
         (match,) = store.tournament_matches(tournament.id)
         if match.termination != Termination.RULES:
             yield f"its match ended in {match.termination}: {match.fault}"

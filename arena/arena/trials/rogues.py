@@ -17,6 +17,7 @@ from numpy.lib import format as npy
 from arena.executor.worker_seats import shared_path
 from arena.own_python import interpreter
 from arena.referee.hosted import HostedSeat
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.readable import python_readable
 from arena.sandbox.resources import Resources
 from arena_plugins.command import host_command
@@ -175,10 +176,12 @@ def rogue_seat(row: Misbehaviour, tier: Tier, game: Game, folder: Path, store: s
         path=[str(folder), *shared_path()],
     )
     return HostedSeat(
-        command,
+        ProcessSettings(
+            command,
+            tier=tier,
+            resources=Resources(memory_bytes=row.memory_bytes),
+            readable=python_readable(tuple(shared_path())).with_files([str(folder)]),
+        ),
         name=row.name,
         version="1",
-        tier=tier,
-        resources=Resources(memory_bytes=row.memory_bytes),
-        readable=python_readable(tuple(shared_path())).with_files([str(folder)]),
     )

@@ -83,10 +83,19 @@ class Left(NamedTuple):
     rss_bytes: int
 
 
-def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
-    tiers: Sequence[str],
-    games: Sequence[str] = GAMES,
-    repeats: int = 1,
+class TrialPlan(NamedTuple):
+    """Where hostile bots are tried, and how often."""
+
+    tiers: Sequence[str]
+    """Isolation tiers, "T1" and up; a bot that needs a stronger tier is skipped in a weaker one."""
+    games: Sequence[str] = GAMES
+    """Specs of games."""
+    repeats: int = 1
+    """Number of repetitions of each trial."""
+
+
+def run_suite(
+    plan: TrialPlan,
     select: Callable[[Misbehaviour], bool] | None = None,
     on_trial: Callable[[Trial], None] | None = None,
     *,
@@ -97,9 +106,7 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     It must be called in the main thread.
 
     Args:
-        tiers: isolation tiers, "T1" and up; a bot that needs a stronger tier is skipped in a weaker one.
-        games: specs of games.
-        repeats: number of repetitions of each trial.
+        plan: where the bots are tried, and how often.
         select: selects bots; None for all.
         on_trial: called with each finished trial.
         times_starts: whether a good bot is started after each trial, which must not take longer than before.
@@ -107,6 +114,7 @@ def run_suite(  # noqa: PLR0913 - one keyword for each thing a caller may want
     Raises:
         PluginError: there is no such game.
     """
+    tiers, games, repeats = plan
     trials: list[Trial] = []
     rules = [load_game(spec) for spec in games]
     with _own_folder() as folder, closing(Canary(folder)) as canary:

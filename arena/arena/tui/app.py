@@ -10,7 +10,7 @@ from textual.app import SystemCommand
 from textual.command import CommandPalette
 from typing_extensions import override
 
-from arena.tui.look import LookApp
+from arena.tui.look import LookApp, LookOptions
 from arena.tui.shell.chrome import HeaderPart, usual_parts
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
@@ -23,13 +23,13 @@ from arena.watching.query import Queries
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+    from typing import Unpack
 
     from textual.binding import Binding, BindingType
     from textual.dom import DOMNode
     from textual.screen import Screen
     from textual.timer import Timer
 
-    from arena.tui.glyphs import GlyphName
     from arena.watching.feed import Feed
 
 FRAME_S = 1 / 8
@@ -44,13 +44,19 @@ _MAX_TOLD = 60
 """Maximum number of characters shown of a copied text."""
 
 
+class ShellOptions(LookOptions, total=False):
+    """Options of the shell."""
+
+    clock: Callable[[], float]
+
+
 class ArenaApp(LookApp):
     """The dashboard: shows the model of a feed on screens of the given classes."""
 
     TITLE = "arena"
     BINDINGS: ClassVar[list[BindingType]] = APP_BINDINGS
 
-    def __init__(  # noqa: PLR0913 # options of a program
+    def __init__(
         self,
         feed: Feed | None,
         screens: Sequence[type[ArenaScreen]],
@@ -58,10 +64,7 @@ class ArenaApp(LookApp):
         start: str = "",
         store: str | None = None,
         keymap: Mapping[str, str] | None = None,
-        clock: Callable[[], float] = time.time,
-        glyphs: GlyphName | None = None,
-        theme: str = "",
-        reduce_motion: bool = False,
+        **options: Unpack[ShellOptions],
     ) -> None:
         """Create the app.
 
@@ -71,15 +74,16 @@ class ArenaApp(LookApp):
             start: name of the first screen; empty for the first of `screens`.
             store: path of the store that screens query; None for the default place.
             keymap: the user's own keys, by id of a binding.
-            clock: returns UTC seconds.
-            glyphs: the set of glyphs; None chooses by the terminal.
-            theme: name of the theme; empty for the default one.
-            reduce_motion: whether sliding, fading and blinking are off.
+            options: how it looks, and its clock.
         """
-        super().__init__(glyphs=glyphs, theme=theme, reduce_motion=reduce_motion)
+        super().__init__(
+            glyphs=options.get("glyphs"),
+            theme=options.get("theme", ""),
+            reduce_motion=options.get("reduce_motion", False),
+        )
         self.queries = Queries(store)
         """All queries of the screens to the store."""
-        self.clock = clock
+        self.clock = options.get("clock", time.time)
         """Returns UTC seconds."""
         self.model = Model()
         """The model that is shown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, cast
 
 from textual.app import App
 from textual.color import BLACK, WHITE, Color
@@ -28,6 +28,14 @@ class AsciiBars(ScrollBarRender):
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
     HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+class LookOptions(TypedDict, total=False):
+    """How an app looks; the arguments of `LookApp`."""
+
+    glyphs: GlyphName | None
+    theme: str
+    reduce_motion: bool
 
 
 class LookApp(App[None]):

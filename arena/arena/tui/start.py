@@ -8,7 +8,7 @@ from arena.coordinator.client import Link
 from arena.home import open_store
 from arena.results.addresses import Address
 from arena.tui.screens.bots_screen import BotsScreen
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.screens.export_screen import ExportScreen
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.matches_screen import MatchesScreen
@@ -62,12 +62,14 @@ def watch_app(
         feed,
         ALL_SCREENS,
         store=store,
-        tournament=address.tournament.name,
-        match=0 if address.match is None else address.match.id,
-        ply=address.ply,
-        running=0 if address.number is None or address.match is not None else address.number,
+        at=StartPoint(
+            address.tournament.name,
+            match=0 if address.match is None else address.match.id,
+            ply=address.ply,
+            running=0 if address.number is None or address.match is not None else address.number,
+            screen=SCREEN_OF.get(address.screen, ""),
+        ),
         is_read_only=is_read_only,
-        start=SCREEN_OF.get(address.screen, ""),
         **options,
     )
 
@@ -118,7 +120,7 @@ def replay_app(
         ply: ply that is shown first; None for the end of the opening.
         options: as for the shell.
     """
-    return Dashboard(None, [ReplayScreen], store=store, match=number, ply=ply, **options)
+    return Dashboard(None, [ReplayScreen], store=store, at=StartPoint(match=number, ply=ply), **options)
 
 
 def play_app(store: str | None, words: Sequence[str], **options: Unpack[ScreenOptions]) -> Dashboard:
@@ -129,4 +131,4 @@ def play_app(store: str | None, words: Sequence[str], **options: Unpack[ScreenOp
         words: the command of its coordinator, from `words_of` or `Link.again`.
         options: as for the shell.
     """
-    return Dashboard(None, [PlayScreen], store=store, play=Link(store, words), **options)
+    return Dashboard(None, [PlayScreen], store=store, at=StartPoint(play=Link(store, words)), **options)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from arena.live.labels import show_name
 from arena.live.table_views import Point, Series, StandingRow, StandingsView
 from arena.results.names import Naming, largest_pools, naming_of
+from arena.results.sides import GamePool
 from arena.watching.standing import by_place, standings_in, with_standing
 from arena_db.records import MatchFilter
 
@@ -130,7 +131,7 @@ class DashboardTables:
             # Most pools do not change during a tournament, so their views are cached.
             view = self._boards.get((game, pool, num, marks))
             if view is None:
-                fitted = Leaderboard(counts, bots, game, pool, self._all, called).tables()
+                fitted = Leaderboard(counts, bots, GamePool(game, pool), self._all, called).tables()
                 tables = mark_tested(fitted, count_tested(store, MatchFilter(game=game, pool=pool)))
                 rows = (row for table in tables for row in table.rows)
                 labels = {row.name: naming.label_of(row.identity) for row in rows}

@@ -182,14 +182,10 @@ def end_events(match: StoredMatch) -> list[Event]:
         stored=match.id,
     )
     return [
-        make_event(
-            0,
-            body,
-            t=t,
+        replace(
+            make_event(0, body, t=t, match=match.number, ply=min(ply, len(moves))),
             tournament=match.tournament,
-            match=match.number,
             attempt=match.attempt,
-            ply=min(ply, len(moves)),
         )
         for ply, body in enumerate([*moves, end], 1)
     ]

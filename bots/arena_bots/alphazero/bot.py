@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,28 +45,35 @@ _ALPHA = 0.3
 _C_PUCT = 1.5
 
 
+class Exploration(NamedTuple):
+    """How much a bot varies its play."""
+
+    temperature: float
+    """Temperature of the choice among the visited actions; 0 for the most visited one."""
+    noise: float
+    """Share of Dirichlet noise in the priors of the root."""
+
+
 class AlphaZeroBot:
     """Plays the most visited action of a search, or, without simulations, the network's favourite.
 
     It is deterministic unless a time limit ends the search.
     """
 
-    def __init__(  # noqa: PLR0913 # one keyword per option
+    def __init__(
         self,
         search: LockstepSearch,
         seed: int,
         *,
         simulations: int | None,
         seconds: float | None,
-        temperature: float,
-        noise: float,
+        exploration: Exploration,
     ) -> None:
         self.deterministic = seconds is None
         self._search = search
         self._simulations = simulations
         self._seconds = seconds
-        self._temperature = temperature
-        self._noise = noise
+        self._temperature, self._noise = exploration
         self._history: tuple[int, ...] | None = None
         self._random = Random(seed)  # noqa: S311 # not used for secrets
 
@@ -251,8 +258,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
         seed,
         simulations=simulations,
         seconds=seconds,
-        temperature=temperature,
-        noise=noise,
+        exploration=Exploration(temperature, noise),
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @kernel
-def grow_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def grow_cells(
     nodes: NDArray[np.void],
     size: Int,
     playouts: Int,
@@ -115,7 +115,7 @@ def _expand(
 
 
 @inline_kernel
-def _known(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def _known(
     board: NDArray[np.uint8],
     place: Int,
     stone: Int,
@@ -138,7 +138,7 @@ _BIT = np.uint64(1)
 
 
 @kernel
-def grow_words(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def grow_words(
     nodes: NDArray[np.void],
     size: Int,
     playouts: Int,

@@ -18,6 +18,7 @@ from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena_plugins.contract import Limit, PlayResult, State, Termination
 from arena_plugins.manager import load_game
 
@@ -147,7 +148,9 @@ def test_both_fail_before_the_first_action(opening: tuple[int, ...], termination
 
 
 def hosted(mode: str) -> HostedSeat:
-    return HostedSeat([sys.executable, "-I", "-S", HOSTILE, mode, "1"], name="bot", version="1")
+    return HostedSeat(
+        ProcessSettings([sys.executable, "-I", "-S", HOSTILE, mode, "1"]), name="bot", version="1"
+    )
 
 
 class Judged(InProcessSeat):

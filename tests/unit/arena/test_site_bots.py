@@ -15,7 +15,7 @@ from arena.results.versus import versus
 from arena.site import build
 from arena_db.judgements import JudgedMatch, JudgedPly
 from arena_db.store import Store
-from leagues import add_league
+from leagues import League, add_league
 from stores import digest
 from tournaments import Sitting, config
 
@@ -31,8 +31,8 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with two leagues of the same bots in two games, some matches graded."""
     path = tmp_path_factory.mktemp("league") / "arena.db"
     with Store.open(path, fast=True) as store:
-        first = add_league(store, NAMES, rounds=6, name="winter", game="tic-tac-toe", points=4)
-        add_league(store, NAMES, rounds=6, name="spring/1", game="tic-tac-toe", points=4)
+        first = add_league(store, NAMES, League(rounds=6, name="winter", game="tic-tac-toe", points=4))
+        add_league(store, NAMES, League(rounds=6, name="spring/1", game="tic-tac-toe", points=4))
         for match in list(store.tournament_matches(first.id))[:9]:
             plies = tuple(JudgedPly(value=0.0, loss=float(ply % 3 == 2)) for ply in range(len(match.actions)))
             store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
@@ -129,8 +129,8 @@ def _written(league: Path, out: Path, change: Callable[[Store], object] | None =
 def test_a_run_writes_what_has_changed(tmp_path: Path) -> None:
     path, out = tmp_path / "arena.db", tmp_path / "out"
     with Store.open(path, fast=True) as store:
-        add_league(store, NAMES, rounds=3, name="one", game="tic-tac-toe")
-        add_league(store, NAMES, rounds=3, name="two", game="tic-tac-toe", limit="1/move hosted")
+        add_league(store, NAMES, League(rounds=3, name="one", game="tic-tac-toe"))
+        add_league(store, NAMES, League(rounds=3, name="two", game="tic-tac-toe", limit="1/move hosted"))
     assert _written(path, out)
     assert _written(path, out) == set()
     with Store.open(path, read_only=True) as store:
@@ -180,10 +180,12 @@ def test_matches_can_be_downloaded(league: Path, tmp_path: Path) -> None:
 def test_one_tournament_has_pages_of_its_bots_alone(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     with Store.open(path, fast=True) as store:
-        add_league(store, NAMES, rounds=2, name="spring/1", game="tic-tac-toe")
-        add_league(store, NAMES, rounds=2, name="winter", game="tic-tac-toe")
+        add_league(store, NAMES, League(rounds=2, name="spring/1", game="tic-tac-toe"))
+        add_league(store, NAMES, League(rounds=2, name="winter", game="tic-tac-toe"))
         add_league(
-            store, ("other", "another", "third", "last"), rounds=1, name="far", game="gomoku:k=3,size=3"
+            store,
+            ("other", "another", "third", "last"),
+            League(rounds=1, name="far", game="gomoku:k=3,size=3"),
         )
         build(store, tmp_path / "out", tournament="winter")
     assert {page.stem for page in (tmp_path / "out/b").glob("*.html")} == {
@@ -210,7 +212,7 @@ def test_a_bot_without_a_rated_match_has_a_page_and_no_rating(tmp_path: Path) ->
 def test_pages_of_another_look_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = tmp_path / "arena.db", tmp_path / "out"
     with Store.open(path, fast=True) as store:
-        add_league(store, NAMES, rounds=6, name="one", game="tic-tac-toe")
+        add_league(store, NAMES, League(rounds=6, name="one", game="tic-tac-toe"))
     assert _written(path, out)
     page = out / "t/one/36.html"
     page.write_text("an older look", encoding="utf-8")
@@ -221,7 +223,7 @@ def test_pages_of_another_look_are_made_anew(tmp_path: Path, monkeypatch: pytest
 
 def test_a_forfeit_that_is_among_the_newest_has_one_page(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db", fast=True) as store:
-        add_league(store, NAMES, rounds=6, name="one", game="tic-tac-toe")
+        add_league(store, NAMES, League(rounds=6, name="one", game="tic-tac-toe"))
         done = build(store, tmp_path / "out", num_matches=6)
     assert done.num_pages == len([*(tmp_path / "out").rglob("*.html")])
     # The newest six, and the 31st, which was forfeited.

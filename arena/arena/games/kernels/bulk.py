@@ -71,7 +71,7 @@ def _fill_plainly(game: Game, rng: Random, matches: Matches) -> None:
 
 
 @kernel
-def _fill(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def _fill(
     layout: Layout,
     free: NDArray[np.uint64],
     chance: NDArray[np.uint64],
@@ -109,7 +109,7 @@ def _fill(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
 
 
 @kernel
-def _fill_cells(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def _fill_cells(
     layout: CellLayout,
     board: NDArray[np.uint8],
     free: NDArray[np.uint16],

@@ -115,7 +115,7 @@ def _is_given(
 
 
 @kernel
-def _choose(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def _choose(
     board: NDArray[np.uint8],
     other: Int,
     threats: NDArray[np.uint16],
@@ -149,7 +149,7 @@ def _choose(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold 
 
 
 @kernel
-def tactical_cell_playout(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def tactical_cell_playout(
     board: NDArray[np.uint8],
     mover: Int,
     threats: NDArray[np.uint16],

@@ -167,9 +167,7 @@ def _place(ply: int) -> int:
 
 
 @inline_kernel
-def _refuted(  # noqa: PLR0913, PLR0917 # kernels take no keywords
-    memory: NDArray[np.int64], opp: int, mask: int, ply: int, moves: int, alpha: int
-) -> int:
+def _refuted(memory: NDArray[np.int64], opp: int, mask: int, ply: int, moves: int, alpha: int) -> int:
     """Return a lower bound above `alpha` that the table has for one of `moves`, or `_NONE`.
 
     Probing all of them first also prefetches the entries that the search needs next.
@@ -184,9 +182,7 @@ def _refuted(  # noqa: PLR0913, PLR0917 # kernels take no keywords
 
 
 @inline_kernel
-def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
-    memory: NDArray[np.int64], own: int, mask: int, ply: int, moves: int, dangers: int
-) -> int:
+def _rank(memory: NDArray[np.int64], own: int, mask: int, ply: int, moves: int, dangers: int) -> int:
     """Write the single stones of `moves` to memory, best first; return their number.
 
     Returns `_DECIDED` at a stone after which every reply loses at once. Ordering computes the threats of each
@@ -318,7 +314,7 @@ def decide(
 
 
 @kernel
-def narrow_actions(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+def narrow_actions(
     memory: NDArray[np.int64],
     own: NDArray[np.int64],
     mask: NDArray[np.int64],

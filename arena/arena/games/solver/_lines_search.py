@@ -54,7 +54,7 @@ def forget(memory: NDArray[np.int64]) -> None:
 
 
 @kernel
-def search(  # noqa: C901, PLR0911, PLR0913, PLR0917 # kernels take no keywords nor call in a circle
+def search(  # noqa: C901, PLR0911 # kernels do not call in a circle
     memory: NDArray[np.int64],
     layout: Layout,
     maps: NDArray[np.int64],
@@ -167,7 +167,7 @@ def _keep(memory: NDArray[np.int64], slot: int, first: np.uint64, second: np.uin
 
 
 @inline_kernel
-def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+def _rank(
     memory: NDArray[np.int64],
     layout: Layout,
     lines: NDArray[np.int64],
@@ -198,7 +198,7 @@ def _rank(  # noqa: PLR0913, PLR0917 # kernels take no keywords
 
 
 @kernel
-def narrow(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+def narrow(
     memory: NDArray[np.int64],
     layout: Layout,
     maps: NDArray[np.int64],

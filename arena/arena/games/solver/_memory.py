@@ -116,9 +116,7 @@ def upper(entry: int) -> int:
 
 
 @inline_kernel
-def keep(  # noqa: PLR0913, PLR0917 # kernels take no keywords
-    memory: NDArray[np.int64], key: int, ply: int, low: int, high: int, work: int
-) -> None:
+def keep(memory: NDArray[np.int64], key: int, ply: int, low: int, high: int, work: int) -> None:
     """Store that the score is between `low` and `high`, found in `work` nodes.
 
     Of the two slots for a key, the first keeps the more expensive result, the second the latest one.

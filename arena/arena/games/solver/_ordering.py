@@ -66,9 +66,7 @@ def shipped_order() -> NDArray[np.int64]:
 
 
 @kernel
-def merit(  # noqa: PLR0913, PLR0917 # kernels take no keywords
-    memory: NDArray[np.int64], own: int, mask: int, ply: int, stone: int, dangers: int
-) -> int:
+def merit(memory: NDArray[np.int64], own: int, mask: int, ply: int, stone: int, dangers: int) -> int:
     """Return how much of a search a stone is expected to save if it is tried first; larger is better.
 
     It is linear in the features of the threats, and in the contents of the lines of four through the stone:

@@ -120,7 +120,7 @@ def shipped_book() -> Book:
 
 
 @kernel
-def _back_up(  # noqa: PLR0913, PLR0917 # kernels take no keywords
+def _back_up(
     own: NDArray[np.int64],
     mask: NDArray[np.int64],
     ply: int,

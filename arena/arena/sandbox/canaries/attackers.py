@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from arena.own_python import own_python
 from arena.sandbox.attacks import attacker as program
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.readable import python_readable
 from arena.sandbox.resources import Resources
 
@@ -50,7 +51,7 @@ def attacker(
     """
     folder = str(Path(_PROGRAM).parent)
     readable = python_readable(()).with_files([folder, *files])
-    process = spawn([*INTERPRETER, _PROGRAM, token], tier, resources, readable=readable)
+    process = spawn(ProcessSettings([*INTERPRETER, _PROGRAM, token], tier, resources, readable))
     try:
         yield process
     finally:

@@ -6,28 +6,28 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, TypedDict, cast, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, runtime_checkable
 
 from textual import events, on
 from typing_extensions import override
 
 from arena.live.labels import show_name
 from arena.results.condition import word
-from arena.tui.app import ArenaApp
+from arena.tui.app import ArenaApp, ShellOptions
 from arena.tui.settings import SavedSettings
 from arena.watching.feed import awaited
 from arena.watching.first_feed import FIRST, First
 from arena.watching.store_feed import StoreFeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any, Unpack
 
     from textual.message_pump import MessagePump
 
     from arena.coordinator.client import Link
-    from arena.tui.glyphs import GlyphName
     from arena.tui.settings import SettingsFile
     from arena.tui.shell.follow import NewData
     from arena.tui.shell.screen import ArenaScreen
@@ -60,39 +60,44 @@ class AcceptsOpponent(Protocol):
         ...
 
 
-class ShellOptions(TypedDict, total=False):
-    """Options of the shell."""
-
-    glyphs: GlyphName | None
-    theme: str
-    reduce_motion: bool
-    clock: Callable[[], float]
-
-
 class ScreenOptions(ShellOptions, total=False):
     """Options of the shell, and the settings file."""
 
     settings: SettingsFile | None
 
 
+class StartPoint(NamedTuple):
+    """What a dashboard is opened for."""
+
+    tournament: str = ""
+    """Name of the watched tournament; empty for none."""
+    match: int = 0
+    """Number in the store of the match that is replayed first; 0 for none."""
+    ply: int | None = None
+    """Ply of that match that is shown first; None for the end of its opening."""
+    running: int = 0
+    """Number in the tournament of the match that is opened once it runs; 0 for none."""
+    screen: str = ""
+    """Name of the first screen; empty for the first one."""
+    play: Link | None = None
+    """Connection to the play that a person begins with; None for none."""
+
+
+_NOWHERE = StartPoint()
+
+
 class Dashboard(ArenaApp):
     """The shell with a store."""
 
-    def __init__(  # noqa: PLR0913 # options of a program
+    def __init__(
         self,
         feed: Feed | None,
         screens: Sequence[type[ArenaScreen]],
         *,
         store: str | None,
-        tournament: str = "",
-        match: int = 0,
-        ply: int | None = None,
-        running: int = 0,
-        start: str = "",
-        play: Link | None = None,
+        at: StartPoint = _NOWHERE,
         is_read_only: bool = False,
-        settings: SettingsFile | None = None,
-        **options: Unpack[ShellOptions],
+        **options: Unpack[ScreenOptions],
     ) -> None:
         """Create the app.
 
@@ -100,34 +105,37 @@ class Dashboard(ArenaApp):
             feed: as for the shell.
             screens: as for the shell.
             store: path of the store; None for the default place.
-            tournament: name of the watched tournament; empty for none.
-            match: number in the store of the match that is replayed first; 0 for none.
-            ply: ply of that match that is shown first; None for the end of its opening.
-            running: number in the tournament of the match that is opened once it runs; 0 for none.
-            start: name of the first screen; empty for the first of `screens`.
-            play: connection to the play that a person begins with; None for none.
+            at: what is shown first.
             is_read_only: whether commands, new tournaments and writes are refused.
-            settings: the settings file; None keeps no settings.
-            options: as for the shell.
+            options: as for the shell, and the settings file; without one no settings are kept.
         """
+        settings = options.get("settings")
         self._kept = settings
         self.settings = SavedSettings() if settings is None else settings.read()
         """The settings as they were saved last, at the start of this dashboard."""
-        options["theme"] = options.get("theme") or self.settings.theme
-        super().__init__(feed, screens, start=start, store=store, **options)
+        super().__init__(
+            feed,
+            screens,
+            start=at.screen,
+            store=store,
+            glyphs=options.get("glyphs"),
+            theme=options.get("theme") or self.settings.theme,
+            reduce_motion=options.get("reduce_motion", False),
+            clock=options.get("clock", time.time),
+        )
         self.store = store
         """Path of the store; None for the default place."""
-        self.tournament = tournament
+        self.tournament = at.tournament
         """Name of the watched tournament."""
-        if feed is not None and tournament:
+        if feed is not None and at.tournament:
             self.model = self.latest = awaited()
-        self.match = match
+        self.match = at.match
         """Number in the store of the match that is replayed at the start; 0 for none, and afterwards."""
-        self.ply = ply
+        self.ply = at.ply
         """The ply of it that is shown first."""
-        self.running = running
+        self.running = at.running
         """Number in the tournament of the match that is opened once it runs; 0 for none."""
-        self.play = play
+        self.play = at.play
         """Connection to the play that a person begins with."""
         self.is_read_only = is_read_only
         """Whether commands, new tournaments and writes are refused."""

@@ -48,8 +48,16 @@ class Fit(NamedTuple):
     rows: int
 
 
-def fit_boards(width: int, height: int, rows: int, columns: int, zoom: int, scale: int = 1) -> Fit:  # noqa: PLR0913, PLR0917 # two sizes, and how large
-    """Return how many boards fit; each step of `zoom` removes a column of boards, at least one stays."""
+def fit_boards(space: tuple[int, int], shape: tuple[int, int], zoom: int, scale: int = 1) -> Fit:
+    """Return how many boards fit; each step of `zoom` removes a column of boards, at least one stays.
+
+    Args:
+        space: width and height in cells of the terminal.
+        shape: rows and columns of a board.
+        zoom: number of columns of boards that are removed.
+        scale: cells of the terminal for a cell of a board.
+    """
+    (width, height), (rows, columns) = space, shape
     board_width, board_height = board_size(rows, columns, scale)
     if board_width > width:
         board_width = max(18, columns + 4)
@@ -193,7 +201,7 @@ class WallPanel(BlankContainer):
         columns = max((match.columns for match in chosen.matches.values()), default=_FEW_COLUMNS)
         # Use large boards if there is room for all of them at once.
         scale = 2
-        fit = fit_boards(*panel_size, rows, columns, self.zoom, scale)
+        fit = fit_boards(panel_size, (rows, columns), self.zoom, scale)
         is_narrow = panel_size.width // fit.columns < board_size(rows, columns, scale)[0]
         if (
             is_narrow
@@ -201,7 +209,7 @@ class WallPanel(BlankContainer):
             or panel_size.height < 2 * board_size(rows, columns, scale)[1]
         ):
             scale = 1
-            fit = fit_boards(*panel_size, rows, columns, self.zoom)
+            fit = fit_boards(panel_size, (rows, columns), self.zoom)
         size = fit.columns * fit.rows
         self.shown = wall(
             chosen, sort=self.sort, page=self.page, size=size, keep=self.keep if keep is None else keep

@@ -165,8 +165,19 @@ _TWO_DIGITS = 99.5
 """From this number of units on the next unit is used, which keeps a count within 3 characters."""
 
 
-def search_rows(  # noqa: PLR0913, PLR0917 # what is shown, and where
-    table: SearchTable | None, glyphs: Glyphs, order: Sequence[int], width: int, margin: int, inset: int = 0
+class FigureColumns(NamedTuple):
+    """Where figures below a board stand, in cells of the terminal."""
+
+    width: int
+    """Cells for a move."""
+    margin: int
+    """Cells for the head of a row."""
+    inset: int = 0
+    """Cells left free between a number and the right end of its column."""
+
+
+def search_rows(
+    table: SearchTable | None, glyphs: Glyphs, order: Sequence[int], columns: FigureColumns
 ) -> list[Line]:
     """Return the rows of figures; the first figure ends `width - inset` cells right of the margin.
 
@@ -174,10 +185,9 @@ def search_rows(  # noqa: PLR0913, PLR0917 # what is shown, and where
         table: the figures; missing ones are shown as `-`.
         glyphs: glyphs to draw with.
         order: indices of the moves from left to right.
-        width: cells for a move.
-        margin: cells for the head of a row.
-        inset: cells left free between a number and the right end of its column.
+        columns: where the figures stand.
     """
+    width, margin, inset = columns
     nothing: Sequence[None] = (None,) * (max(order, default=0) + 1)
     player = " " if table is None else glyphs.players[table.player]
     visits = table.visits if table and table.visits else nothing

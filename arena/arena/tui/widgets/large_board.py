@@ -13,6 +13,7 @@ from arena.tui.text import right
 from arena.tui.widgets.board_cells import (
     TALL,
     WIDE,
+    FigureColumns,
     Marks,
     dense_row,
     grid_row,
@@ -307,12 +308,15 @@ class LargeBoard(Panel, can_focus=True):
                 return []
             table = search_table(match, shape.columns, live=self.is_live)
             order = [self._column(column, shape) for column in range(shape.columns)]
-            return search_rows(table, self.glyphs, order, plan.pitch, plan.margin, _inset(plan))
+            return search_rows(
+                table, self.glyphs, order, FigureColumns(plan.pitch, plan.margin, _inset(plan))
+            )
         table = search_table(match, _NUM_BEST, live=self.is_live)
         moves = () if table is None else table.moves
         heads = "".join(right(move, _BEST_WIDTH) for move in moves)[1:]
         line = ((f" {'':<{plan.margin}}{heads}", "dim"),)
-        return [line, *search_rows(table, self.glyphs, range(len(moves)), _BEST_WIDTH, plan.margin)]
+        columns = FigureColumns(_BEST_WIDTH, plan.margin)
+        return [line, *search_rows(table, self.glyphs, range(len(moves)), columns)]
 
     def _status_text(self, match: MatchView) -> str:
         if match.trouble:

@@ -138,7 +138,7 @@ def list_lasting(
 
 
 @kernel
-def place(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def place(
     own: NDArray[np.uint64],
     opp: NDArray[np.uint64],
     last: NDArray[np.uint64],
@@ -162,7 +162,7 @@ def place(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
 
 
 @kernel
-def replay(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def replay(
     actions: NDArray[np.int16],
     lengths: NDArray[np.int64],
     layout: Layout,

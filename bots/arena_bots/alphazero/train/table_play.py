@@ -220,7 +220,7 @@ def find(table: SearchTables, lane: Int, own: np.uint64, opp: np.uint64) -> Int:
 
 
 @kernel
-def walk(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def walk(
     table: SearchTables,
     rollouts: Rollouts,
     leaves: Leaves,
@@ -277,7 +277,7 @@ def _result(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
 
 
 @inline_kernel
-def _select(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def _select(
     table: SearchTables,
     rollouts: Rollouts,
     lane: Int,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from arena.games.kernels.bulk import Matches
     from arena_bots.keras_wdl.train.array_rules import ArrayRules
     from arena_bots.keras_wdl.train.lockstep import Proofs
 
@@ -46,11 +47,29 @@ def joined(parts: Sequence[Examples]) -> Examples:
     return Examples(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def from_games(  # noqa: PLR0913 - describes games and a selection of their positions
+class GameArrays(NamedTuple):
+    """Games as arrays."""
+
+    actions: NDArray[np.integer]
+    """The actions from the initial state; `[n, max_length]`."""
+    lengths: NDArray[np.integer]
+    """Number of actions; `[n]`."""
+    outcomes: NDArray[np.integer]
+    """1, 0 or -1 for the first player; `[n]`."""
+
+    @classmethod
+    def of(cls, matches: Matches) -> GameArrays:
+        """Return matches with signed lengths and results, as arithmetic with them needs."""
+        return cls(matches.actions, matches.lengths.astype(np.int64), matches.outcomes.astype(np.int64))
+
+    def take(self, rows: NDArray[np.bool_] | slice) -> GameArrays:
+        """Return the games in some rows."""
+        return GameArrays(self.actions[rows], self.lengths[rows], self.outcomes[rows])
+
+
+def from_games(
     rules: ArrayRules,
-    actions: NDArray[np.integer],
-    lengths: NDArray[np.integer],
-    outcomes: NDArray[np.integer],
+    games: GameArrays,
     *,
     kept: NDArray[np.bool_] | None = None,
     with_ends: bool = False,
@@ -59,13 +78,12 @@ def from_games(  # noqa: PLR0913 - describes games and a selection of their posi
 
     Args:
         rules: the rules of the game.
-        actions: the actions from the initial state; `[n, max_length]`.
-        lengths: number of actions; `[n]`.
-        outcomes: 1, 0 or -1 for the first player; `[n]`.
+        games: the games.
         kept: which positions to use, starting with the one after the first action; `[n, max_length]`; None
             for all.
         with_ends: whether to include the final position of each game.
     """
+    actions, lengths, outcomes = games
     layout = rules.layout
     own, opp = np.zeros(len(lengths), np.uint64), np.zeros(len(lengths), np.uint64)
     lows, columns = layout.lows, layout.columns

@@ -40,6 +40,12 @@ class LockstepPlan(NamedTuple):
     is_exact: bool
     """Whether losses and forced wins within two plies are looked up; the bot itself sees only wins."""
 
+    def take(self, rows: NDArray[np.intp]) -> LockstepPlan:
+        """Return the plan of the games in some rows."""
+        return LockstepPlan(
+            self.openings[rows], self.epsilons[rows], self.rivals[rows], self.slips[rows], self.is_exact
+        )
+
 
 class Proofs(NamedTuple):
     """Positions beside the games whose result the rules prove, for the player who has just moved."""
@@ -84,9 +90,10 @@ def play(
     found: list[Proofs] = []
     for ply in range(length):
         found_here = rules.look(own[running], opp[running])
-        chosen = _choose(found_here, own[running], opp[running], judge, plan, running, ply, rng)
+        sight = Sight(found_here, own[running], opp[running])
+        chosen = _choose(sight, judge, plan.take(running), ply, rng)
         if proofs:
-            found.append(_proofs(found_here, own[running], opp[running], rng, proofs))
+            found.append(_proofs(sight, rng, proofs))
         rows = np.arange(len(running))
         actions[running, ply] = chosen
         lengths[running] = ply + 1
@@ -122,21 +129,25 @@ def _tally(results: NDArray[np.int8]) -> tuple[int, int, int]:
     return int((results == 1).sum()), int((results == 0).sum()), int((results == -1).sum())
 
 
-def _choose(  # noqa: PLR0913, PLR0917 - positions, evaluator and rules as separate arrays
-    look: Look,
-    own: NDArray[np.uint64],
-    opp: NDArray[np.uint64],
-    judge: Judge,
-    plan: LockstepPlan,
-    running: NDArray[np.intp],
-    ply: int,
-    rng: np.random.Generator,
+class Sight(NamedTuple):
+    """The positions of the running games, for the player to move."""
+
+    look: Look
+    """What the rules see in them."""
+    own: NDArray[np.uint64]
+    """Stones of the player to move; `[n]`."""
+    opp: NDArray[np.uint64]
+
+
+def _choose(
+    sight: Sight, judge: Judge, plan: LockstepPlan, ply: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Return the action for each game."""
-    openings = plan.openings[running]
-    at_random = (ply < openings) & (rng.random(len(running)) < plan.epsilons[running])
-    slips = (plan.rivals[running] == ply % 2) & (rng.random(len(running)) < plan.slips[running])
-    at_random |= (ply == openings - 1) | slips
+    """Return the action for each game; `plan` has their rows."""
+    look, own, opp = sight
+    num = len(own)
+    at_random = (ply < plan.openings) & (rng.random(num) < plan.epsilons)
+    slips = (plan.rivals == ply % 2) & (rng.random(num) < plan.slips)
+    at_random |= (ply == plan.openings - 1) | slips
     # At random, the largest of these numbers decides; elsewhere they only break ties.
     worth = rng.random(look.kinds.shape)
     worth[~at_random] *= _NOISE
@@ -152,10 +163,9 @@ def _choose(  # noqa: PLR0913, PLR0917 - positions, evaluator and rules as separ
     return worth.argmax(axis=1)
 
 
-def _proofs(
-    look: Look, own: NDArray[np.uint64], opp: NDArray[np.uint64], rng: np.random.Generator, share: float
-) -> Proofs:
+def _proofs(sight: Sight, rng: np.random.Generator, share: float) -> Proofs:
     """Sample a share of the proven positions, at most one per game and kind of proof."""
+    look, own, opp = sight
     rows: list[NDArray[np.intp]] = []
     columns: list[NDArray[np.intp]] = []
     for kind in (LOST, SURE):

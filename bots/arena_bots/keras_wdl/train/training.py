@@ -14,6 +14,7 @@ from arena_bots.keras_wdl.encoding import full_spec
 from arena_bots.keras_wdl.train.array_rules import ArrayRules
 from arena_bots.keras_wdl.train.examples import (
     Examples,
+    GameArrays,
     drawn,
     from_games,
     from_proofs,
@@ -102,7 +103,7 @@ class KerasTraining:
         """Play games, add them to the window, and learn from it."""
         games, plan = self._play(rng)
         kept = _labelled(plan, games.actions.shape[1])
-        new = from_games(self._rules, games.actions, games.lengths, games.outcomes, kept=kept)
+        new = from_games(self._rules, GameArrays(games.actions, games.lengths, games.outcomes), kept=kept)
         new = joined([merged(self._rules, new), merged(self._rules, from_proofs(games.proofs))])
         # A position shared by many games counts more than once, but less than once for each of them.
         new = new._replace(weights=np.sqrt(new.weights))
@@ -227,13 +228,11 @@ def _start_of(context: TrainingContext, rules: ArrayRules, options: Options) -> 
     if options.source == "store":
         return _stored(context, rules, options)
     found = random_matches(rules.game, options.games, context.seed)
-    lengths = found.lengths.astype(np.int64)
     marks = [
         _mark(rules.game, actions[:length].tolist())
-        for actions, length in zip(found.actions, lengths.tolist(), strict=True)
+        for actions, length in zip(found.actions, found.lengths.tolist(), strict=True)
     ]
-    outcomes = found.outcomes.astype(np.int64)
-    return _split(rules, found.actions, lengths, outcomes, marks, options, "random play")
+    return _split(rules, GameArrays.of(found), marks, options, "random play")
 
 
 def _stored(context: TrainingContext, rules: ArrayRules, options: Options) -> InitialExamples:
@@ -251,25 +250,16 @@ def _stored(context: TrainingContext, rules: ArrayRules, options: Options) -> In
             f"the store holds no finished match of {rules.game.name} to learn from; play some with"
             " arena tournament, or train with source=random"
         )
-    there = slice(0, len(marks))
-    return _split(rules, actions[there], lengths[there], outcomes[there], marks, options, "store")
+    played = GameArrays(actions, lengths, outcomes).take(slice(0, len(marks)))
+    return _split(rules, played, marks, options, "store")
 
 
-def _split(  # noqa: PLR0913, PLR0917 - matches as arrays, and the settings
-    rules: ArrayRules,
-    actions: NDArray[np.integer],
-    lengths: NDArray[np.int64],
-    outcomes: NDArray[np.int64],
-    marks: Sequence[int],
-    options: Options,
-    source: str,
+def _split(
+    rules: ArrayRules, played: GameArrays, marks: Sequence[int], options: Options, source: str
 ) -> InitialExamples:
     is_held = np.array(marks, np.int64) % _HELD == 0
     learnt, held = (
-        merged(
-            rules,
-            from_games(rules, actions[rows], lengths[rows], outcomes[rows], with_ends=options.ends),
-        )
+        merged(rules, from_games(rules, played.take(rows), with_ends=options.ends))
         for rows in (~is_held, is_held)
     )
     return InitialExamples(learnt, held, len(marks), source)

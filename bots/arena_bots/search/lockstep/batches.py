@@ -96,7 +96,7 @@ def _entry(own: np.uint64, opp: np.uint64, last: np.uint64, memory: EvaluationCa
 
 
 @inline_kernel
-def paint(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def paint(
     planes: NDArray[np.float32],
     row: Int,
     own: np.uint64,
@@ -164,7 +164,7 @@ def gather(
 
 
 @kernel
-def scatter(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def scatter(
     leaves: Leaves,
     memory: EvaluationCache,
     layout: Layout,

@@ -124,9 +124,7 @@ def new_leaves(lanes: int, num_actions: int, max_length: int) -> Leaves:
 
 
 @inline_kernel
-def add_node(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
-    forest: Forest, lane: Int, own: np.uint64, opp: np.uint64, last: np.uint64, parent: Int
-) -> Int:
+def add_node(forest: Forest, lane: Int, own: np.uint64, opp: np.uint64, last: np.uint64, parent: Int) -> Int:
     """Add a node without statistics, for which there must be space; return its number."""
     node = np.int64(forest.size[lane])
     forest.size[lane] = node + 1

@@ -32,7 +32,7 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def plant(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def plant(
     forest: Forest,
     leaves: Leaves,
     layout: Layout,
@@ -61,7 +61,7 @@ def plant(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
 
 
 @kernel
-def descend(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def descend(
     forest: Forest,
     leaves: Leaves,
     layout: Layout,
@@ -110,7 +110,7 @@ def descend(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold 
 
 
 @inline_kernel
-def _arrive(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def _arrive(
     forest: Forest,
     leaves: Leaves,
     layout: Layout,

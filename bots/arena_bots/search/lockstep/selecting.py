@@ -63,7 +63,7 @@ def _scale(forest: Forest, lane: Int, node: Int, rule: Rule) -> np.float32:
 
 
 @inline_kernel
-def _score(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def _score(
     forest: Forest, lane: Int, node: Int, action: Int, value: np.float32, scale: np.float32
 ) -> np.float32:
     """Return logit plus scaled completed value of an action; `value` stands in for an untried action."""

@@ -61,7 +61,7 @@ def new_learner(weights: NDArray[np.float64] | None = None) -> LinearLearner:
 
 
 @kernel
-def learn_linear(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def learn_linear(
     layout: Layout,
     windows: NDArray[np.uint64],
     learner: LinearLearner,
@@ -90,7 +90,7 @@ def learn_linear(  # noqa: PLR0913, PLR0917 # a kernel has no object that could 
 
 
 @inline_kernel
-def _play(  # noqa: PLR0913, PLR0917 # as above
+def _play(
     layout: Layout,
     windows: NDArray[np.uint64],
     learner: LinearLearner,
@@ -132,7 +132,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
 
 
 @inline_kernel
-def _move(  # noqa: PLR0913, PLR0917 # as above
+def _move(
     layout: Layout,
     windows: NDArray[np.uint64],
     learner: LinearLearner,
@@ -172,7 +172,7 @@ def _move(  # noqa: PLR0913, PLR0917 # as above
 
 
 @inline_kernel
-def _best(  # noqa: PLR0913, PLR0917 # as above
+def _best(
     layout: Layout,
     windows: NDArray[np.uint64],
     learner: LinearLearner,
@@ -223,7 +223,7 @@ def _update(
 
 
 @inline_kernel
-def _value(  # noqa: PLR0913, PLR0917 # as above
+def _value(
     learner: LinearLearner,
     numbers: NDArray[np.float64],
     windows: NDArray[np.uint64],

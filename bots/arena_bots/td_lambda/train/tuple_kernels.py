@@ -87,7 +87,7 @@ def new_desk(width: int) -> Desk:
 
 
 @kernel
-def learn(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold its arrays
+def learn(
     layout: Layout,
     parts: NDArray[np.int32],
     memory: TupleTables,
@@ -110,7 +110,7 @@ def learn(  # noqa: PLR0913, PLR0917 # a kernel has no object that could hold it
 
 
 @inline_kernel
-def _play(  # noqa: PLR0913, PLR0917 # as above
+def _play(
     layout: Layout,
     parts: NDArray[np.int32],
     memory: TupleTables,
@@ -163,7 +163,7 @@ def _play(  # noqa: PLR0913, PLR0917 # as above
 
 
 @inline_kernel
-def _best_action(  # noqa: PLR0913, PLR0917 # as above
+def _best_action(
     state: np.uint64,
     own: np.uint64,
     opp: np.uint64,
@@ -201,7 +201,7 @@ def _best_action(  # noqa: PLR0913, PLR0917 # as above
 
 
 @inline_kernel
-def _enter(  # noqa: PLR0913, PLR0917 # as above
+def _enter(
     parts: NDArray[np.int32],
     before: NDArray[np.int32],
     after: NDArray[np.int32],
@@ -245,7 +245,7 @@ def _total(weights: NDArray[np.float32], entries: NDArray[np.int32]) -> np.float
 
 
 @inline_kernel
-def _learn_from(  # noqa: PLR0913, PLR0917 # as above
+def _learn_from(
     memory: TupleTables,
     desk: Desk,
     rates: NDArray[np.float32],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from children import arena_environment, run_child
-from wheels import BOT, make_index, make_wheel
+from wheels import BOT, Metadata, make_index, make_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +160,9 @@ def test_another_wheel_is_another_bot(arena: CommandLine, wheel: Path, tmp_path:
 
 
 def test_what_comes_along_is_told(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
-    outer = make_wheel(tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, requires=["first_legal"])
+    outer = make_wheel(
+        tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, Metadata(requires=["first_legal"])
+    )
     lines = arena.lines("bots", "install", "outer", "--index", make_index(tmp_path / "index", wheel, outer))
     assert lines[0] == "installed outer 1.0: outer"
     assert lines[2] == f"sha256 {hashlib.sha256(wheel.read_bytes()).hexdigest()} {wheel.name}"
@@ -192,7 +194,9 @@ def test_a_broken_one_is_listed_and_can_be_removed(arena: CommandLine, wheel: Pa
 def test_versions_meet(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
     """One bot from two wheels is two competitors; a third is called otherwise."""
     files = {"first_legal.py": BOT}
-    new = make_wheel(tmp_path / "new", "first_legal", {"first": "first_legal"}, files, version="1.1rc1")
+    new = make_wheel(
+        tmp_path / "new", "first_legal", {"first": "first_legal"}, files, Metadata(version="1.1rc1")
+    )
     newest = hashlib.sha256(new.read_bytes()).hexdigest()[:8]
     oldest = hashlib.sha256(wheel.read_bytes()).hexdigest()[:8]
     arena("bots", "install", new)

@@ -9,6 +9,7 @@ import msgspec
 from arena.cli.standings import print_standings
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard
+from arena.results.sides import GamePool
 from arena_db.records import MatchFilter
 from arena_db.store import Store
 from stores import add_cup, digest
@@ -145,7 +146,9 @@ def test_of_many_surprises_the_worst_are_told(
     with Store.open(played.db, read_only=True) as store:
         book = RatedMatches(MatchFilter())
         book.update(store)
-        board = Leaderboard(store.pool_counts(MatchFilter()), store.bots(), "tic-tac-toe", "all", book)
+        board = Leaderboard(
+            store.pool_counts(MatchFilter()), store.bots(), GamePool("tic-tac-toe", "all"), book
+        )
     (table,) = board.tables()
     print_standings([msgspec.structs.replace(table, misfits=tuple("abcdefgh"))], "table")
     lines = capsys.readouterr().out.splitlines()

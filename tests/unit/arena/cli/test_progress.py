@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.cli.reporter import ProgressLine
+from arena.live.pace import Progress
 from arena.naming import count_text
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ class _Clock:
 def test_without_terminal_a_line_where_it_is_due(capsys: pytest.CaptureFixture[str]) -> None:
     clock = _Clock()
     progress = ProgressLine(quiet=False, clock=clock)
-    progress.show(1, 40, faults=0, due=False, elo=ELO)
+    progress.show(Progress(done=1, total=40), faults=0, due=False, elo=ELO)
     clock.now += 4
-    progress.show(2, 40, faults=1, due=True, elo=ELO)
+    progress.show(Progress(done=2, total=40), faults=1, due=True, elo=ELO)
     with progress.aside():
         click.echo("Finished game 2")
     progress.end()
@@ -46,7 +47,7 @@ def test_where_nobody_knows_the_end_only_what_is_done_is_shown(
         monkeypatch.setattr(sys.stderr, "isatty", lambda is_live=is_terminal: is_live)
         progress = ProgressLine(quiet=False, clock=clock)
         clock.now += 4
-        progress.show(2, None, faults=1, due=True, elo={})
+        progress.show(Progress(done=2, total=None), faults=1, due=True, elo={})
     assert capsys.readouterr().err == (
         "2 matches  15.0/min  faults 1\n\r\x1b[K[....................] 2 matches  15.0/min  faults 1"
     )
@@ -59,12 +60,12 @@ def test_on_a_terminal_it_is_redrawn_once_a_second(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     clock = _Clock()
     progress = ProgressLine(quiet=False, clock=clock)
-    progress.show(1, 4, faults=0, due=True, elo=ELO)
+    progress.show(Progress(done=1, total=4), faults=0, due=True, elo=ELO)
     clock.now += 0.9
-    progress.show(2, 4, faults=0, due=True, elo=ELO)
+    progress.show(Progress(done=2, total=4), faults=0, due=True, elo=ELO)
     assert capsys.readouterr().err == ""
     clock.now += 0.1
-    progress.show(3, 4, faults=0, due=False, elo=ELO)
+    progress.show(Progress(done=3, total=4), faults=0, due=False, elo=ELO)
     line = capsys.readouterr().err
     expected = "[###############.....] 3/4 matches (75%)  180.0/min  ETA 0:00:00  faults 0"
     assert line == f"\r\x1b[K{expected}  a ~1508  c ~1501  b ~1492"
@@ -82,7 +83,7 @@ def test_quiet_is_silent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     clock = _Clock()
     progress = ProgressLine(quiet=True, clock=clock)
     clock.now += 60
-    progress.show(1, 4, faults=0, due=True, elo=ELO)
+    progress.show(Progress(done=1, total=4), faults=0, due=True, elo=ELO)
     progress.end()
     assert capsys.readouterr() == ("", "")
 
@@ -90,7 +91,7 @@ def test_quiet_is_silent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 def test_a_test_has_no_time_to_go(capsys: pytest.CaptureFixture[str]) -> None:
     clock = _Clock()
     progress = ProgressLine(quiet=False, clock=clock)
-    progress.show(1, 1944, faults=0, due=False, elo={}, is_most=True)
+    progress.show(Progress(done=1, total=1944, is_most=True), faults=0, due=False, elo={})
     clock.now += 60
-    progress.show(13, 1944, faults=0, due=True, elo={}, is_most=True)
+    progress.show(Progress(done=13, total=1944, is_most=True), faults=0, due=True, elo={})
     assert capsys.readouterr().err == "13/at most 1944 matches  13.0/min  faults 0\n"

@@ -14,7 +14,7 @@ import pytest
 from arena.content.packages import linked_bots
 from arena.entrants import resolve
 from arena.errors import OptionError, PluginError
-from arena.executor.preflight import preflight
+from arena.executor.preflight import Candidate, preflight
 from arena.executor.sandbox_trial import load_status
 from arena.executor.sandboxed import strongest_usual_tier
 from arena.referee.timecontrol import TimeControl
@@ -41,7 +41,7 @@ def files(bot: Competitor) -> set[str]:
 
 
 def plays(bot: Competitor) -> bool:
-    return preflight(bot, GAME, LIMIT, tier=strongest_usual_tier(), init_s=60.0) is None
+    return preflight(Candidate(bot, "tic-tac-toe", LIMIT, strongest_usual_tier(), 60.0)) is None
 
 
 @pytest.fixture
@@ -345,7 +345,7 @@ def test_a_missing_runtime_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     bot = one(f"exec:cmd={runtime} {program(tmp_path / 'bot.js')}")
     assert bot.runtime == str(runtime)
     runtime.unlink()
-    fault = preflight(bot, GAME, LIMIT, tier=strongest_usual_tier(), init_s=60.0)
+    fault = preflight(Candidate(bot, "tic-tac-toe", LIMIT, strongest_usual_tier(), 60.0))
     assert fault is not None
     assert f"needs {runtime}, which is not installed; install it" in str(fault.detail["cause"])
 

@@ -163,7 +163,7 @@ def test_a_beat_hears_that_the_store_is_gone(sitting: Sitting) -> None:
 
 def test_a_store_that_is_gone_is_noticed_between_two_writes(sitting: Sitting) -> None:
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
-        orders = Orders(lease.store, sitting.tournament, lease, StopSignals(), say=sitting.said.append)
+        orders = Orders(lease, StopSignals(), say=sitting.said.append)
         lease.check()
         sitting.store.path.rename(sitting.store.path.with_name("elsewhere.db"))
         with pytest.raises(MovedError):

@@ -21,6 +21,7 @@ from arena.results.history import rate_now
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, standings
 from arena.results.replays import replayed_of
+from arena.results.sides import GamePool
 from arena.results.stored_sums import encounters_of
 from arena.results.table_notes import notes_on
 from arena_db.errors import RefusedError
@@ -79,7 +80,7 @@ def boards(store: Store) -> list[Table]:
     book = RatedMatches(MatchFilter())
     book.update(store)
     counts = store.pool_counts(MatchFilter())
-    return Leaderboard(counts, store.bots(), "tic-tac-toe", counts.tallies[0].pool, book).tables()
+    return Leaderboard(counts, store.bots(), GamePool("tic-tac-toe", counts.tallies[0].pool), book).tables()
 
 
 def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:

@@ -10,13 +10,13 @@ import pytest
 
 from arena.entrants import resolve
 from arena.executor.causes import advice, missing_file
-from arena.executor.preflight import describe_fault, preflight
+from arena.executor.preflight import Candidate, describe_fault, preflight
 from arena.executor.sandbox_trial import run_kit
 from arena.executor.sandboxed import strongest_usual_tier
 from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier
-from arena_plugins import Spec, Termination, load_game
+from arena_plugins import Spec, Termination
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def refusal(cmd: str, init_s: float = 30, **options: str) -> str:
     spec = str(Spec("exec", {"cmd": cmd, **options}))
     (bot,) = resolve([spec], margin_ms=50)
     tier = strongest_usual_tier()
-    fault = preflight(bot, load_game("tic-tac-toe"), LIMIT, tier=tier, init_s=init_s)
+    fault = preflight(Candidate(bot, "tic-tac-toe", LIMIT, tier, init_s))
     assert fault is not None
     return describe_fault(fault)
 
@@ -107,7 +107,7 @@ def test_what_an_adapter_says_itself_is_not_told_twice(tmp_path: Path) -> None:
     engine = write(tmp_path / "engine.py", "import sys\nfor line in sys.stdin: print('OK')\n")
     (bot,) = resolve([str(Spec("gomocup", {"cmd": f"{python} {engine}"}))], margin_ms=50)
     tier = strongest_usual_tier()
-    fault = preflight(bot, load_game("tic-tac-toe"), LIMIT, tier=tier, init_s=30)
+    fault = preflight(Candidate(bot, "tic-tac-toe", LIMIT, tier, 30))
     assert fault is not None
     assert describe_fault(fault) == ("init_crash: Gomocup engines play five in a row only, not tic-tac-toe")
     said = "gomocup: the engine has not answered START 15 with OK; a Gomocup engine flushes its output"

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from arena.entrants import Competitor, resolve
-from arena.executor.preflight import describe_fault, preflight
+from arena.executor.preflight import Candidate, describe_fault, preflight
 from arena.executor.worker_seats import compiled_folder, make_seat
 from arena.person import sessions
 from arena.person.session_config import PlayConfig, make_play
@@ -70,7 +70,7 @@ def said(competitor: Competitor, tier: Tier) -> str | None:
 def test_the_preflight_compiles_for_all(tier: Tier, competitor: Competitor) -> None:
     assert said(competitor, tier) == "0 hits, 1 misses"
     assert not Path(compiled_folder(competitor)).exists()  # only the preflight keeps anything
-    assert preflight(competitor, GAME, CONTROL, tier=tier, init_s=60.0) is None
+    assert preflight(Candidate(competitor, "tic-tac-toe", CONTROL, tier, 60.0)) is None
     assert said(competitor, tier) == "1 hits, 0 misses"
 
 
@@ -111,7 +111,7 @@ def written(**changes: str) -> Competitor:
 def test_what_compiles_longer_than_a_move_may_take_passes_and_plays() -> None:
     slow = written(**{"class Bot": f"{SLOW}\nclass Bot", "double(21)": "busy(); double(21)"})
     control = TimeControl.parse(None, 2.5, None)
-    assert preflight(slow, GAME, control, tier=Tier.T1, init_s=60.0) is None
+    assert preflight(Candidate(slow, "tic-tac-toe", control, Tier.T1, 60.0)) is None
     assert said(slow, Tier.T1) == "1 hits, 0 misses"
 
 
@@ -122,7 +122,7 @@ def test_a_bot_that_waits_or_computes_on_is_refused_with_the_option_that_helps(
 ) -> None:
     monkeypatch.setattr("arena.executor.preflight._PATIENCE_S", 3.0)
     late = written(**{"double(21)": line})
-    fault = preflight(late, GAME, TimeControl.parse(None, 0.5, None), tier=Tier.T1, init_s=60.0)
+    fault = preflight(Candidate(late, "tic-tac-toe", TimeControl.parse(None, 0.5, None), Tier.T1, 60.0))
     assert fault is not None
     assert describe_fault(fault).endswith("; it had 0.5 s, --st or --tc gives longer")
 

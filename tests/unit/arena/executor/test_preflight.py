@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.preflight import describe_fault, is_refused_option, preflight, try_patiently
+from arena.executor.preflight import Candidate, describe_fault, is_refused_option, preflight, try_patiently
 from arena.executor.sandboxed import strongest_usual_tier
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.seats import Forfeit
 from arena.referee.timecontrol import TimeControl
-from arena.referee.verdict import reason
+from arena.referee.verdict import Ending, reason
 from arena.sandbox.tier import Tier
 from arena_plugins import IllegalMoveError, Outcome, Spec, Termination, load_game
 
@@ -39,7 +39,7 @@ def tier(request: pytest.FixtureRequest) -> str:
 
 def run(spec: str, tier: str, **changes: str) -> Forfeit | None:
     (bot,) = resolve([spec], margin_ms=50)
-    return preflight(msgspec.structs.replace(bot, **changes), GAME, LIMIT, tier=tier, init_s=30)
+    return preflight(Candidate(msgspec.structs.replace(bot, **changes), "tic-tac-toe", LIMIT, tier, 30))
 
 
 def test_a_good_bot_passes(tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_a_program_that_refuses_an_option(tier: str) -> None:
     refusal = json.dumps({"type": "error", "code": "bad_option", "message": "no level 9"})
     program = shlex.join(["sh", "-c", f"read line; echo '{refusal}'; read line"])
     (bot,) = resolve([str(Spec("exec", {"cmd": program}))], margin_ms=50)
-    fault = preflight(bot, GAME, LIMIT, tier=tier, init_s=30)
+    fault = preflight(Candidate(bot, "tic-tac-toe", LIMIT, tier, 30))
     assert fault is not None
     assert is_refused_option(fault)
     assert "no level 9" in str(fault.detail["cause"])
@@ -81,7 +81,7 @@ def test_a_program_that_does_not_start_is_told_what_it_may_read() -> None:
     said = {
         tier: describe_fault(fault)
         for tier in {Tier.T1, strong}
-        if (fault := preflight(bot, GAME, LIMIT, tier=tier, init_s=30)) is not None
+        if (fault := preflight(Candidate(bot, "tic-tac-toe", LIMIT, tier, 30))) is not None
     }
     assert all("nothing.py" in text for text in said.values())
     runtime = f"python {platform.python_version()}"
@@ -159,7 +159,7 @@ def test_the_start_and_the_match_name_the_same_line(tmp_path: Path) -> None:
     assert fault is not None
     error = "bot.py fails: JSONDecodeError: Expecting value: line 1 column 1 (char 0) in helper.py:3"
     assert describe_fault(fault) == f"init_crash: {error}"
-    told = reason(Outcome.SECOND, fault.termination, ("A", "B"), "", fault.detail)
+    told = reason(Ending(Outcome.SECOND, fault.termination, fault.detail), ("A", "B"))
     assert told == f"A forfeits at the start: {error} (init_crash)"
 
 
@@ -193,10 +193,10 @@ def test_a_bot_is_asked_about_the_opening_and_told_whose_move_it_is(
 
     monkeypatch.setattr(kind, "start", note_start)
     monkeypatch.setattr(kind, "ask", note)
-    assert preflight(bot, GAME, LIMIT, tier=tier, init_s=30, opening=(4, 0, 8)) is None
+    assert preflight(Candidate(bot, "tic-tac-toe", LIMIT, tier, 30, (4, 0, 8))) is None
     assert asked == [(1, (), 0), (1, (4, 0, 8), 3)]
     with pytest.raises(IllegalMoveError):
-        preflight(bot, GAME, LIMIT, tier=tier, init_s=30, opening=(4, 4))
+        preflight(Candidate(bot, "tic-tac-toe", LIMIT, tier, 30, (4, 4)))
 
 
 LATE = Forfeit(Termination.TIME_MOVE, {"cause": "late", "limit_ms": 1.0, "elapsed_ms": 100.0, "cpu_ms": 50.0})

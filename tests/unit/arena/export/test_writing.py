@@ -110,13 +110,14 @@ def _same(found: float, wanted: float | None) -> None:
 def test_ratings_are_those_of_the_leaderboard(filled: tuple[Path, Game], tmp_path: Path) -> None:
     from arena.results.rated_matches import RatedMatches
     from arena.results.rating_tables import Leaderboard
+    from arena.results.sides import GamePool
 
     _, data = _export(filled[0], tmp_path / "out")
     with Store.open(filled[0], read_only=True) as store:
         book = RatedMatches(MatchFilter())
         book.update(store)
         board = Leaderboard(
-            store.pool_counts(MatchFilter()), store.bots(), "connect-four", "5/move hosted", book
+            store.pool_counts(MatchFilter()), store.bots(), GamePool("connect-four", "5/move hosted"), book
         )
     elos = {row.identity: row.elo for table in board.tables() for row in table.rows}
     columns = data.columns("train", ["bot", "bot_elo", "opponent", "opponent_elo"])

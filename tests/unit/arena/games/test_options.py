@@ -25,28 +25,24 @@ def states_along(game: Game, moves: str) -> list[State]:
     return states
 
 
-@pytest.mark.parametrize(
-    ("spec", "params", "shape", "num_actions", "max_length", "num_symmetries"),
-    [
-        ("connect-four", {"cols": 7, "k": 4, "rows": 6}, (6, 7), 7, 42, 2),
-        ("connect-four:rows=4,cols=10,k=5", {"cols": 10, "k": 5, "rows": 4}, (4, 10), 10, 40, 2),
-        ("tic-tac-toe", {}, (3, 3), 9, 9, 8),
-        ("gomoku", {"exact": "off", "k": 5, "size": 15}, (15, 15), 225, 225, 8),
-        ("gomoku:size=6,k=4,exact=on", {"exact": "on", "k": 4, "size": 6}, (6, 6), 36, 36, 8),
-    ],
-)
-def test_games_say_what_they_are(  # noqa: PLR0913, PLR0917 # one column of the table each
-    spec: str, params: object, shape: object, num_actions: int, max_length: int, num_symmetries: int
-) -> None:
+FACTS: list[tuple[str, tuple[object, ...]]] = [
+    ("connect-four", ({"cols": 7, "k": 4, "rows": 6}, (6, 7), 7, 42, 2)),
+    ("connect-four:rows=4,cols=10,k=5", ({"cols": 10, "k": 5, "rows": 4}, (4, 10), 10, 40, 2)),
+    ("tic-tac-toe", ({}, (3, 3), 9, 9, 8)),
+    ("gomoku", ({"exact": "off", "k": 5, "size": 15}, (15, 15), 225, 225, 8)),
+    ("gomoku:size=6,k=4,exact=on", ({"exact": "on", "k": 4, "size": 6}, (6, 6), 36, 36, 8)),
+]
+"""A game, its parameters, shape, and numbers of actions, of plies and of symmetries."""
+
+
+@pytest.mark.parametrize(("spec", "facts"), FACTS)
+def test_games_say_what_they_are(spec: str, facts: tuple[object, ...]) -> None:
     game = make(spec)
     assert isinstance(game, Game)
     assert isinstance(game.initial_state(), State)
     assert game.name == spec.partition(":")[0]
-    assert game.params == params
-    assert game.shape == shape
-    assert game.num_actions == num_actions
-    assert game.max_length == max_length
-    assert len(game.symmetries) == num_symmetries
+    found = (game.params, game.shape, game.num_actions, game.max_length, len(game.symmetries))
+    assert found == facts
 
 
 @pytest.mark.parametrize("game", [ConnectFour(), Gomoku(), TicTacToe()])

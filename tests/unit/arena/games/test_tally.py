@@ -7,7 +7,7 @@ import pickle
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.games.bitboard import Bitboard
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARow, KInARowState
 
 sides = st.integers(1, 9)
+sizes = st.tuples(sides, sides, st.integers(2, 9)).filter(lambda size: size[2] <= max(size[:2]))
+"""Rows, columns and k."""
 
 
-@given(sides, sides, st.integers(2, 9), st.booleans(), st.booleans(), st.data())
-def test_a_line_is_full_where_shifts_find_one(  # noqa: PLR0913, PLR0917 # drawn by Hypothesis
-    rows: int,
-    cols: int,
-    k: int,
+@given(sizes, st.booleans(), st.booleans(), st.data())
+def test_a_line_is_full_where_shifts_find_one(
+    size: tuple[int, int, int],
     exact: bool,  # noqa: FBT001 # drawn by Hypothesis
     gravity: bool,  # noqa: FBT001 # drawn by Hypothesis
     data: st.DataObject,
 ) -> None:
-    assume(k <= max(rows, cols))
+    rows, cols, k = size
     board = Bitboard(rows, cols, k, exact=exact, gravity=gravity)
     tally = LineTally(board)
     own = tally.empty

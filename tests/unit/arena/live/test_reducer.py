@@ -126,8 +126,8 @@ def test_a_match_that_begins_again_is_new() -> None:
     first = list(match_events("tic-tac-toe", ["b2", "a1"]))
     view = reduce_all(LiveView(), first)
     again = Started(bots=("az", "td"), game="tic-tac-toe")
-    view = reduce(view, make_event(50, again, t=9.0, match=313, attempt=1))
-    late = make_event(51, Move(action=0), t=9.0, match=313, attempt=0, ply=1)
+    view = reduce(view, msgspec.structs.replace(make_event(50, again, t=9.0, match=313), attempt=1))
+    late = make_event(51, Move(action=0), t=9.0, match=313, ply=1)
     match = reduce(view, late).matches[313]
     assert (match.attempt, match.ply, match.seats[1].name) == (1, 0, "td")
 

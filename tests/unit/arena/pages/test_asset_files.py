@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from arena.pages.asset_files import asset_files, ply_rules
-from arena.pages.frame import page
+from arena.pages.frame import PageHead, page
 from arena.pages.links import Links
 
 LINKS = Links(root="")
@@ -13,7 +13,7 @@ LINKS = Links(root="")
 
 def test_a_page_needs_one_style_sheet_and_one_script() -> None:
     for is_replay in (False, True):
-        html = page(LINKS, "title", [], is_replay=is_replay)
+        html = page(LINKS, PageHead("title", is_replay=is_replay), [])
         sheets = re.findall(r'<link rel="stylesheet" href="a/([^"]+)"', html)
         scripts = re.findall(r'<script src="a/([^"]+)"', html)
         assert (len(sheets), len(scripts)) == (1, 1)

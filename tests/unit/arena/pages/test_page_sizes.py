@@ -14,7 +14,7 @@ from arena.live.table_views import MatrixCell, MatrixView, StandingRow, Standing
 from arena.pages.links import Links
 from arena.pages.page_tables import MOST_CROSSED, MOST_DETAILED, MOST_RANKED, matrix, standings
 from arena_db.store import Store
-from leagues import add_league
+from leagues import League, add_league
 from stores import digest
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         names = [
             f"{('mcts', 'minimax', 'alphazero', 'td-lambda')[seat % 4]}:strength={seat}" for seat in range(40)
         ]
-        record = add_league(store, names, rounds=1)
+        record = add_league(store, names, League(rounds=1))
         bots = [entrant.bot.identity[:16] for entrant in store.entrants(record.id)]
     found: dict[str, bytes] = {}
 

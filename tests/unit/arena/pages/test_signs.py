@@ -8,7 +8,7 @@ from arena.live.table_views import StandingRow, StandingsView
 from arena.live.views import LiveView, ProgressView
 from arena.pages.following import match_fragments
 from arena.pages.links import Links
-from arena.pages.live import wall_fragments
+from arena.pages.live import PageTime, wall_fragments
 from arena.pages.memo import Memo
 from arena.pages.page_tables import places, signs, standings
 from arena.results.place_table import PlaceRow
@@ -58,15 +58,15 @@ def test_nothing_moves_on_a_wall_between_two_matches() -> None:
         ("running", True, False),
         ("paused", True, True),
     ):
-        found = wall_fragments(_model(state, is_over=is_over), LINKS, NOW, Memo())
+        found = wall_fragments(_model(state, is_over=is_over), LINKS, PageTime(NOW), Memo())
         assert ("hidden" not in found["waits"]) == waits, (state, is_over)
     none = Model(view=LiveView(progress=ProgressView(state="running")))
-    assert "No match to show" in wall_fragments(none, LINKS, NOW, Memo())["waits"]
+    assert "No match to show" in wall_fragments(none, LINKS, PageTime(NOW), Memo())["waits"]
 
 
 def test_the_page_of_a_match_that_has_not_begun_says_why_once() -> None:
     for state, words in (("running", "too short to follow."), ("paused", "This tournament is paused")):
-        ending = match_fragments(_model(state, is_over=True), 2, LINKS, NOW, Memo())["ending"]
+        ending = match_fragments(_model(state, is_over=True), 2, LINKS, PageTime(NOW), Memo())["ending"]
         assert "This match has not begun" in ending
         assert words in ending
         assert "No match to show" not in ending

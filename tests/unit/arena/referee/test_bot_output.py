@@ -15,6 +15,7 @@ from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
 from arena.referee.seats import Answer, SeatSetup
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena_plugins.command import host_command, host_path
 from arena_plugins.contract import Outcome, Termination
 from arena_plugins.manager import load_game
@@ -102,7 +103,8 @@ def test_what_it_prints_after_its_last_answer_is_read_at_the_end(tmp_path: Path)
         games=games,
         path=[*host_path(), str(tmp_path)],
     )
-    seat = HostedSeat(command, name="bot", version="1", ponders=True)
+    seat = HostedSeat(ProcessSettings(command), name="bot", version="1")
+    seat.ponders = True
     try:
         assert seat.start(SeatSetup(match="m", game=GAME, player=0, seed=1, control=CONTROL)) is None
         assert isinstance(seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL))), Answer)

@@ -11,6 +11,7 @@ import pytest
 from arena.referee.connection import Connection
 from arena.referee.verdict import FaultError
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.tier import Tier
 from arena_plugins.contract import Termination
 from arena_plugins.wire import Error, Limits, Pong, encode
@@ -26,7 +27,7 @@ def connect() -> Iterator[Callable[[str], Connection]]:
     connections: list[Connection] = []
 
     def make(script: str) -> Connection:
-        process = spawn([sys.executable, "-I", "-S", "-c", script], Tier.T1)
+        process = spawn(ProcessSettings([sys.executable, "-I", "-S", "-c", script], Tier.T1))
         connections.append(Connection(process, Limits()))
         return connections[-1]
 
@@ -208,7 +209,7 @@ def test_too_many_processes_end_a_bot_at_once(connect: Callable[[str], Connectio
 
 
 def test_too_much_memory_is_a_fault() -> None:
-    process = spawn([sys.executable, "-I", "-S", "-c", "import os; os.read(0, 9)"], Tier.T1)
+    process = spawn(ProcessSettings([sys.executable, "-I", "-S", "-c", "import os; os.read(0, 9)"], Tier.T1))
     connection = Connection(process, Limits(memory_bytes=1_000_000))
     with pytest.raises(FaultError, match="more than 1000000 bytes") as fault:
         connection.receive(time.monotonic() + 20)

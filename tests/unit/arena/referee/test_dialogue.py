@@ -15,6 +15,7 @@ from arena.referee.seats import SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.referee.verdict import FaultError
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.tier import Tier
 from arena_plugins import load_game
 from arena_plugins.contract import Termination
@@ -46,7 +47,7 @@ def answers() -> Iterator[Answers]:
 
     def start(told: dict[str, object], **more: object) -> Connection:
         script = PROGRAM.replace("TOLD", f"json.loads({json.dumps({**told, **more})!r})")
-        process = spawn([sys.executable, "-I", "-S", "-c", script], Tier.T1)
+        process = spawn(ProcessSettings([sys.executable, "-I", "-S", "-c", script], Tier.T1))
         connections.append(Connection(process, Limits()))
         return connections[-1]
 

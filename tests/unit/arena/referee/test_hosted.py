@@ -14,6 +14,7 @@ from arena.referee.clock import GameClock
 from arena.referee.hosted import HostedSeat
 from arena.referee.seats import Answer, Forfeit, SeatSetup
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.resources import Resources
 from arena_plugins.command import host_command, host_path
 from arena_plugins.contract import Outcome, Termination
@@ -34,7 +35,8 @@ def make_seat() -> Iterator[Callable[..., HostedSeat]]:
     def make(mode: str, move: int = 1, *, ponders: bool = False) -> HostedSeat:
         command = [sys.executable, "-I", "-S", HOSTILE, mode, str(move)]
         resources = Resources(memory_bytes=1 << 27)
-        seats.append(HostedSeat(command, name="bot", version="1", resources=resources, ponders=ponders))
+        seats.append(HostedSeat(ProcessSettings(command, resources=resources), name="bot", version="1"))
+        seats[-1].ponders = ponders
         return seats[-1]
 
     yield make
@@ -175,7 +177,7 @@ def test_an_error_code_of_the_start_decides(make_seat: Callable[..., HostedSeat]
 
 
 def test_a_missing_program_is_an_init_crash() -> None:
-    fault = start(HostedSeat(["/nowhere/bot"], name="bot", version="1"))
+    fault = start(HostedSeat(ProcessSettings(["/nowhere/bot"]), name="bot", version="1"))
     assert fault is not None
     assert (fault.termination, fault.detail["exit_code"]) == ("init_crash", 127)
     assert "cannot run /nowhere/bot: No such file" in str(fault.detail["stderr"])
@@ -191,7 +193,7 @@ def test_a_plugin_plays_through_the_host() -> None:
         games={"connect-four": "arena.games.connect_four"},
         path=host_path(),
     )
-    seat = HostedSeat(command, name="random", version="1")
+    seat = HostedSeat(ProcessSettings(command), name="random", version="1")
     assert start(seat) is None
     assert isinstance(ask(seat), Answer)
     seat.close()
@@ -251,7 +253,9 @@ for line in sys.stdin:
 
 def one_match_seat(num_matches: int, end: str, *, ponders: bool) -> HostedSeat:
     command = [sys.executable, "-I", "-S", "-c", _ONE_MATCH, str(num_matches), end]
-    return HostedSeat(command, name="bot", version="1", ponders=ponders)
+    seat = HostedSeat(ProcessSettings(command), name="bot", version="1")
+    seat.ponders = ponders
+    return seat
 
 
 @pytest.mark.parametrize("ponders", [False, True])
@@ -329,7 +333,7 @@ for line in sys.stdin:
 
 def test_a_bot_that_takes_long_for_every_match_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.referee.hosted._PING_S", 0.1)
-    seat = HostedSeat([sys.executable, "-I", "-S", "-c", _SLOW], name="bot", version="1")
+    seat = HostedSeat(ProcessSettings([sys.executable, "-I", "-S", "-c", _SLOW]), name="bot", version="1")
     assert start(seat) is None
     pid = seat.pid
     assert start(seat) is None
@@ -361,7 +365,9 @@ for line in sys.stdin:
 
 def writer(num_files: int, then: str) -> HostedSeat:
     command = [sys.executable, "-I", "-S", "-c", _WRITER, str(num_files), then]
-    return HostedSeat(command, name="bot", version="1", resources=Resources(scratch_entries=20))
+    return HostedSeat(
+        ProcessSettings(command, resources=Resources(scratch_entries=20)), name="bot", version="1"
+    )
 
 
 def test_what_a_bot_wrote_stays_and_a_process_that_wrote_much_is_replaced() -> None:

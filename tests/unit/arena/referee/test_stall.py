@@ -26,6 +26,7 @@ from arena.referee.stall import (
     suspended_s,
 )
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.waiting import Waited, idle_s
 from arena_plugins.manager import load_game
 from wire_bots import SEARCH, wire_bot
@@ -291,14 +292,16 @@ def busy(core: int, number: int) -> Generator[None]:
 
 @pytest.fixture
 def good() -> Iterator[HostedSeat]:
-    seat = HostedSeat([sys.executable, "-I", "-S", HOSTILE, "good", "2"], name="good", version="1")
+    seat = HostedSeat(
+        ProcessSettings([sys.executable, "-I", "-S", HOSTILE, "good", "2"]), name="good", version="1"
+    )
     yield seat
     seat.close()
 
 
 def play(name: str, good: HostedSeat, core: int) -> MatchResult:
     command = [sys.executable, "-I", "-S", HOSTILE, name, "2"]
-    return play_with(HostedSeat(command, name="bot", version="1", cores={core}), good)
+    return play_with(HostedSeat(ProcessSettings(command, cores={core}), name="bot", version="1"), good)
 
 
 def play_with(bot: HostedSeat, good: HostedSeat) -> MatchResult:
@@ -329,7 +332,7 @@ def test_a_bot_that_others_starve_is_not_blamed(good: HostedSeat) -> None:
     core = max(os.sched_getaffinity(0))
     with busy(core, 6):
         for _ in TRIES:
-            bot = HostedSeat(wire_bot(SEARCH), name="bot", version="1", cores={core})
+            bot = HostedSeat(ProcessSettings(wire_bot(SEARCH), cores={core}), name="bot", version="1")
             result = play_with(bot, good)
             if result.fault is None:
                 break

@@ -15,6 +15,7 @@ from arena.referee import hosted
 from arena.referee.connection import Connection
 from arena.referee.hosted import HostedSeat
 from arena.referee.timecontrol import TimeControl
+from arena.sandbox.process_settings import ProcessSettings
 from arena_plugins.manager import load_game
 from wire_bots import wire_bot
 
@@ -38,7 +39,9 @@ def good() -> Iterator[HostedSeat]:
 
 
 def seat_of(name: str) -> HostedSeat:
-    return HostedSeat([sys.executable, "-I", "-S", HOSTILE, name, "2"], name="bot", version="1")
+    return HostedSeat(
+        ProcessSettings([sys.executable, "-I", "-S", HOSTILE, name, "2"]), name="bot", version="1"
+    )
 
 
 def play(
@@ -86,7 +89,7 @@ def test_a_late_bot_is_given_back_what_a_late_arena_took_and_no_more(good: Hoste
 def test_an_answer_that_a_late_arena_reads_late_is_in_time(good: HostedSeat) -> None:
     # It remarks something and answers 50 ms later, while the arena does not read for 300.
     remarks = 'send(type="info", id=id, depth=1); time.sleep(0.05)'
-    bot = HostedSeat(wire_bot(remarks), name="bot", version="1")
+    bot = HostedSeat(ProcessSettings(wire_bot(remarks)), name="bot", version="1")
     # Charged with more than its time and the margin, its clock would be over at its next move.
     clock = TimeControl.parse("0.2+0.1", None, None)
     setup = MatchSetup(id="m", labels=("A", "B"), seeds=(1, 2), controls=(clock, PATIENT))
@@ -111,7 +114,11 @@ def test_an_answer_that_is_read_too_late_is_too_late(
         return 0.0
 
     monkeypatch.setattr(Connection, "given_back_s", nothing)
-    bot = HostedSeat(wire_bot('send(type="info", id=id, depth=1); time.sleep(0.1)'), name="bot", version="1")
+    bot = HostedSeat(
+        ProcessSettings(wire_bot('send(type="info", id=id, depth=1); time.sleep(0.1)')),
+        name="bot",
+        version="1",
+    )
     setup = MatchSetup(id="m", labels=("A", "B"), seeds=(1, 2), controls=(SHORT, PATIENT))
     result = play_match(GAME, (bot, good), setup, on_info=block)
     bot.close()

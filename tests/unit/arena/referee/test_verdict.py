@@ -3,7 +3,7 @@ import pytest
 import arena_plugins
 from arena.referee.inprocess import InProcessSeat
 from arena.referee.seats import Detail
-from arena.referee.verdict import MAX_CAUSE, FaultError, evidence, reason, stderr_text
+from arena.referee.verdict import MAX_CAUSE, Ending, FaultError, evidence, reason, stderr_text
 from arena_plugins.contract import Outcome, Termination
 
 LABELS = ("A", "B")
@@ -56,11 +56,12 @@ LABELS = ("A", "B")
     ],
 )
 def test_reason(outcome: str, termination: str, fault: Detail | None, text: str) -> None:
-    assert reason(Outcome(outcome), Termination(termination), LABELS, "four in a row", fault, 7) == text
+    ending = Ending(Outcome(outcome), Termination(termination), fault)
+    assert reason(ending, LABELS, "four in a row", 7) == text
 
 
 def forfeit(termination: str, fault: Detail, ply: int = 7) -> str:
-    return reason(Outcome.SECOND, Termination(termination), ("buggy", "B"), "", fault, ply)
+    return reason(Ending(Outcome.SECOND, Termination(termination), fault), ("buggy", "B"), ply=ply)
 
 
 def trace(*frames: str, error: str) -> str:

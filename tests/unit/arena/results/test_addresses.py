@@ -42,41 +42,36 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize(
-    ("text", "number", "attempt", "ply", "screen", "printed"),
+    ("text", "place", "screen", "printed"),
     [
-        ("spring", None, None, None, "", "spring"),
-        ("last", None, None, None, "", "spring"),
-        ("spring/table", None, None, None, "table", "spring/table"),
-        ("last/matches", None, None, None, "matches", "spring/matches"),
-        ("spring/1", 1, 0, None, "", "spring/1"),
-        ("spring/1:3", 1, 0, 3, "", "spring/1:3"),
-        ("spring/1:0", 1, 0, 0, "", "spring/1:0"),
-        ("spring/2", 2, 1, None, "", "spring/2"),
-        ("spring/2.0", 2, 0, None, "", "spring/2.0"),
-        ("spring/2.1:4", 2, 1, 4, "", "spring/2.1:4"),
-        ("spring/3", 3, 1, None, "", "spring/3"),
-        ("spring/12", 12, None, None, "", "spring/12"),
-        ("last/1", 1, 0, None, "", "spring/1"),
-        ("cup/5", None, None, None, "", "cup/5"),
-        ("cup/5/2", 2, 0, None, "", "cup/5/2"),
-        ("1", 2, 0, None, "", "cup/5/2"),
-        ("#2", 1, 0, None, "", "spring/1"),
-        ("2:3", 1, 0, 3, "", "spring/1:3"),
-        ("3", 2, 0, None, "", "spring/2.0"),
+        ("spring", (None, None, None), "", "spring"),
+        ("last", (None, None, None), "", "spring"),
+        ("spring/table", (None, None, None), "table", "spring/table"),
+        ("last/matches", (None, None, None), "matches", "spring/matches"),
+        ("spring/1", (1, 0, None), "", "spring/1"),
+        ("spring/1:3", (1, 0, 3), "", "spring/1:3"),
+        ("spring/1:0", (1, 0, 0), "", "spring/1:0"),
+        ("spring/2", (2, 1, None), "", "spring/2"),
+        ("spring/2.0", (2, 0, None), "", "spring/2.0"),
+        ("spring/2.1:4", (2, 1, 4), "", "spring/2.1:4"),
+        ("spring/3", (3, 1, None), "", "spring/3"),
+        ("spring/12", (12, None, None), "", "spring/12"),
+        ("last/1", (1, 0, None), "", "spring/1"),
+        ("cup/5", (None, None, None), "", "cup/5"),
+        ("cup/5/2", (2, 0, None), "", "cup/5/2"),
+        ("1", (2, 0, None), "", "cup/5/2"),
+        ("#2", (1, 0, None), "", "spring/1"),
+        ("2:3", (1, 0, 3), "", "spring/1:3"),
+        ("3", (2, 0, None), "", "spring/2.0"),
     ],
 )
-def test_each_form_names_what_it_should(  # noqa: PLR0913, PLR0917 - what an address has
-    store: Store,
-    text: str,
-    number: int | None,
-    attempt: int | None,
-    ply: int | None,
-    screen: str,
-    printed: str,
+def test_each_form_names_what_it_should(
+    store: Store, text: str, place: tuple[int | None, int | None, int | None], screen: str, printed: str
 ) -> None:
     found = find_address(store, text)
-    assert (found.number, found.ply, found.screen, str(found)) == (number, ply, screen, printed)
-    assert (None if found.match is None else found.match.attempt) == attempt
+    attempt = None if found.match is None else found.match.attempt
+    assert (found.number, attempt, found.ply) == place
+    assert (found.screen, str(found)) == (screen, printed)
     assert find_address(store, printed) == found
     assert find_event(store, text, unfinished=False) == found.tournament
 

@@ -16,6 +16,7 @@ from arena.results.leaderboards import rate
 from arena.results.names import largest_pools, long_names
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, choose_pool, pools, standings
+from arena.results.sides import GamePool
 from arena.results.tables import widest_error
 from arena.watching.dashboard_tables import standing_rows
 from arena_db.records import MatchFilter, PlayedMatch, PoolCounts, Tally
@@ -89,7 +90,7 @@ def _board(tallies: list[Tally], known: dict[str, BotRecord], pool: str = POOL) 
     apart = [tally._replace(tournament=number) for number, tally in enumerate(tallies)]
     book = RatedMatches(LATE)
     book.update(cast("Store", _Stored(apart)))
-    return Leaderboard(PoolCounts.of(apart), known, GAME, pool, book)
+    return Leaderboard(PoolCounts.of(apart), known, GamePool(GAME, pool), book)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +252,7 @@ def test_a_bootstrap_reads_what_the_filter_lets_through(store: Store) -> None:
     def rated(where: MatchFilter, anchor: tuple[str, float] | None = None) -> Table:
         book = RatedMatches(where)
         book.update(store)
-        board = Leaderboard(store.pool_counts(where), store.bots(), GAME, POOL, book)
+        board = Leaderboard(store.pool_counts(where), store.bots(), GamePool(GAME, POOL), book)
         (table,) = board.tables(anchor, num_samples=60)
         return table
 
@@ -326,7 +327,9 @@ def test_a_tournament_repeated_by_deterministic_bots_counts_once_in_the_leaderbo
         )
         book = RatedMatches(MatchFilter())
         book.update(store)
-        boards.append(Leaderboard(store.pool_counts(MatchFilter()), store.bots(), GAME, POOL, book).tables())
+        boards.append(
+            Leaderboard(store.pool_counts(MatchFilter()), store.bots(), GamePool(GAME, POOL), book).tables()
+        )
     for (table,) in boards[1:]:
         ((once,),) = ([first] for first in boards[0])
         for row, expected in zip(table.rows, once.rows, strict=True):

@@ -12,6 +12,7 @@ from arena.rating.fit import fit, head_to_head
 from arena.rating.sums import ClusterSums
 from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, standings
+from arena.results.sides import GamePool
 from arena.results.stored_sums import encounters_of, lightened
 from arena_db.records import MatchFilter, PlannedMatch
 from arena_db.store import Store
@@ -190,7 +191,7 @@ def test_a_table_reads_no_match(store: Store, monkeypatch: pytest.MonkeyPatch) -
     for where in (MatchFilter(), MatchFilter(game=GAME), MatchFilter(game=GAME, pool=POOL)):
         book = RatedMatches(where)
         book.update(store)
-        board = Leaderboard(store.pool_counts(where), store.bots(), GAME, POOL, book)
+        board = Leaderboard(store.pool_counts(where), store.bots(), GamePool(GAME, POOL), book)
         assert sum(row.pairs for table in board.tables() for row in table.rows) == 6
 
 

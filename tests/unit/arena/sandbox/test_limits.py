@@ -22,6 +22,7 @@ from arena.sandbox.limits import exact
 from arena.sandbox.limits.cgroup import Leaf, NoSubtreeError, Subtree, Toll
 from arena.sandbox.limits.exact import check_limits, describe_limits, own_subtree
 from arena.sandbox.process import Process, spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena_plugins import Termination, load_game
@@ -63,7 +64,9 @@ def group(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path | None]:
 
 def start(script: str, tier: Tier = Tier.T1, engine: str | None = None) -> Process:
     command = [sys.executable, "-I", "-S", "-c"]
-    process = spawn([*command, script], tier, engine=None if engine is None else [*command, engine])
+    process = spawn(
+        ProcessSettings([*command, script], tier, engine=None if engine is None else [*command, engine])
+    )
     for fd in (process.stdout, process.stderr):
         os.set_blocking(fd, True)
     return process
@@ -130,7 +133,7 @@ def test_a_group_that_cannot_be_made_starts_nothing(
     missing = Subtree(Path("/nowhere") if group is None else group / "missing", ())
     monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: missing)
     with pytest.raises(FileNotFoundError):
-        spawn([sys.executable], Tier.T1)
+        spawn(ProcessSettings([sys.executable], Tier.T1))
 
 
 @TIERS
@@ -144,14 +147,14 @@ def test_a_bot_gets_its_own_limits(tier: Tier, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: Subtree(Path("/nowhere")))
     monkeypatch.setattr(Subtree, "make_leaf", make_leaf)
     with pytest.raises(FileNotFoundError):
-        spawn([sys.executable], tier, Resources(memory_bytes=12345678, tasks=9))
+        spawn(ProcessSettings([sys.executable], tier, Resources(memory_bytes=12345678, tasks=9)))
     # The first process of a container is the arena's, not the bot's.
     assert asked == [(12345678, 10 if tier is Tier.T3 else 9)]
 
 
 def test_a_start_that_fails_leaves_no_group(group: Path | None) -> None:
     with pytest.raises(ValueError, match="null byte"):
-        spawn([sys.executable, "\0"], Tier.T1)
+        spawn(ProcessSettings([sys.executable, "\0"], Tier.T1))
     assert group is None or list(group.glob("arena-bot-*")) == []
 
 
@@ -260,10 +263,12 @@ def test_the_kernel_says_who_ran_out_of_memory(
 
     monkeypatch.setattr(Leaf, "toll", counted)
     seat = HostedSeat(
-        [sys.executable, "-I", "-S", "-c", "import os; os.kill(os.getpid(), 9)"],
+        ProcessSettings(
+            [sys.executable, "-I", "-S", "-c", "import os; os.kill(os.getpid(), 9)"],
+            resources=Resources(memory_bytes=1 << 27),
+        ),
         name="bad",
         version="1",
-        resources=Resources(memory_bytes=1 << 27),
     )
     assert seat.limits == ""
     control = TimeControl.parse(None, 1.0, None)

@@ -16,6 +16,7 @@ from arena.errors import ConfigError
 from arena.sandbox.family import members
 from arena.sandbox.launch import seccomp
 from arena.sandbox.process import Process, spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.resources import Resources
 from arena.sandbox.tier import Tier, tiers_to_try
 
@@ -59,7 +60,9 @@ with open("/dev/full", "wb", buffering=0) as file:
 
 
 def start(script: str, resources: Resources | None = None, tier: Tier = Tier.T1) -> Process:
-    process = spawn([sys.executable, "-I", "-S", "-c", script], tier, resources)
+    process = spawn(
+        ProcessSettings([sys.executable, "-I", "-S", "-c", script], tier, resources or Resources())
+    )
     for fd in (process.stdout, process.stderr):
         os.set_blocking(fd, True)
     return process
@@ -259,13 +262,13 @@ def test_children_are_counted_as_far_as_need_be() -> None:
 
 def test_t0_has_no_process() -> None:
     with pytest.raises(ConfigError, match="does not start processes"):
-        spawn(["/bin/true"], Tier.T0)
+        spawn(ProcessSettings(["/bin/true"], Tier.T0))
 
 
 def test_a_failed_start_leaves_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ValueError, match="null byte"):
-        spawn(["bot\0"], Tier.T1)
+        spawn(ProcessSettings(["bot\0"], Tier.T1))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -294,7 +297,7 @@ os.read(0, 100)
 @TIERS
 def test_an_engine_answers_from_a_sandbox_of_its_own(tier: Tier) -> None:
     python = [sys.executable, "-I", "-S", "-c"]
-    process = spawn([*python, ADAPTER], tier, engine=[*python, ENGINE])
+    process = spawn(ProcessSettings([*python, ADAPTER], tier, engine=[*python, ENGINE]))
     os.set_blocking(process.stdout, True)
     seen = os.read(process.stdout, 100).decode().strip()
     assert seen == f"question {2 if tier is Tier.T1 else 1} False"
@@ -332,15 +335,16 @@ def test_a_container_tells_neither_the_name_of_the_host_nor_lets_devices_be_chan
 def test_a_tier_without_its_means_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seccomp, "ARCHITECTURES", {})
     with pytest.raises(ConfigError, match="tier T2 is not available on this system"):
-        spawn(["/bin/true"], Tier.T2)
+        spawn(ProcessSettings(["/bin/true"], Tier.T2))
 
 
 KILLED_ARENA = """
 import os, sys
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.tier import Tier
 BOT = "import time; print(1, flush=True); time.sleep(600)"
-process = spawn([sys.executable, "-I", "-S", "-c", BOT], Tier(sys.argv[1]))
+process = spawn(ProcessSettings([sys.executable, "-I", "-S", "-c", BOT], Tier(sys.argv[1])))
 os.set_blocking(process.stdout, True)
 os.read(process.stdout, 100)
 print(process.main_pid, process.scratch.root, flush=True)

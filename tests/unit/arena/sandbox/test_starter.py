@@ -16,6 +16,7 @@ from arena.own_python import own_python
 from arena.sandbox import starter
 from arena.sandbox.family import members
 from arena.sandbox.process import Process, spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.starter import _Starter  # pyright: ignore[reportPrivateUsage] - what dies in a test
 from arena.sandbox.tier import Tier, tiers_to_try
 
@@ -24,7 +25,7 @@ ECHO = "import os\nwhile data := os.read(0, 100): os.write(1, data)"
 
 
 def start(tier: Tier, script: str = ECHO) -> Process:
-    process = spawn([sys.executable, "-I", "-S", "-c", script], tier)
+    process = spawn(ProcessSettings([sys.executable, "-I", "-S", "-c", script], tier))
     for fd in (process.stdout, process.stderr):
         os.set_blocking(fd, True)
     return process
@@ -144,7 +145,7 @@ def test_nothing_stays_open_after_bots_of_all_tiers() -> None:
 def test_a_container_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [("from", "/nowhere"), ("to", "/nowhere")]
     monkeypatch.setattr("arena.sandbox.launch_recipe.container_entries", Mock(return_value=entries))
-    process = spawn(["/bin/true"], Tier.T3)
+    process = spawn(ProcessSettings(["/bin/true"], Tier.T3))
     os.set_blocking(process.stderr, True)
     told = os.read(process.stderr, 1000).decode()
     exited = process.kill(5)
@@ -153,7 +154,7 @@ def test_a_container_that_cannot_be_set_up_says_why(monkeypatch: pytest.MonkeyPa
     assert exited.code == 127
     entries = [("from", "/usr/lib"), ("to", "/" + "x" * 300)]
     monkeypatch.setattr("arena.sandbox.launch_recipe.container_entries", Mock(return_value=entries))
-    process = spawn(["/bin/true"], Tier.T3)
+    process = spawn(ProcessSettings(["/bin/true"], Tier.T3))
     os.set_blocking(process.stderr, True)
     told = os.read(process.stderr, 1000).decode()
     assert told.startswith("cannot start the bot in T3: ")
@@ -165,8 +166,9 @@ ARENA = """
 import os, sys
 from arena.sandbox import starter
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.tier import Tier
-process = spawn([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"], Tier.T1)
+process = spawn(ProcessSettings([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]))
 print(starter._starters[0]._process.pid, flush=True)
 os.kill(os.getpid(), 9)
 """

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from arena.cli.doctor import doctor
 from arena.sandbox.launch.calls import ALLOWABLE, ALLOWED, NEWEST, REFUSALS, RULED
 from arena.sandbox.process import spawn
+from arena.sandbox.process_settings import ProcessSettings
 from arena.sandbox.readable import Readable
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena.sandbox.tier_grades import default_tier
@@ -41,7 +42,7 @@ def answers(*command: str, tracer: Tracer | None, tier: Tier = Tier.T2) -> str:
     import select
 
     assert tier in tiers_to_try(), "tests of tracing need Linux with Landlock"
-    with closing(spawn(command, tier, tracer=tracer)) as process:
+    with closing(spawn(ProcessSettings(command, tier), tracer)) as process:
         heard = b""
         while not heard.endswith(b"\n"):
             assert select.select([process.stdout], [], [], 60)[0]
@@ -89,10 +90,10 @@ def test_a_program_that_may_not_read_python_is_traced() -> None:
     assert shell is not None
     with Tracer() as tracer:
         process = spawn(
-            [shell, "-c", "true & echo never"],
-            Tier.T2,
-            readable=Readable(()).with_runtime(shell),
-            tracer=tracer,
+            ProcessSettings(
+                [shell, "-c", "true & echo never"], Tier.T2, readable=Readable(()).with_runtime(shell)
+            ),
+            tracer,
         )
         with closing(process):
             assert process.kill(grace_s=60).code

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.shelf.install import install
-from wheels import BOT, make_wheel
+from wheels import BOT, Metadata, make_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install `left` and `right` of the distribution My_Bots once for all tests; give the folder."""
     folder = tmp_path_factory.mktemp("filled")
     bots = {"left": "my_bots", "right": "my_bots"}
-    wheel = make_wheel(folder, "my_bots", bots, {"my_bots.py": BOT}, title="My_Bots")
+    wheel = make_wheel(folder, "my_bots", bots, {"my_bots.py": BOT}, Metadata(title="My_Bots"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARENA_HOME", str(folder / "home"))
         receipt = install(str(wheel))

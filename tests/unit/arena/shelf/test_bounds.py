@@ -15,7 +15,7 @@ from arena.errors import PluginError
 from arena.shelf import wheel_files
 from arena.shelf.install import install
 from arena.shelf.wheel_files import Extent, check_bounds, check_sum
-from wheels import BOT, make_index, make_wheel
+from wheels import BOT, Metadata, make_index, make_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def test_a_bomb_is_refused_in_time(tmp_path: Path, shelf: Path) -> None:
 def test_what_needs_a_bomb_is_refused(tmp_path: Path, shelf: Path) -> None:
     inner = make_wheel(tmp_path, "inner", {}, {"inner.py": ""})
     add_zeros(inner, "zeros.bin", 20)
-    outer = make_wheel(tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, requires=["inner"])
+    outer = make_wheel(tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, Metadata(requires=["inner"]))
     with pytest.raises(PluginError, match=r"inner-1\.0.* unpacks to more than 200 times its size"):
         install("outer", index=make_index(tmp_path / "index", inner, outer))
     assert list(shelf.iterdir()) == []
@@ -77,7 +77,7 @@ def test_a_wheel_and_what_it_needs_share_the_bounds(
     tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = make_wheel(tmp_path, "inner", {}, {"inner.py": ""})
-    outer = make_wheel(tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, requires=["inner"])
+    outer = make_wheel(tmp_path, "outer", {"outer": "outer"}, {"outer.py": BOT}, Metadata(requires=["inner"]))
     assert (check_bounds(inner).num_files, check_bounds(outer).num_files) == (6, 6)
     monkeypatch.setattr(wheel_files, "MAX_FILES", 11)
     with pytest.raises(PluginError, match=r"outer-1\.0.* with all it needs is refused: .* in 12 files"):

@@ -13,14 +13,14 @@ from arena.shelf import install as installing
 from arena.shelf.install import install, remove
 from arena.shelf.listing import find_bot, list_bots
 from arena.shelf.records import read_record, wheel_folders
-from wheels import BOT, make_index, make_wheel
+from wheels import BOT, Metadata, make_index, make_wheel
 
 MODULE = {"a_bot.py": BOT}
 
 
 def wheel_of(folder: Path, *bots: str, name: str = "a_bot", requires: tuple[str, ...] = ()) -> Path:
     return make_wheel(
-        folder / "dist", name, dict.fromkeys(bots or ("a-bot",), "a_bot"), MODULE, requires=requires
+        folder / "dist", name, dict.fromkeys(bots or ("a-bot",), "a_bot"), MODULE, Metadata(requires=requires)
     )
 
 
@@ -37,7 +37,9 @@ def test_what_is_installed_is_on_record(my_bots: Path, filled: Path) -> None:
 
 def test_what_the_arena_lacks_comes_along(tmp_path: Path, shelf: Path) -> None:
     """The second wheel has a bot too, but nobody asked for it, and the arena itself is never fetched."""
-    inner = make_wheel(tmp_path, "inner", {"inner": "inner"}, {"inner.py": BOT}, requires=["bot-arena"])
+    inner = make_wheel(
+        tmp_path, "inner", {"inner": "inner"}, {"inner.py": BOT}, Metadata(requires=["bot-arena"])
+    )
     outer = wheel_of(tmp_path, requires=("bot-arena", "numpy>=2", "inner>=0.5"))
     receipt = install("a_bot==1.0", index=make_index(tmp_path / "index", inner, outer))
     assert receipt.bots == ("a-bot",)

@@ -21,7 +21,7 @@ from arena.shelf.listing import find_bot, list_bots
 from arena.shelf.records import read_record, wheel_folders
 from arena.shelf.versions import choose, order
 from arena_plugins.entries import Entry
-from wheels import BOT, make_wheel
+from wheels import BOT, Metadata, make_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def digest_of(wheel: Path) -> str:
 
 def edge(folder: Path, version: str, *, bot: str = "edge", name: str = "edge_lover", code: str = BOT) -> Path:
     return make_wheel(
-        folder / str(next(NUMBERS)), name, {bot: "edge_bot"}, {"edge_bot.py": code}, version=version
+        folder / str(next(NUMBERS)), name, {bot: "edge_bot"}, {"edge_bot.py": code}, Metadata(version=version)
     )
 
 
@@ -304,7 +304,13 @@ def test_a_folder_of_an_earlier_release_is_used_where_it_is(old_bots: Path, tmp_
     assert sorted(path.name for path in old_bots.iterdir()) == ["install.toml", "lib"]
     assert find_bot("left@1.0").folder == str(old_bots / "lib")
     bots = {"left": "my_bots"}
-    install(str(make_wheel(tmp_path, "my_bots", bots, {"my_bots.py": BOT}, title="My_Bots", version="2.0")))
+    install(
+        str(
+            make_wheel(
+                tmp_path, "my_bots", bots, {"my_bots.py": BOT}, Metadata(title="My_Bots", version="2.0")
+            )
+        )
+    )
     assert versions("left") == ["2.0", "1.0"]
     assert versions("right") == ["1.0"]
     resolve(["left@1.0", "left"], margin_ms=0)

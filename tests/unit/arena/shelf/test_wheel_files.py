@@ -10,7 +10,7 @@ import pytest
 from arena.errors import PluginError
 from arena.shelf.wheel_files import Wheel, lacking, read_wheel
 from odd_archives import encrypted, with_unknown_compression
-from wheels import make_wheel
+from wheels import Metadata, make_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def test_what_a_wheel_says(tmp_path: Path) -> None:
-    path = make_wheel(tmp_path, "my_bot", {"b": "b"}, {}, title="My.Bot", requires=["numpy>1"])
+    path = make_wheel(tmp_path, "my_bot", {"b": "b"}, {}, Metadata(title="My.Bot", requires=["numpy>1"]))
     wheel = read_wheel(path)
     assert wheel[:4] == (path, "my-bot", "My.Bot", "1.0")
     assert wheel.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()

@@ -18,7 +18,7 @@ from arena.cli.train import TrainingView
 from arena.errors import ArenaError, ConfigError
 from arena.live.run_views import is_paused
 from arena.training import checkpoints, metrics
-from arena.training.context import Context
+from arena.training.context import Context, RunObservers, TrainingRun
 from arena.training.files import held, toml_lines, write_whole
 from arena.training.runs import RunSettings
 from arena.training.stopping import RunOrders, Stopped
@@ -141,11 +141,11 @@ def test_provenance_tells_what_the_file_is() -> None:
 
 
 def test_bots_meet_in_pairs_from_equal_openings() -> None:
-    score, played = play(TIC_TAC_TOE, "minimax:depth=2", "random", 20, plies=2, seed=3)
+    score, played = play(TIC_TAC_TOE, ("minimax:depth=2", "random"), 20, plies=2, seed=3)
     assert sum(score.first) == sum(score.second) == 10
     assert all(a.actions[:2] == b.actions[:2] for a, b in zip(played[::2], played[1::2], strict=True))
     assert score.percent > 60
-    again, _ = play(TIC_TAC_TOE, "minimax:depth=2", "random", 20, plies=2, seed=3)
+    again, _ = play(TIC_TAC_TOE, ("minimax:depth=2", "random"), 20, plies=2, seed=3)
     assert again == score
 
 
@@ -176,15 +176,9 @@ def test_what_is_no_match_is_not_stored(arena: CommandLine, actions: tuple[int, 
 def test_files_of_the_run_itself_are_not_written_over(tmp_path: Path) -> None:
     with metrics.MetricsWriter(tmp_path) as file:
         context = Context(
-            RunSettings(trainer="weigher", seed=1),
-            tmp_path,
-            TIC_TAC_TOE,
-            file,
-            TrainingView(quiet=True, live=None),
-            orders=RunOrders(tmp_path),
-            resumed=None,
+            TrainingRun(RunSettings(trainer="weigher", seed=1), tmp_path, TIC_TAC_TOE),
+            RunObservers(file, TrainingView(quiet=True, live=None), RunOrders(tmp_path)),
             db=None,
-            keeps_matches=False,
         )
         assert context.write("weights-1.npz", b"x").read_bytes() == b"x"
         for name in ("run.toml", "../x", "", checkpoints.NAME):
@@ -249,15 +243,9 @@ def test_a_pause_is_no_time_of_training_and_keeps_a_checkpoint(tmp_path: Path) -
     orders = Pausing(tmp_path)
     with metrics.MetricsWriter(tmp_path) as file:
         context = Context(
-            RunSettings(trainer="weigher", seed=1, budget=100.0),
-            tmp_path,
-            TIC_TAC_TOE,
-            file,
-            TrainingView(quiet=True, live=None),
-            orders=orders,
-            resumed=None,
+            TrainingRun(RunSettings(trainer="weigher", seed=1, budget=100.0), tmp_path, TIC_TAC_TOE),
+            RunObservers(file, TrainingView(quiet=True, live=None), orders),
             db=None,
-            keeps_matches=False,
             clock=lambda: clock[0],
         )
         (tmp_path / "order").write_bytes(b"pause")

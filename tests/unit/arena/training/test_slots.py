@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,7 +11,7 @@ import held_play
 from arena.cli.train import TrainingView
 from arena.errors import ArenaError, ConfigError
 from arena.training import metrics
-from arena.training.context import Context
+from arena.training.context import Context, RunObservers, ShardSlots, TrainingRun
 from arena.training.runs import RunSettings
 from arena.training.stopping import RunOrders
 from game_samples import make
@@ -66,6 +66,23 @@ def test_a_run_keeps_where_it_plays_until_another_place_is_given(arena: CommandL
     assert kept() == {"executor": "local"}
 
 
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(("words", "has_slots"), [((), False), (("--executor", "inline"), True)])
+def test_a_trainer_learns_whether_a_place_was_chosen(
+    arena: CommandLine, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], *, has_slots: bool
+) -> None:
+    seen: set[bool] = set()
+    tick = Context.tick
+
+    def note(context: Context, *given: Any) -> bool:  # noqa: ANN401 - as they are
+        seen.add(context.has_slots)
+        return tick(context, *given)
+
+    monkeypatch.setattr(Context, "tick", note)
+    arena("train", "weigher", "steps=3", "--quiet", *words)
+    assert seen == {has_slots}
+
+
 @pytest.fixture
 def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
     """Return the context of a run that computes shards in this process."""
@@ -74,16 +91,10 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context
     folder.mkdir()
     with metrics.MetricsWriter(folder) as file:
         yield Context(
-            RunSettings(trainer="held", seed=1, executor="inline"),
-            folder,
-            make("tic-tac-toe"),
-            file,
-            TrainingView(quiet=True, live=None),
-            orders=RunOrders(folder),
-            resumed=None,
+            TrainingRun(RunSettings(trainer="held", seed=1, executor="inline"), folder, make("tic-tac-toe")),
+            RunObservers(file, TrainingView(quiet=True, live=None), RunOrders(folder)),
             db=None,
-            keeps_matches=False,
-            has_slots=True,
+            slots=ShardSlots(are_chosen=True),
         )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from arena.sandbox.scratch import ScratchFolder
 from arena.trials import rogues, suite
-from arena.trials.suite import run_suite
+from arena.trials.suite import TrialPlan, run_suite
 from arena_plugins.hostile.table import TABLE, Misbehaviour
 
 ROWS = {row.name: row for row in TABLE}
@@ -18,7 +18,7 @@ ROWS = {row.name: row for row in TABLE}
 
 def deviations_of(row: Misbehaviour, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     monkeypatch.setattr(suite, "TABLE", (ROWS["good"], ROWS["slow"], row))
-    trials, _ = run_suite(["T1"], ["tic-tac-toe"], select=lambda chosen: chosen.name == row.name)
+    trials, _ = run_suite(TrialPlan(["T1"], ["tic-tac-toe"]), lambda chosen: chosen.name == row.name)
     return trials[-1].deviations
 
 
@@ -115,7 +115,9 @@ def test_a_slower_start(times: list[float], is_slower: bool, monkeypatch: pytest
 
     monkeypatch.setattr(suite, "_start_ms", start_ms)
     monkeypatch.setattr(suite, "TABLE", (ROWS["good"], ROWS["slow"], ROWS["exit-3"]))
-    trials, _ = run_suite(["T1"], ["tic-tac-toe"], select=lambda row: row.name == "exit-3", times_starts=True)
+    trials, _ = run_suite(
+        TrialPlan(["T1"], ["tic-tac-toe"]), lambda row: row.name == "exit-3", times_starts=True
+    )
     assert [trial.next_start_ms for trial in trials] == [min(times)]
     slower = ("the next start took 900 ms, before it was 80 ms",)
     assert trials[0].deviations == (slower if is_slower else ())
@@ -125,7 +127,9 @@ def test_a_slower_start(times: list[float], is_slower: bool, monkeypatch: pytest
 def test_starts_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "TABLE", (ROWS["good"], ROWS["slow"]))
     monkeypatch.setattr(suite, "_SLACK_MS", 60_000.0)
-    trials, _ = run_suite(["T1"], ["tic-tac-toe"], select=lambda row: row.name == "good", times_starts=True)
+    trials, _ = run_suite(
+        TrialPlan(["T1"], ["tic-tac-toe"]), lambda row: row.name == "good", times_starts=True
+    )
     assert [trial.deviations for trial in trials] == [()]
     assert trials[0].next_start_ms > 1
 

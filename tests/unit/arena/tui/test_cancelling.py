@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.start import ALL_SCREENS
 from arena.tui.widgets.match_list import MatchList
 from arena.watching import store_feed
@@ -65,7 +65,9 @@ class Slow:
 def dashboard(path: Path) -> Dashboard:
     """Return the dashboard of a store, which goes on looking."""
     feed = StoreFeed(str(path), 1, rates_past=True)
-    return Dashboard(feed, ALL_SCREENS, store=str(path), tournament="cup", glyphs="ascii", reduce_motion=True)
+    return Dashboard(
+        feed, ALL_SCREENS, store=str(path), at=StartPoint("cup"), glyphs="ascii", reduce_motion=True
+    )
 
 
 def move(source: Path, target: Path) -> None:

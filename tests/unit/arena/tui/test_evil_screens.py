@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.start import SCREENS
 from arena.watching.feed import FeedUpdate
@@ -44,7 +44,7 @@ def evil_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_evil_names_are_only_text(evil_store: Path) -> None:
     app = Dashboard(
-        Brief(str(evil_store), 1), SCREENS, store=str(evil_store), tournament="[red]cup", glyphs="ascii"
+        Brief(str(evil_store), 1), SCREENS, store=str(evil_store), at=StartPoint("[red]cup"), glyphs="ascii"
     )
 
     async def act(pilot: Pilot[None]) -> None:

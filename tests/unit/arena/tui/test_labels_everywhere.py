@@ -10,7 +10,7 @@ import pytest
 
 from arena.live.table_views import MatrixView, Series, StandingsView
 from arena.live.views import LiveView
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.start import SCREENS
 from arena.tui.widgets.encounter_tables import Matrix
 from arena.watching.feed import FeedUpdate
@@ -67,7 +67,7 @@ def test_one_label_a_bot_and_heads_that_are_unique(forty: Path, size: tuple[int,
         Brief(str(forty), 1),
         SCREENS,
         store=str(forty),
-        tournament="forty",
+        at=StartPoint("forty"),
         glyphs="ascii",
         reduce_motion=True,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.watching.feed import FeedUpdate
@@ -60,7 +60,12 @@ def coordinator(path: Path, *, answers: bool = True) -> Generator[list[str]]:
 def live(path: Path, *, is_read_only: bool = False) -> Dashboard:
     feed = RecordedFeed([FeedUpdate()])
     return Dashboard(
-        feed, [LiveScreen], store=str(path), tournament="spring", glyphs="ascii", is_read_only=is_read_only
+        feed,
+        [LiveScreen],
+        store=str(path),
+        at=StartPoint("spring"),
+        glyphs="ascii",
+        is_read_only=is_read_only,
     )
 
 

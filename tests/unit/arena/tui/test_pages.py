@@ -16,7 +16,7 @@ from arena.results.condition import Condition
 from arena.results.opening_statistics import find_openings, solve_moves
 from arena.results.versus import versus
 from arena.tui.screens.bots_screen import BotsScreen
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.openings_screen import NextMoves, OpeningsScreen
 from arena.tui.screens.page_screens import BotPageScreen, PagePanel, PageScreen, VersusScreen
@@ -51,7 +51,7 @@ def shown(
         None,
         SCREENS,
         store=str(path),
-        tournament="spring",
+        at=StartPoint("spring"),
         glyphs="ascii",
         clock=lambda: 1e9,
         reduce_motion=True,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from textual.command import CommandPalette
 
-from arena.results.addresses import Address
+from arena.results.addresses import Address, find_address
 from arena.tui.screens.bots_screen import BotsScreen
+from arena.tui.screens.dashboard import StartPoint
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.matrix_screen import MatrixScreen
@@ -47,7 +48,7 @@ def dashboard(path: Path) -> StoreDashboard:
         Brief(str(path), 1),
         ALL_SCREENS,
         store=str(path),
-        tournament="spring",
+        at=StartPoint("spring"),
         glyphs="ascii",
         reduce_motion=True,
     )
@@ -192,6 +193,16 @@ def test_a_match_that_is_not_played_yet_is_waited_for(shown_store: Path) -> None
         assert record is not None
         app = watch_app(str(shown_store), Address(record, number=3), glyphs="ascii")
     assert app.running == 3
+
+
+def test_a_dashboard_is_opened_where_the_address_says(shown_store: Path) -> None:
+    with Store.open(shown_store, read_only=True) as store:
+        position, table = (find_address(store, text) for text in ("spring/3:2", "spring/table"))
+    assert position.match is not None
+    app = watch_app(str(shown_store), position, glyphs="ascii")
+    assert (app.tournament, app.match, app.ply, app.running) == ("spring", position.match.id, 2, 0)
+    app = watch_app(str(shown_store), table, glyphs="ascii")
+    assert (app.tournament, app.match, app.ply, app.running) == ("spring", 0, None, 0)
 
 
 def test_y_copies_the_address_of_what_is_selected(shown_store: Path) -> None:

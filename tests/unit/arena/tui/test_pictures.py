@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -19,24 +19,29 @@ GOLDEN = Path(__file__).parent / "golden"
 PINS = (ROOT / "constraints.txt").read_text().splitlines()
 
 
+class Picture(NamedTuple):
+    """A screen, and how it is shown."""
+
+    name: str
+    key: str
+    size: tuple[int, int] = (80, 24)
+    theme: str = ""
+
+
 @pytest.mark.parametrize(
-    ("name", "key", "size", "theme"),
+    "wanted",
     [
-        ("live", "1", (80, 24), ""),
-        ("live-wide", "1", (120, 40), "arena-contrast"),
-        ("standings", "2", (80, 24), ""),
-        ("matrix", "4", (80, 24), "arena-blue-orange"),
+        Picture("live", "1"),
+        Picture("live-wide", "1", (120, 40), "arena-contrast"),
+        Picture("standings", "2"),
+        Picture("matrix", "4", theme="arena-blue-orange"),
     ],
+    ids=lambda wanted: wanted.name,
 )
-def test_screens_look_as_stored(  # noqa: PLR0913, PLR0917 - a screen and how it is shown
-    name: str,
-    key: str,
-    size: tuple[int, int],
-    theme: str,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
+def test_screens_look_as_stored(
+    wanted: Picture, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    name, key, size, theme = wanted
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     facts: dict[str, object] = {"standings": standings(), "matrix": matrix()}

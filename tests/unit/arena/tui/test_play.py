@@ -10,7 +10,7 @@ import pytest
 from textual.events import Click
 
 from arena.coordinator.client import Link, NotStartedError
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.screens.play_screen import NARROWED, PlayScreen
 from arena.tui.shell.keys import clashes
 from arena.tui.widgets.play_board import PlayBoard
@@ -322,7 +322,9 @@ class Failing(Link):
 
 def test_a_bot_that_does_not_start_ends_the_app_with_its_status(tmp_path: Path) -> None:
     link = Failing(str(tmp_path / "a.db"), [])
-    app = Dashboard(None, [PlayScreen], store=str(tmp_path / "a.db"), play=link, glyphs="ascii")
+    app = Dashboard(
+        None, [PlayScreen], store=str(tmp_path / "a.db"), at=StartPoint(play=link), glyphs="ascii"
+    )
 
     async def run() -> None:
         async with app.run_test() as pilot:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.screens.live_panels import WallPanel
 from arena.tui.screens.live_screen import LiveScreen
 from arena.tui.screens.matches_screen import MatchesScreen
@@ -48,7 +48,7 @@ def watch(path: Path) -> Dashboard:
         feed,
         SCREENS,
         store=str(path),
-        tournament="spring",
+        at=StartPoint("spring"),
         glyphs="ascii",
         clock=lambda: 1e9,
         reduce_motion=True,

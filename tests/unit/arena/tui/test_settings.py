@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.tui.screens.dashboard import Dashboard
+from arena.tui.screens.dashboard import Dashboard, StartPoint
 from arena.tui.settings import SavedSettings, SettingsFile
 from arena.tui.start import SCREENS
 from arena.tui.widgets.encounter_tables import Matrix
@@ -27,7 +27,7 @@ def dashboard(
         Brief(str(store), 1),
         SCREENS,
         store=str(store),
-        tournament="spring",
+        at=StartPoint("spring"),
         glyphs="ascii",
         theme=theme,
         is_read_only=is_read_only,

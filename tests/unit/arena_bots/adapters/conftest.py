@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,28 +29,27 @@ CONTROL = TimeControl(mode="move", move_ms=30_000)
 def play() -> Play:
     """Play some matches of two specs with the same processes, the first bot first in each."""
 
-    def run(  # noqa: PLR0913 - each has a default
+    def run(
         first: str,
         second: str = "random",
         game: str = "connect-four",
         *,
         matches: int = 1,
-        opening: tuple[int, ...] = (),
         tier: Tier = Tier.T1,
-        control: TimeControl = CONTROL,
+        **setup: Any,  # noqa: ANN401 - values of any field
     ) -> list[MatchResult]:
         rules = load_game(game)
         pair = [
             make_seat(competitor, rules.name, tier)
             for competitor in resolve([first, second], margin_ms=50, twins=True)
         ]
+        fields: dict[str, Any] = {"controls": (CONTROL, CONTROL), **setup}
         setups = [
             MatchSetup(
                 id=f"m{number}",
                 labels=("A", "B"),
                 seeds=(number, number + 1),
-                controls=(control, control),
-                opening=opening,
+                **fields,
             )
             for number in range(matches)
         ]

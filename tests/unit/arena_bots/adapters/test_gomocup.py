@@ -300,7 +300,7 @@ def test_it_plays_matches(told: Told, play: Play, tmp_path: Path) -> None:
 def test_a_bad_engine_forfeits(told: Told, play: Play, fault: str, termination: Termination) -> None:
     # The margin of a slow machine: what the adapter says after a second must come before the verdict.
     control = TimeControl(mode="move", move_ms=1000, margin_ms=20_000)
-    (result,) = play(f"gomocup:cmd={told.cmd(fault)}", game="gomoku", control=control)
+    (result,) = play(f"gomocup:cmd={told.cmd(fault)}", game="gomoku", controls=(control, control))
     assert (result.termination, result.fault_player) == (termination, 0)
     assert result.fault is not None
     assert result.fault["exit_code"] == (1 if fault == "die" else None)

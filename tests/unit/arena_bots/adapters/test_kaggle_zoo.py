@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.preflight import describe_fault, preflight
+from arena.executor.preflight import Candidate, describe_fault, preflight
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
 from arena_plugins.contract import Termination
-from arena_plugins.manager import load_game
 from kaggle_zoo import FIRST, PLACE, ZOO, Submission, write_submission
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def refusal(path: Path, tier: Tier) -> str:
     """Return what the preflight says; a match cannot begin without it."""
     (bot,) = resolve([f"kaggle:file={path}"], margin_ms=0)
     control = TimeControl(mode="move", move_ms=30_000)
-    fault = preflight(bot, load_game("connect-four"), control, tier=tier, init_s=60)
+    fault = preflight(Candidate(bot, "connect-four", control, tier, 60))
     return "" if fault is None else describe_fault(fault)
 
 

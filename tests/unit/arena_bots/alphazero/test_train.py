@@ -156,6 +156,6 @@ def test_it_learns_tic_tac_toe(arena: CommandLine, runs: Path) -> None:
     assert figures[-1] < figures[0] - 0.2
     # With a seed of its own: that of --evaluate depends on the path of the weights, new in each run.
     spec = f"alphazero:weights={runs / 't' / 'weights.onnx'}"
-    measured, _ = play(make("tic-tac-toe"), spec, "random", 100, plies=2, seed=1)
+    measured, _ = play(make("tic-tac-toe"), (spec, "random"), 100, plies=2, seed=1)
     # Openings of two plies are drawn by chance: a few of them are lost for the second player.
     assert measured.first[2] + measured.second[2] <= 3

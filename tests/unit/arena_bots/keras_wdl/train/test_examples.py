@@ -5,7 +5,7 @@ import numpy as np
 from arena.games.kernels.bulk import random_matches
 from arena_bots.keras_wdl.encoding import DRAW, LOSS, WIN
 from arena_bots.keras_wdl.train.array_rules import ArrayRules
-from arena_bots.keras_wdl.train.examples import Examples, drawn, from_games, joined, merged
+from arena_bots.keras_wdl.train.examples import Examples, GameArrays, drawn, from_games, joined, merged
 from game_samples import make
 
 RULES = ArrayRules(make("tic-tac-toe"))
@@ -14,7 +14,7 @@ RULES = ArrayRules(make("tic-tac-toe"))
 def test_a_position_is_labelled_for_who_has_just_moved() -> None:
     # The first player takes the top row.
     actions = np.array([[0, 3, 1, 4, 2, 0, 0, 0, 0]])
-    found = from_games(RULES, actions, np.array([5]), np.array([1]), with_ends=True)
+    found = from_games(RULES, GameArrays(actions, np.array([5]), np.array([1])), with_ends=True)
     assert found.chances.argmax(axis=1).tolist() == [WIN, LOSS, WIN, LOSS, WIN]
     planes = RULES.planes(found.mine, found.other)
     assert planes[1].reshape(9, 2).tolist() == [[0, 1], [0, 0], [0, 0], [1, 0], *[[0, 0]] * 5]
@@ -22,7 +22,7 @@ def test_a_position_is_labelled_for_who_has_just_moved() -> None:
 
 def test_a_drawn_game_is_a_draw_for_both() -> None:
     actions = np.array([[0, 1, 2, 4, 3, 5, 7, 6, 8]])
-    found = from_games(RULES, actions, np.array([9]), np.array([0]))
+    found = from_games(RULES, GameArrays(actions, np.array([9]), np.array([0])))
     assert set(found.chances.argmax(axis=1).tolist()) == {DRAW}
     assert len(found.mine) == 8
 
@@ -31,13 +31,13 @@ def test_only_what_is_kept_is_labelled() -> None:
     actions = np.array([[0, 3, 1, 4, 2, 0, 0, 0, 0], [0, 3, 1, 4, 2, 0, 0, 0, 0]])
     kept = np.zeros((2, 9), np.bool_)
     kept[0, 2:] = True
-    found = from_games(RULES, actions, np.array([5, 5]), np.array([1, 1]), kept=kept)
+    found = from_games(RULES, GameArrays(actions, np.array([5, 5]), np.array([1, 1])), kept=kept)
     assert found.chances.argmax(axis=1).tolist() == [WIN, LOSS]
 
 
 def test_merging_keeps_counts_and_means() -> None:
     matches = random_matches(RULES.game, 500, 1)
-    found = from_games(RULES, matches.actions, matches.lengths.astype(int), matches.outcomes.astype(int))
+    found = from_games(RULES, GameArrays.of(matches))
     small = merged(RULES, found)
     assert small.weights.sum() == len(found.mine)
     assert np.allclose(small.chances.sum(axis=1), 1)
@@ -50,7 +50,7 @@ def test_merging_keeps_counts_and_means() -> None:
 def test_examples_merged_twice_are_those_merged_once() -> None:
     """Labels are means over games, so games merged in several parts have the labels of all games at once."""
     matches = random_matches(RULES.game, 400, 1)
-    found = from_games(RULES, matches.actions, matches.lengths.astype(int), matches.outcomes.astype(int))
+    found = from_games(RULES, GameArrays.of(matches))
     few, rest = (merged(RULES, found.take(rows)) for rows in (slice(0, 300), slice(300, None)))
     once, twice = merged(RULES, found), merged(RULES, joined([few, rest]))
     assert min(few.weights.max(), rest.weights.max()) > 1
@@ -71,9 +71,7 @@ def test_two_games_outweigh_one() -> None:
 
 def test_rows_are_drawn_as_often_as_they_weigh() -> None:
     matches = random_matches(RULES.game, 50, 1)
-    found = merged(
-        RULES, from_games(RULES, matches.actions, matches.lengths.astype(int), matches.outcomes.astype(int))
-    )
+    found = merged(RULES, from_games(RULES, GameArrays.of(matches)))
     rows = drawn(found, 200_000, np.random.default_rng(1))
     shares = np.bincount(rows, minlength=len(found.mine)) / len(rows)
     assert np.abs(shares - found.weights / found.weights.sum()).max() < 0.003

@@ -9,7 +9,7 @@ from arena.games.kernels.bulk import random_matches
 from arena_bots.keras_wdl.bot import Network
 from arena_bots.keras_wdl.encoding import worth_of
 from arena_bots.keras_wdl.train.array_rules import ArrayRules
-from arena_bots.keras_wdl.train.examples import drawn, from_games, merged
+from arena_bots.keras_wdl.train.examples import GameArrays, drawn, from_games, merged
 from arena_bots.keras_wdl.train.model import Classifier, onnx_bytes, rounded
 from arena_bots.keras_wdl.train.options import Options
 from arena_plugins.spec import OptionReader
@@ -26,8 +26,7 @@ RULES = ArrayRules(make("tic-tac-toe"))
 @pytest.mark.parametrize("layers", ["32 16", "8v2 16"])
 def test_it_learns_what_it_is_shown(layers: str) -> None:
     matches = random_matches(RULES.game, 300, 1)
-    games = (matches.actions, matches.lengths.astype(int), matches.outcomes.astype(int))
-    examples = merged(RULES, from_games(RULES, *games, with_ends=True))
+    examples = merged(RULES, from_games(RULES, GameArrays.of(matches), with_ends=True))
     options = Options.read(OptionReader("test", {"layers": layers, "rate": "0.01", "average": "0.9"}))
     classifier = Classifier(options, RULES, seed=1)
     before, _ = classifier.loss(examples)
@@ -48,7 +47,7 @@ POSITIONS = 1000
 
 def positions(rules: ArrayRules) -> Examples:
     matches = random_matches(rules.game, 400, 1)
-    found = from_games(rules, matches.actions, matches.lengths.astype(int), matches.outcomes.astype(int))
+    found = from_games(rules, GameArrays.of(matches))
     return found.take(slice(0, POSITIONS))
 
 
