@@ -32,7 +32,7 @@ from arena_plugins.manager import load_game
 from wire_bots import SEARCH, wire_bot
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
 
 @pytest.mark.parametrize(
@@ -318,42 +318,60 @@ def queued_ms(result: MatchResult) -> float:
     return float(str(result.fault["queued_ms"]))
 
 
+def given_back_ms(result: MatchResult) -> float:
+    return float(str((result.fault or {})["given_back_ms"]))
+
+
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts waits")
 
 
-TRIES = range(5)
-"""A virtual machine may lose a processor to its host for a moment: its kernel charges the process that runs,
-or the referee itself is late. The bot is then not seen to wait, so one match of these must show it."""
+TRIES = 5
+
+
+def shown(play_one: Callable[[], MatchResult], is_seen: Callable[[MatchResult], bool]) -> MatchResult:
+    """Return the first result in which something is seen, or the last of some tries.
+
+    A virtual machine may lose a processor to its host for a moment: its kernel charges the process that runs,
+    or the referee itself is late. A bot is then not seen to wait.
+    """
+    for _ in range(TRIES - 1):
+        result = play_one()
+        if is_seen(result):
+            return result
+    return play_one()
 
 
 @needs_linux
 def test_a_bot_that_others_starve_is_not_blamed(good: HostedSeat) -> None:
     # It computes until its time is nearly over; the referee, which sleeps, is on time itself.
     core = max(os.sched_getaffinity(0))
+
+    def play_one() -> MatchResult:
+        settings = ProcessSettings(wire_bot(SEARCH), cores={core})
+        return play_with(HostedSeat(settings, name="bot", version="1"), good)
+
     with busy(core, 6):
-        for _ in TRIES:
-            bot = HostedSeat(ProcessSettings(wire_bot(SEARCH), cores={core}), name="bot", version="1")
-            result = play_with(bot, good)
-            if result.fault is None:
-                break
+        result = shown(play_one, lambda result: result.fault is None)
     assert (result.termination, result.fault) == ("rules", None)
 
 
 @needs_linux
 def test_a_bot_that_others_starve_and_that_never_answers_loses(good: HostedSeat) -> None:
     core = max(os.sched_getaffinity(0))
+
+    def play_one() -> MatchResult:
+        result = play("busy", good, core)
+        assert result.termination == "time_move"
+        assert given_back_ms(result) >= queued_ms(result)
+        return result
+
+    def late_ms(result: MatchResult) -> float:
+        return float(str((result.fault or {})["overrun_ms"])) - 50 - given_back_ms(result)
+
     with busy(core, 4):
-        for _ in TRIES:
-            result = play("busy", good, core)
-            assert result.termination == "time_move"
-            assert result.fault is not None
-            given_back_ms = float(str(result.fault["given_back_ms"]))
-            assert given_back_ms >= queued_ms(result)
-            late_ms = float(str(result.fault["overrun_ms"])) - 50 - given_back_ms
-            if queued_ms(result) > 25 and late_ms < 100:
-                break
+        result = shown(play_one, lambda result: queued_ms(result) > 25 and late_ms(result) < 100)
     assert queued_ms(result) > 25
-    assert late_ms < 100
+    assert late_ms(result) < 100
 
 
 @needs_linux
