@@ -172,7 +172,8 @@ class StoredMatches:
             num: number of matches to search; for the order by number, number of ids.
         """
         with self._access.read_for(where) as connection:
-            return queries.search_piece(connection, where, order, descending=descending, after=after, num=num)
+            found = queries.SearchOrder(order, descending)
+            return queries.search_piece(connection, where, found, after=after, num=num)
 
     def ids(self, order: Order, *, descending: bool, offset: int, limit: int) -> list[int]:
         """Return the ids of `limit` of all matches, from an offset on."""

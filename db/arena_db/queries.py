@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any, Final, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVarTuple
 
 from sqlalchemy import and_, func, or_, select, text, tuple_
 
@@ -284,20 +284,22 @@ def in_order(order: Order, *, descending: bool) -> Select[int]:
     return _sorted(select(matches.c.id), matches.c[_ORDER_COLUMNS[order]], descending=descending)
 
 
-def search_piece(  # noqa: PLR0913 - the place of a piece in an order
-    connection: Connection,
-    where: MatchFilter,
-    order: Order,
-    *,
-    descending: bool,
-    after: OrderPlace | None,
-    num: int,
+class SearchOrder(NamedTuple):
+    """The order in which matches are searched."""
+
+    by: Order
+    descending: bool
+    """Whether the newest, latest or longest come first."""
+
+
+def search_piece(
+    connection: Connection, where: MatchFilter, order: SearchOrder, *, after: OrderPlace | None, num: int
 ) -> Piece:
     """Search the next `num` matches of an order after a place, and return those that fit a filter."""
-    column = matches.c[_ORDER_COLUMNS[order]]
+    column, descending = matches.c[_ORDER_COLUMNS[order.by]], order.descending
     bounds = [] if after is None else [_behind(column, after, descending=descending)]
     places = _sorted(select(column, matches.c.id), column, descending=descending).where(*bounds)
-    if order == "number":
+    if order.by == "number":
         first = connection.execute(places.limit(1)).first()
         end, searched = _end_of_numbers(first, num, descending=descending)
     else:
