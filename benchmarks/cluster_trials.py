@@ -319,7 +319,7 @@ DASK = ("--executor", f"dask:{ADDRESS}", "--keys", "lab.key")
 def rows(store: Path) -> list[Row]:
     """Return number, outcome, actions, seeds and hash of every match that is done."""
     with suppress(DatabaseError), Store.open(store, read_only=True) as opened:
-        found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
+        found = opened.matches.newest(MatchFilter(rated_only=False), limit=1_000_000)
         return sorted(
             (one.number, one.outcome, one.actions, one.seed_first, one.seed_second, one.match_hash)
             for one in found

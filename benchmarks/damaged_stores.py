@@ -98,11 +98,11 @@ def build(path: Path) -> State:
     # An open reader prevents the checkpoint that would empty the log, as when a process is killed.
     with Store.open(path) as store:
         for number in (1, 2):
-            match = store.match(number)
+            match = store.matches.find(number)
             assert match is not None  # noqa: S101
             plies = tuple(JudgedPly(value=0.5, loss=0.0, best=(3,)) for _ in match.actions)
-            store.add_analysis(JudgedMatch(match=number, name="solver", plies=plies, made_at=1.0))
-        store.ask(1, "stop")
+            store.analyses.add(JudgedMatch(match=number, name="solver", plies=plies, made_at=1.0))
+        store.commands.send(1, "stop")
         duel = ["match", "minimax:depth=2", "random", "--rounds", "6", "--name", "duel", "--srand", "2"]
         run([*duel, *common], needed=True)
         files = path.read_bytes(), path.with_name("arena.db-wal").read_bytes()

@@ -43,13 +43,13 @@ class Play:
         self._rng = np.random.default_rng(1)
         self._game = load_game("connect-four")
         self._tournament = add_tournament(self.store, make_bots(NUM_BOTS)).id
-        self.store.extend_plan(self._tournament, list(make_plan(NUM_BOTS, 5000, self._rng)), "")
+        self.store.plans.extend(self._tournament, list(make_plan(NUM_BOTS, 5000, self._rng)), "")
         self.store.claim(self._tournament, current_owner())
         self._clock = (60_000, 60_000) if with_clocks else None
         self._next = 0
         self._states: dict[int, State] = {}
         state = RunState(state="running", planned=5000, done=0, name="season", workers=boards)
-        self.store.append_events([self._event(state, None, 0), *(self._begin() for _ in range(boards))])
+        self.store.events.append([self._event(state, None, 0), *(self._begin() for _ in range(boards))])
 
     def move(self, number: int | None = None) -> list[LiveEvent]:
         """Make the next move of a match, by default of the one that has waited longest."""
@@ -78,7 +78,7 @@ class Play:
                 events = [event for _ in range(int(due)) for event in self.move()]
                 due -= int(due)
                 if events:
-                    self.store.append_events(events)
+                    self.store.events.append(events)
 
         thread = threading.Thread(target=play)
         thread.start()
@@ -155,7 +155,7 @@ def commit_to_paint(db: Path, num_moves: int) -> dict[str, float]:
         rng = np.random.default_rng(2)
         for _ in range(num_moves):
             time.sleep(0.3 + 0.2 * rng.random())
-            play.store.append_events(play.move())
+            play.store.events.append(play.move())
             committed = time.monotonic()
             drawn = screen.drawn_after(committed)
             if drawn is not None:

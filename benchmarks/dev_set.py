@@ -125,8 +125,8 @@ def candidates_of(store: str, rng: Random) -> list[list[Candidate]]:
 
 def stored_matches(path: str) -> Iterator[StoredMatch]:
     with open_store(path, read_only=True) as store:
-        for tournament in store.tournaments(limit=1000):
-            for match in store.tournament_matches(tournament.id):
+        for tournament in store.tournaments.newest(limit=1000):
+            for match in store.matches.of_tournament(tournament.id):
                 if match.game == GAME.name and match.termination in REGULAR:
                     yield match
 

@@ -68,10 +68,10 @@ def fill(path: Path, num: int, seed: int) -> None:
                 replace(match, number=start + match.number, match_no=start + match.match_no, opening=())
                 for match in make_plan(NUM_BOTS, min(BATCH, num - start), rng)
             ]
-            store.extend_plan(tournament, part, "")
-            store.save(played(tournament, part, bots, rng))
+            store.plans.extend(tournament, part, "")
+            store.matches.save(played(tournament, part, bots, rng))
             gc.collect()
-        store.set_state(tournament, "finished")
+        store.tournaments.set_state(tournament, "finished")
 
 
 def played(

@@ -105,7 +105,7 @@ class Trials:
                 # A killed run leaves its temporary files for the next one to delete.
                 self._figures["left_files"] += len(list(self._temporary.iterdir()))
             with Store.open(store, read_only=True) as opened:
-                self._figures["faulty_stores"] += bool(opened.check())
+                self._figures["faulty_stores"] += bool(opened.integrity.check())
             self._figures["wrong_results"] += results(store) != expected
         counted = {key: self._figures[key] for key in ("kills", *_PHASES, "contests", *FAILURES)}
         wall_s = round(time.monotonic() - began, 1)
@@ -175,7 +175,7 @@ def phase_of(store: Path) -> str:
     """Return the phase that a kill has interrupted."""
     try:
         with Store.open(store, read_only=True) as opened:
-            tournament = opened.last_tournament(unfinished=False)
+            tournament = opened.tournaments.last(unfinished=False)
     except DatabaseError:
         return "before_plan"
     if tournament is None:
@@ -186,14 +186,14 @@ def phase_of(store: Path) -> str:
 def results(store: Path) -> list[tuple[int, str, tuple[int, ...]]]:
     """Return number, outcome and actions of every finished match."""
     with Store.open(store, read_only=True) as opened:
-        found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
+        found = opened.matches.newest(MatchFilter(rated_only=False), limit=1_000_000)
     return sorted((match.number, match.outcome, match.actions) for match in found if match.is_final)
 
 
 def faults_in(store: Path) -> list[str]:
     """Return why each match ended that was not decided by the rules."""
     with Store.open(store, read_only=True) as opened:
-        found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
+        found = opened.matches.newest(MatchFilter(rated_only=False), limit=1_000_000)
     return [match.reason for match in found if match.termination != "rules"]
 
 

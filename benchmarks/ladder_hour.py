@@ -296,8 +296,8 @@ class LadderHour:
     def _last_match(self) -> int:
         try:
             with Store.open(self.store, read_only=True) as store:
-                record = store.tournament(self.name)
-                return 0 if record is None else store.last_match(record.id)
+                record = store.tournaments.find(self.name)
+                return 0 if record is None else store.matches.last_id(record.id)
         except DatabaseError:
             return 0
 
@@ -312,7 +312,7 @@ class LadderHour:
     def judge(self) -> dict[str, object]:
         """Return the figures of the ladder after it has ended."""
         with Store.open(self.store, read_only=True) as store:
-            faults = store.check()
+            faults = store.integrity.check()
             facts = LadderFacts.of(store, self.name)
         for fault in faults[:10]:
             print(f"the store: {fault}", file=sys.stderr)

@@ -50,15 +50,15 @@ def make_large(db: Path, num_matches: int, num_bots: int) -> Path:
     with Store.open(db, fast=True) as store:
         plan, bots = list(make_plan(num_bots, num_matches, rng)), make_bots(num_bots)
         tournament = add_tournament(store, bots).id
-        store.extend_plan(tournament, plan, "")
+        store.plans.extend(tournament, plan, "")
         step = max(1, num_matches // 20)
         for start in range(0, num_matches, step):
-            store.save(make_records(tournament, plan[start : start + step], bots, rng))
-            store.sum_up()
+            store.matches.save(make_records(tournament, plan[start : start + step], bots, rng))
+            store.sums.sum_up()
             point = rate_now(store, tournament, num_bots)
             if point is not None:
-                store.add_rating_point(tournament, point)
-        store.set_state(tournament, "finished")
+                store.ratings.add_point(tournament, point)
+        store.tournaments.set_state(tournament, "finished")
     return db
 
 

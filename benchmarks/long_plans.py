@@ -90,7 +90,7 @@ def _play_nearly_all(path: Path, num_matches: int) -> None:
         fixed = cast("FixedPlan", schedule_of(plan.config, plan.game, 2, record.plan_version).fixed)
         for begin in range(record.num_planned, num_matches, _PAGE):
             end = min(num_matches, begin + _PAGE)
-            store.add_batch(
+            store.plans.add_batch(
                 record.id,
                 NewBatch(
                     matches=list(fixed.matches(begin, end)), num_total=num_matches, is_last=end == num_matches

@@ -57,16 +57,16 @@ def writing(*arguments):
 with Store.open(sys.argv[2], busy_ms=int(sys.argv[4])) as opened:
     store = opened.claim(1, current_owner())
     database.writing = writing
-    entrants = store.entrants(1)
+    entrants = store.tournaments.entrants(1)
     try:
-        for planned in store.unplayed(1):
-            store.save([replace(match(1, planned, entrants), reason="by the old one")])
+        for planned in store.plans.unplayed(1):
+            store.matches.save([replace(match(1, planned, entrants), reason="by the old one")])
             print(planned.number, flush=True)
             time.sleep(0.01)
     except LeaseLostError as error:
         sys.exit(3 if "was taken over by pid" in str(error) else 4)
     except MovedError as error:
-        store.rescue(Path(sys.argv[5]))
+        store.transfers.rescue(Path(sys.argv[5]))
         sys.exit(1)
 """
 """A coordinator whose matches take 10 ms: it saves one after the other, and prints the number of each.
@@ -122,9 +122,11 @@ def stop(folder: Path, chance: random.Random, figures: Counter[str], number: int
         held = new.claim(1, current_owner(), take_over=True)
         if held is None:
             raise RuntimeError("a silent coordinator was not replaced")
-        unplayed = held.unplayed(1)
-        entrants = held.entrants(1)
-        told = [planned.number for planned in unplayed[:20] if held.save([match(1, planned, entrants)])]
+        unplayed = held.plans.unplayed(1)
+        entrants = held.tournaments.entrants(1)
+        told = [
+            planned.number for planned in unplayed[:20] if held.matches.save([match(1, planned, entrants)])
+        ]
         if busy_ms < 1000:  # noqa: PLR2004 - it is to give up waiting
             with closing(open_raw(FileSettings(place=path))) as lock:
                 lock.execute("BEGIN IMMEDIATE")
@@ -134,10 +136,10 @@ def stop(folder: Path, chance: random.Random, figures: Counter[str], number: int
             status, told_by_old = _wake(old, path)
         figures["stopped"] += 1
         figures["wrong_exits"] += status != 3  # noqa: PLR2004 - Exit.STOPPED
-        for planned in held.unplayed(1)[:20]:
-            told += [planned.number] * held.save([match(1, planned, entrants)])
+        for planned in held.plans.unplayed(1)[:20]:
+            told += [planned.number] * held.matches.save([match(1, planned, entrants)])
         _compare(held, figures, told_by_old, told)
-        figures["wrong_exits"] += bool(held.check())
+        figures["wrong_exits"] += bool(held.integrity.check())
 
 
 def take_away(folder: Path, chance: random.Random, figures: Counter[str], number: int) -> None:
@@ -160,7 +162,7 @@ def take_away(folder: Path, chance: random.Random, figures: Counter[str], number
         rescued.rename(waiting / "cup.jsonl")
     with Store.open(backup) as store:
         _compare(store, figures, told, [])
-        figures["not_whole"] += bool(store.check() or store.num_waiting)
+        figures["not_whole"] += bool(store.integrity.check() or store.matches.num_waiting)
 
 
 def kill_backup(folder: Path, chance: random.Random, figures: Counter[str], number: int) -> None:
@@ -179,7 +181,7 @@ def kill_backup(folder: Path, chance: random.Random, figures: Counter[str], numb
     figures["of_which_whole"] += target.exists()
     if target.exists():
         with Store.open(target, read_only=True) as copy:
-            figures["not_whole"] += bool(copy.check())
+            figures["not_whole"] += bool(copy.integrity.check())
     with Store.open(path, read_only=True) as store:
         store.backup(target.with_name("next.db"))
     kept = {"next.db"} | ({"copy.db"} if target.exists() else set[str]())
@@ -262,7 +264,7 @@ def _state(pid: int) -> str:
 
 def _compare(store: Store, figures: Counter[str], by_old: list[int], by_new: list[int]) -> None:
     """Count matches that were reported and are not stored as reported."""
-    stored = {found.number: found.reason for found in store.tournament_matches(1)}
+    stored = {found.number: found.reason for found in store.matches.of_tournament(1)}
     figures["told_by_old"] += len(by_old)
     figures["told_by_new"] += len(by_new)
     figures["told_but_not_stored"] += sum(stored.get(number) != "by the old one" for number in by_old)

@@ -184,7 +184,7 @@ class Earlier:
             # A sequential test tells by its status how it ended.
             self._expect(self._new(killed, "resume", name), 0, 10, 11)
             with Store.open(killed) as store:
-                record = store.tournament(name)
+                record = store.tournaments.find(name)
                 self._add("lost", record is None or not record.is_complete)
         self._add("changed", len(before - _stored(killed)))
         self._check(killed)
@@ -243,7 +243,7 @@ class Earlier:
 
     def _check(self, path: Path) -> None:
         with Store.open(path) as store:
-            self._add("faults", len(store.check()))
+            self._add("faults", len(store.integrity.check()))
         self._expect(self._new(path, "db", "check"), 0)
 
     def _compare(self, killed: Path, whole: Path, num: int) -> None:
@@ -262,17 +262,17 @@ class Earlier:
 
 def _stored(path: Path) -> set[StoredMatch]:
     with Store.open(path) as store:
-        return set(store.matches(MatchFilter(rated_only=False), limit=1_000_000))
+        return set(store.matches.newest(MatchFilter(rated_only=False), limit=1_000_000))
 
 
 def _held(path: Path, num: int) -> dict[int, tuple[object, object]]:
     """Return plan and result of the first matches of the cup that have a result, by number."""
     with Store.open(path) as store:
-        record = store.tournament("cup")
+        record = store.tournaments.find("cup")
         if record is None:
             return {}
-        plan = {match.number: match for match in store.planned(record.id)}
-        done = [match for match in store.tournament_matches(record.id) if match.is_final]
+        plan = {match.number: match for match in store.plans.planned(record.id)}
+        done = [match for match in store.matches.of_tournament(record.id) if match.is_final]
     return {
         match.number: (plan[match.number], (match.outcome, match.termination, match.actions))
         for match in done

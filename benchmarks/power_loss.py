@@ -17,6 +17,7 @@ from simulated.driver import driver
 from simulated.images import Disk
 from simulated.recorder import Mark, Op, Recorder, Sync
 
+from arena_db.access import Access
 from arena_db.backend.sqlite.engine import FileSettings
 from arena_db.backend.sqlite.opening import prepare
 from arena_db.errors import DatabaseError
@@ -64,7 +65,7 @@ def record(folder: Path, num_matches: int, seed: int, *, fast: bool) -> Recordin
     path, disk = folder / "arena.db", Recorder("recorder")
     settings = FileSettings(place=path, fast=fast, driver=driver("recorder"))
     prepare(settings, create=True)
-    with Store(settings) as store:
+    with Store(Access(settings)) as store:
         entrants, plan, tournament = add_cup(store, num_matches)
     start = {file.name: file.read_bytes() for file in folder.iterdir()}
     disk.ops.clear()
@@ -73,15 +74,15 @@ def record(folder: Path, num_matches: int, seed: int, *, fast: bool) -> Recordin
     while sum(sizes) < num_matches:
         sizes.append(min(chance.choice(BATCHES), num_matches - sum(sizes)))
     ends = [0, *accumulate(sizes)]
-    store = Store(settings)
+    store = Store(Access(settings))
     for index, (first, last) in enumerate(pairwise(ends), 1):
         if index % (len(sizes) // ROUNDS) == 0:
             store.close()
-            store = Store(settings)
-        store.set_state(tournament, "running")
+            store = Store(Access(settings))
+        store.tournaments.set_state(tournament, "running")
         # Events are written without a sync: the durability of a match must not depend on them.
-        store.append_events([LiveEvent(tournament=tournament, number=ends[index], kind="move", t=0.0)])
-        store.save([match(tournament, planned, entrants) for planned in plan[first:last]])
+        store.events.append([LiveEvent(tournament=tournament, number=ends[index], kind="move", t=0.0)])
+        store.matches.save([match(tournament, planned, entrants) for planned in plan[first:last]])
         disk.ops.append(Mark(index))
     store.close()
     disk.unregister()
@@ -116,8 +117,8 @@ def _judge(path: Path, ends: list[int], acknowledged: int, figures: dict[str, in
     figures["acknowledged"] += acknowledged
     try:
         with Store.open(path, create=False) as store:
-            numbers = [found.number for found in store.tournament_matches(1)]
-            is_sound = not store.check()
+            numbers = [found.number for found in store.matches.of_tournament(1)]
+            is_sound = not store.integrity.check()
     except DatabaseError:
         figures["corrupt"] += 1
         return

@@ -156,7 +156,7 @@ def hold(command: Sequence[str], held: Held) -> None:
     words = [*command, "--executor", held.executor, "--db", store]
     if held.store.exists():
         with Store.open(held.store, read_only=True) as opened:
-            known = opened.tournament(command[-1])
+            known = opened.tournaments.find(command[-1])
         if known is not None:
             if known.is_complete:
                 return
@@ -175,9 +175,9 @@ def hold(command: Sequence[str], held: Held) -> None:
 def results(store: Path, tournament: str) -> tuple[str, str, str]:
     """Return the results of the first-named bot by side, and the number of different matches."""
     with Store.open(store, read_only=True) as opened:
-        tallies = opened.tallies(MatchFilter(tournament=tournament))
-        record = opened.tournament(tournament)
-        kept = [] if record is None else opened.tournament_sums(record.id)
+        tallies = opened.sums.tallies(MatchFilter(tournament=tournament))
+        record = opened.tournaments.find(tournament)
+        kept = [] if record is None else opened.sums.of_tournament(record.id)
     first = [tally for tally in tallies if tally.first_seat == 0]
     second = [tally for tally in tallies if tally.first_seat == 1]
     num = sum(tally.num_matches for tally in tallies)

@@ -334,7 +334,7 @@ def _seconds_of(folder: Path, name: str, rounds: int) -> float:
     from arena_db.store import Store
 
     with Store.open(folder / "arena.db", read_only=True) as store:
-        matches = store.matches(MatchFilter(tournament=name, rated_only=False), limit=10_000)
+        matches = store.matches.newest(MatchFilter(tournament=name, rated_only=False), limit=10_000)
     ends = [match.started_at + match.duration_ms / 1000 for match in matches]
     return max(ends) - min(match.started_at for match in matches)
 

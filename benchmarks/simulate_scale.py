@@ -111,9 +111,9 @@ class Simulation:
         """Add tournaments until the store has so many matches; return the rates of the last ones."""
         took: list[tuple[int, float, float, float, float]] = []
         with Store.open(self._path) as store:
-            newest = store.last_tournament(unfinished=False)
+            newest = store.tournaments.last(unfinished=False)
             index = 0 if newest is None else newest.id
-            stored = sum(tally.num_matches for tally in store.tallies(MatchFilter(rated_only=False)))
+            stored = sum(tally.num_matches for tally in store.sums.tallies(MatchFilter(rated_only=False)))
             while stored < mark:
                 num = min(each, mark - stored)
                 took.append((num, *self._add(store, index, num)))
@@ -141,16 +141,16 @@ class Simulation:
             Entrant(seat=seat, label=self._bots[bot].label, bot=self._bots[bot].bot, limit="")
             for seat, bot in enumerate(seats)
         ]
-        tournament = store.add_tournament(_new_tournament(f"event-{index + 1:04d}"), bots, []).id
+        tournament = store.tournaments.add(_new_tournament(f"event-{index + 1:04d}"), bots, []).id
         plan = list(make_plan(SEATS, num, rng))
-        _, plan_cpu = timed(lambda: store.extend_plan(tournament, plan, ""))
+        _, plan_cpu = timed(lambda: store.plans.extend(tournament, plan, ""))
         cpu = wall = 0.0
         for start in range(0, num, GROUP):
             records = make_records(tournament, plan[start : start + GROUP], bots, rng)
-            took = timed(partial(store.save, records))
+            took = timed(partial(store.matches.save, records))
             wall, cpu = wall + took[0], cpu + took[1]
-        sums_wall, sums = timed(store.sum_up)
-        store.set_state(tournament, "finished")
+        sums_wall, sums = timed(store.sums.sum_up)
+        store.tournaments.set_state(tournament, "finished")
         return plan_cpu, cpu, wall + sums_wall, sums
 
     def _measure(self, mark: int) -> dict[str, float]:
@@ -167,7 +167,9 @@ class Simulation:
         with Store.open(self._path, read_only=True) as store:
             if mark <= self._check_up_to:
                 faults: list[str] = []
-                figures["check_s"], figures["check_cpu_s"] = timed(lambda: faults.extend(store.check()))
+                figures["check_s"], figures["check_cpu_s"] = timed(
+                    lambda: faults.extend(store.integrity.check())
+                )
                 if faults:
                     raise SystemExit(f"the store is damaged: {faults[0]}")
             copy = self._path.with_name("backup.db")

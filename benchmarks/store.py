@@ -53,7 +53,7 @@ def main() -> None:
         if arguments.check:
             with Store.open(path, read_only=True) as store:
                 report["check_s"], report["check_cpu_s"] = timed(
-                    lambda: report.update(faults=len(store.check()))
+                    lambda: report.update(faults=len(store.integrity.check()))
                 )
     print(json.dumps({name: round(value, 3) for name, value in report.items()}))
 
@@ -85,7 +85,7 @@ def _fenced(path: Path, num: int, seed: int) -> dict[str, float]:
             # The order changes from round to round, so that a slower second save affects both kinds.
             is_fenced = group % 4 in {0, 3}
             door = run if is_fenced else store
-            took[is_fenced].append(timed(lambda door=door, records=records: door.save(records)))
+            took[is_fenced].append(timed(lambda door=door, records=records: door.matches.save(records)))
     wall, cpu = ({fenced: np.median(times, axis=0)[i] for fenced, times in took.items()} for i in (0, 1))
     return {
         "fence_of_save_wall": float(wall[True] / wall[False] - 1),
@@ -98,7 +98,7 @@ def _bulk(path: Path, num_bots: int, num: int, batch: int, seed: int) -> dict[st
     with Store.open(path) as store:
         season = Season(store, num_bots, num, seed)
         wall, cpu, sums = season.save(batch, sum_every=batch)
-        store.set_state(1, "finished")
+        store.tournaments.set_state(1, "finished")
     return {
         "matches": num,
         "plan_s": season.plan_s,
@@ -120,7 +120,7 @@ class Season:
         self._bots: list[Entrant] = make_bots(num_bots)
         self.id = add_tournament(store, self._bots).id
         self._plan: list[PlannedMatch] = list(make_plan(num_bots, num_matches, self._rng))
-        self.plan_s, _ = timed(lambda: store.extend_plan(self.id, self._plan, ""))
+        self.plan_s, _ = timed(lambda: store.plans.extend(self.id, self._plan, ""))
 
     def save(self, batch: int, *, sum_every: int) -> tuple[float, float, float]:
         """Save all matches, and sum them up between two saves as a run does.
@@ -131,11 +131,11 @@ class Season:
         wall = cpu = sums = 0.0
         num = 0
         for records in self.records(batch):
-            took = timed(lambda records=records: self._store.save(records))
+            took = timed(lambda records=records: self._store.matches.save(records))
             wall, cpu = wall + took[0], cpu + took[1]
             num += batch
             if num % sum_every == 0:
-                sums += timed(self._store.sum_up)[1]
+                sums += timed(self._store.sums.sum_up)[1]
         return wall, cpu, sums
 
     def records(self, batch: int) -> Iterator[list[MatchRecord]]:
@@ -159,30 +159,32 @@ def _read(path: Path, num_matches: int) -> dict[str, float]:
     deep = num_matches // 10
     note("open_ms", lambda: Store.open(path, read_only=True).close())
     with Store.open(path, read_only=True) as store:
-        note("leaderboard_ms", lambda: store.tallies(MatchFilter()))
+        note("leaderboard_ms", lambda: store.sums.tallies(MatchFilter()))
         note("leaderboard_rated_ms", lambda: _rate(store))
-        note("leaderboard_of_bot_ms", lambda: store.tallies(MatchFilter(bot="bot-03")))
-        note("leaderboard_since_ms", lambda: store.tallies(MatchFilter(since=START + 0.99 * num_matches)))
-        note("page_ms", lambda: store.matches(MatchFilter()))
-        note("deep_page_ms", lambda: store.matches(MatchFilter(), before=deep))
-        note("page_of_bot_ms", lambda: store.matches(MatchFilter(bot="bot-03")))
-        note("deep_page_of_bot_ms", lambda: store.matches(MatchFilter(bot="bot-03"), before=deep))
-        note("page_of_two_ms", lambda: store.matches(MatchFilter(bot="bot-03", vs="bot-04")))
-        note("page_of_tournament_ms", lambda: store.matches(MatchFilter(tournament="round-robin-1")))
-        note("page_of_faults_ms", lambda: store.matches(MatchFilter(termination="time_move")))
-        note("page_of_none_ms", lambda: store.matches(MatchFilter(outcome="void", rated_only=False)))
-        note("page_until_ms", lambda: store.matches(MatchFilter(until=START + 0.01 * num_matches)))
+        note("leaderboard_of_bot_ms", lambda: store.sums.tallies(MatchFilter(bot="bot-03")))
+        note(
+            "leaderboard_since_ms", lambda: store.sums.tallies(MatchFilter(since=START + 0.99 * num_matches))
+        )
+        note("page_ms", lambda: store.matches.newest(MatchFilter()))
+        note("deep_page_ms", lambda: store.matches.newest(MatchFilter(), before=deep))
+        note("page_of_bot_ms", lambda: store.matches.newest(MatchFilter(bot="bot-03")))
+        note("deep_page_of_bot_ms", lambda: store.matches.newest(MatchFilter(bot="bot-03"), before=deep))
+        note("page_of_two_ms", lambda: store.matches.newest(MatchFilter(bot="bot-03", vs="bot-04")))
+        note("page_of_tournament_ms", lambda: store.matches.newest(MatchFilter(tournament="round-robin-1")))
+        note("page_of_faults_ms", lambda: store.matches.newest(MatchFilter(termination="time_move")))
+        note("page_of_none_ms", lambda: store.matches.newest(MatchFilter(outcome="void", rated_only=False)))
+        note("page_until_ms", lambda: store.matches.newest(MatchFilter(until=START + 0.01 * num_matches)))
         note("data_version_ms", store.data_version)
     return best
 
 
 def _rate(store: Store) -> None:
     """Rate all bots, as `arena leaderboard` does."""
-    counts = store.pool_counts(MatchFilter())
+    counts = store.sums.pool_counts(MatchFilter())
     ((game, pool, _),) = pools(counts.tallies)
     book = RatedMatches(MatchFilter(game=game, pool=pool))
     book.update(store)
-    Leaderboard(counts, store.bots(), GamePool(game, pool), book, store.labels()).tables()
+    Leaderboard(counts, store.names.bots(), GamePool(game, pool), book, store.names.labels()).tables()
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:

@@ -87,7 +87,7 @@ def kill_restore(folder: Path, moment: float, figures: Counter[str]) -> None:
     with Store.open(path) as store:
         entrants, plan, cup = add_cup(store, NUM_MATCHES)
         store.backup(backup)
-        store.save([match(cup, planned, entrants) for planned in plan[:_NUM_DONE]])
+        store.matches.save([match(cup, planned, entrants) for planned in plan[:_NUM_DONE]])
     spare = folder / "spare"
     spare.mkdir()
     shutil.copy(backup, spare / "arena.db")
@@ -127,7 +127,7 @@ def kill_upgrade(folder: Path, moment: float, figures: Counter[str]) -> None:
     figures["not_whole"] += now != before and now.keys() != after.keys()
     figures["not_whole"] += now != before and not list(folder.glob("*.bak"))
     with Store.open(path) as store:
-        figures["not_whole"] += bool(store.check())
+        figures["not_whole"] += bool(store.integrity.check())
     figures["not_whole"] += _rows(path) != after
     _count_left(folder, ["arena.db", *(each.name for each in folder.glob("*.bak"))], figures)
 
@@ -163,8 +163,8 @@ def _await_line(process: subprocess.Popen[bytes]) -> None:
 def _num_done(path: Path, figures: Counter[str]) -> int:
     """Return how many matches of the cup have a result, as seen by the next reader of the store."""
     with Store.open(path) as store:
-        figures["not_whole"] += bool(store.check())
-        record = store.tournament("cup")
+        figures["not_whole"] += bool(store.integrity.check())
+        record = store.tournaments.find("cup")
         return -1 if record is None else record.num_done
 
 

@@ -110,8 +110,8 @@ class WorkerTrials(Trials):
     def _judge(self, store: Path, expected: Mapping[int, Sequence[object]], *, num_bots: int) -> None:
         """Check that killed workers and starters change nothing, and a killed bot loses at most one match."""
         with Store.open(store, read_only=True) as opened:
-            self._figures["faulty_stores"] += bool(opened.check())
-            found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
+            self._figures["faulty_stores"] += bool(opened.integrity.check())
+            found = opened.matches.newest(MatchFilter(rated_only=False), limit=1_000_000)
         final = [match for match in found if match.is_final]
         crashed = {match.number for match in final if match.termination in _DEATHS}
         self._figures["crashes"] += len(crashed)

@@ -278,7 +278,7 @@ def grade_match(
     """
     if keep:
         # Before the work that could not be stored.
-        store.require_warm(match.tournament)
+        store.cold.require_warm(match.tournament)
     analysis = _begun(store, match, judge)
     known = {ply: said for ply, said in enumerate(analysis.plies) if said.is_judged}
     written, unwritten = 0.0, False
@@ -289,17 +289,17 @@ def grade_match(
             analysis = replace(analysis, plies=tuple(plies), made_at=time.time())
             unwritten = True
             if keep and time.monotonic() - written >= _WRITE_S:
-                store.add_analysis(analysis)
+                store.analyses.add(analysis)
                 written, unwritten = time.monotonic(), False
             tell(analysis, ply)
     except BaseException:
         # The original exception matters more than a failure to store the last plies.
         if keep and unwritten:
             with suppress(Exception):
-                store.add_analysis(analysis)
+                store.analyses.add(analysis)
         raise
     if keep and unwritten:
-        store.add_analysis(analysis)
+        store.analyses.add(analysis)
     return analysis
 
 
@@ -312,7 +312,7 @@ def _begun(store: Store, match: StoredMatch, judge: MatchJudge) -> JudgedMatch:
         made_at=time.time(),
         identity=judge.identity,
     )
-    found = store.analyses([match.id], name=judge.name).get(match.id, ())
+    found = store.analyses.of([match.id], name=judge.name).get(match.id, ())
     if not found or found[0].identity != judge.identity:
         return blank
     # In a complete grading, unsolved plies are tried again, since there may be more nodes this time.

@@ -161,7 +161,7 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MsgspecError) as error:
         with store_errors():
-            faults = (find_faults or store.check)()
+            faults = (find_faults or store.integrity.check)()
         if not faults:
             raise
         raise StoreError(

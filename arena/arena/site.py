@@ -89,7 +89,7 @@ def build(
     folder = Folder(out)
     records = [
         record
-        for record in store.tournaments(limit=1_000_000, archived=False)
+        for record in store.tournaments.newest(limit=1_000_000, archived=False)
         if tournament in (None, record.name)
     ]
     site = _Site(store, folder, records, num_matches, is_whole=tournament is None)
@@ -124,7 +124,9 @@ class _Site:
         self._profiles = Profiles(store)
         self._bots = self._profiles.identities
         if not is_whole:
-            seated = {seat.bot.identity for record in records for seat in store.entrants(record.id)}
+            seated = {
+                seat.bot.identity for record in records for seat in store.tournaments.entrants(record.id)
+            }
             self._bots = tuple(identity for identity in self._bots if identity in seated)
         self._pairs = _chosen_pairs(self._profiles, records)
         self._all = Links(
@@ -205,13 +207,13 @@ class _Site:
         if not pairs:
             return
         counts: defaultdict[frozenset[str], list[Tally]] = defaultdict(list)
-        for tally in self._store.tallies(MatchFilter(tournament=record.name, rated_only=False)):
+        for tally in self._store.sums.tallies(MatchFilter(tournament=record.name, rated_only=False)):
             counts[frozenset((tally.first, tally.second))].append(tally)
         linked: defaultdict[frozenset[str], list[int]] = defaultdict(list)
         for match in self._chosen[record.name]:
             linked[frozenset((match.first, match.second))].append(match.id)
         where = MatchFilter(tournament=record.name)
-        common = self._store.last_change(), self._store.last_gradings(where)
+        common = self._store.changes.last(), self._store.plays.last_gradings(where)
         event = EventProfiles(self._store, record)
         for one, other in pairs:
             name = f"{slug}/{versus_page(one, other)}"
@@ -252,7 +254,7 @@ def _newest(store: Store, where: MatchFilter, num: int) -> list[StoredMatch]:
     found: list[StoredMatch] = []
     while len(found) < num:
         before = found[-1].id if found else None
-        more = store.matches(where, before=before, limit=min(_BATCH, num - len(found)))
+        more = store.matches.newest(where, before=before, limit=min(_BATCH, num - len(found)))
         if not more:
             break
         found += more
@@ -265,7 +267,7 @@ def _key(match: StoredMatch) -> tuple[str, int, int]:
 
 def _said(store: Store, match: StoredMatch) -> object:
     """Return the remarks of bots and the analyses of judges on a match."""
-    return store.remarks([match.id]).get(match.id), store.analyses([match.id]).get(match.id)
+    return store.matches.remarks([match.id]).get(match.id), store.analyses.of([match.id]).get(match.id)
 
 
 def _chosen_pairs(

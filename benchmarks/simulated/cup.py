@@ -32,7 +32,7 @@ def add_cup(store: Store, num_matches: int) -> tuple[list[Entrant], list[Planned
         event="",
         site="",
     )
-    return entrants, plan, store.add_tournament(new, entrants, plan).id
+    return entrants, plan, store.tournaments.add(new, entrants, plan).id
 
 
 def match(tournament: int, planned: PlannedMatch, entrants: Sequence[Entrant]) -> MatchRecord:

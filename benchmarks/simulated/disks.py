@@ -12,6 +12,7 @@ from simulated.cup import add_cup, match
 from simulated.driver import driver
 from simulated.failing import Failing
 
+from arena_db.access import Access
 from arena_db.backend.sqlite import database
 from arena_db.backend.sqlite.engine import FileSettings
 from arena_db.errors import AccessError, DatabaseError, FullError
@@ -46,7 +47,9 @@ def failing_calls(folder: Path, kind: str, numbers: Iterable[int]) -> dict[str, 
             shutil.copy(base, path)
             disk.arm(kind, num)
             # The store is opened and closed by one SQLite library, and examined by the other one afterwards.
-            _trial(path, _Saving(lambda: Store(settings), 1, lambda: disk.has_failed), disk.heal, figures)
+            _trial(
+                path, _Saving(lambda: Store(Access(settings)), 1, lambda: disk.has_failed), disk.heal, figures
+            )
             figures["missed"] += not disk.has_failed
     disk.unregister()
     return figures
@@ -74,15 +77,15 @@ def interrupted_calls(folder: Path, num_saves: int) -> dict[str, int]:
         with _signals() as caught:
             for planned in plan:
                 try:
-                    store.save([match(tournament, planned, entrants)])
+                    store.matches.save([match(tournament, planned, entrants)])
                 except DatabaseError:
                     failed += 1
         return {
             "saves": num_saves,
             "signals": len(caught),
             "failed": failed,
-            "lost": len(store.unplayed(tournament)),
-            "faults": len(store.check()),
+            "lost": len(store.plans.unplayed(tournament)),
+            "faults": len(store.integrity.check()),
         }
 
 
@@ -113,13 +116,13 @@ class _Saving:
     def run(self) -> None:
         """Save in small transactions, reopening the store between them, to the end or for some time."""
         with self._opened() as store:
-            entrants, plan = store.entrants(1), store.planned(1)
+            entrants, plan = store.tournaments.entrants(1), store.plans.planned(1)
         records = [match(1, planned, entrants) for planned in plan]
         for start in range(0, len(records), REOPENED * self._batch):
             was_over = self._is_over()
             with self._opened() as store:
                 for first in range(start, min(start + REOPENED * self._batch, len(records)), self._batch):
-                    store.save(records[first : first + self._batch])
+                    store.matches.save(records[first : first + self._batch])
                     self.num_acknowledged = min(first + self._batch, len(records))
             if was_over:
                 return
@@ -136,15 +139,15 @@ def _trial(path: Path, saving: _Saving, heal: Callable[[], None], figures: dict[
     finally:
         heal()
     with Store.open(path) as store:
-        stored = {found.number for found in store.tournament_matches(1)}
+        stored = {found.number for found in store.matches.of_tournament(1)}
         figures["trials"] += 1
         figures["acknowledged"] += saving.num_acknowledged
         figures["lost"] += len(set(range(1, saving.num_acknowledged + 1)) - stored)
-        figures["faulty"] += bool(store.check())
-        entrants, num_planned = store.entrants(1), len(store.planned(1))
-        store.save([match(1, planned, entrants) for planned in store.unplayed(1)])
-        figures["not_resumed"] += len(list(store.tournament_matches(1))) != num_planned or bool(
-            store.check(quick=True)
+        figures["faulty"] += bool(store.integrity.check())
+        entrants, num_planned = store.tournaments.entrants(1), len(store.plans.planned(1))
+        store.matches.save([match(1, planned, entrants) for planned in store.plans.unplayed(1)])
+        figures["not_resumed"] += len(list(store.matches.of_tournament(1))) != num_planned or bool(
+            store.integrity.check(quick=True)
         )
     path.unlink()
 

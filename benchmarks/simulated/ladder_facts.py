@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from arena_db.changes import ChangeRecord
     from arena_db.records import BatchRecord, Entrant, PlannedMatch
     from arena_db.store import Store
-    from arena_db.voiding import ChangeRecord
 
 _ROWS = 6
 _UNNOTICED_S = 5.0
@@ -60,11 +60,11 @@ class LadderFacts(NamedTuple):
         Raises:
             LookupError: there is no ladder of this name.
         """
-        record = store.tournament(name)
+        record = store.tournaments.find(name)
         if record is None:
             raise LookupError(name)
         played: list[Played] = []
-        for match in store.tournament_matches(record.id):
+        for match in store.matches.of_tournament(record.id):
             if not match.is_final:
                 continue
             began = match.num_opening
@@ -84,11 +84,11 @@ class LadderFacts(NamedTuple):
         return cls(
             record.num_planned,
             record.num_dropped,
-            len(store.unplayed(record.id)),
-            store.entrants(record.id),
-            store.changes(record.id),
-            store.batches(record.id),
-            store.planned(record.id),
+            len(store.plans.unplayed(record.id)),
+            store.tournaments.entrants(record.id),
+            store.changes.of(record.id),
+            store.plans.batches(record.id),
+            store.plans.planned(record.id),
             played,
         )
 

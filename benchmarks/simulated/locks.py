@@ -38,8 +38,8 @@ def many_writers(path: Path, each: int) -> dict[str, float]:
         return {
             "matches": WRITERS * each,
             "locks_shown": shown,
-            "lost": len(store.unplayed(tournament)),
-            "faults": len(store.check()),
+            "lost": len(store.plans.unplayed(tournament)),
+            "faults": len(store.integrity.check()),
             "wall_s": round(time.monotonic() - began, 1),
         }
 
@@ -48,10 +48,10 @@ def _write_share(share: tuple[Path, int, int]) -> int:
     path, first, last = share
     shown = 0
     with Store.open(path) as store:
-        entrants, plan = store.entrants(1), store.planned(1)
+        entrants, plan = store.tournaments.entrants(1), store.plans.planned(1)
         for planned in plan[first:last]:
             try:
-                store.save([match(1, planned, entrants)])
+                store.matches.save([match(1, planned, entrants)])
             except LockedError:
                 shown += 1
     return shown
@@ -66,11 +66,13 @@ def locked_for(path: Path, seconds: float | None, *, busy_ms: int, num_saves: in
         for start in range(0, len(plan), BATCH):
             asked = time.monotonic()
             try:
-                store.save([match(tournament, planned, entrants) for planned in plan[start : start + BATCH]])
+                store.matches.save(
+                    [match(tournament, planned, entrants) for planned in plan[start : start + BATCH]]
+                )
             except LockedError:
                 shown += 1
             worst = max(worst, time.monotonic() - asked)
-        waiting = store.num_waiting
+        waiting = store.matches.num_waiting
         took = time.monotonic() - began
     with Store.open(path) as store:
         return {
@@ -79,9 +81,9 @@ def locked_for(path: Path, seconds: float | None, *, busy_ms: int, num_saves: in
             "waiting_at_the_end": waiting,
             "worst_save_s": round(worst, 2),
             "wall_s": round(took, 1),
-            "lost": len(store.unplayed(tournament)),
-            "left_waiting": store.num_waiting,
-            "faults": len(store.check()),
+            "lost": len(store.plans.unplayed(tournament)),
+            "left_waiting": store.matches.num_waiting,
+            "faults": len(store.integrity.check()),
         }
 
 
@@ -123,7 +125,7 @@ def log_with_readers(path: Path, num_saves: int, num_readers: int, kind: str = "
         for start in range(0, len(plan), BATCH):
             records = [match(tournament, planned, entrants) for planned in plan[start : start + BATCH]]
             asked = time.monotonic()
-            store.save(records)
+            store.matches.save(records)
             times.append(time.monotonic() - asked)
             longest = max(longest, log.stat().st_size)
         return {
@@ -132,7 +134,7 @@ def log_with_readers(path: Path, num_saves: int, num_readers: int, kind: str = "
             "largest_log_mib": round(longest / 2**20, 1),
             "median_save_ms": round(1000 * quantiles(times)[1], 1),
             "worst_save_ms": round(1000 * max(times), 1),
-            "lost": len(store.unplayed(tournament)),
+            "lost": len(store.plans.unplayed(tournament)),
         }
 
 
@@ -158,15 +160,15 @@ def _view(path: Path, ready: Barrier, is_over: Event) -> None:
         ready.wait()
         while not is_over.is_set():
             viewer.data_version()
-            viewer.tallies(MatchFilter())
-            viewer.matches(MatchFilter())
+            viewer.sums.tallies(MatchFilter())
+            viewer.matches.newest(MatchFilter())
 
 
 def _count(path: Path, ready: Barrier, is_over: Event) -> None:
     with Store.open(path, read_only=True) as viewer:
         ready.wait()
         while not is_over.is_set():
-            viewer.tallies(MatchFilter(since=0.0))
+            viewer.sums.tallies(MatchFilter(since=0.0))
 
 
 def _stand_still(path: Path, ready: Barrier, is_over: Event) -> None:

@@ -148,4 +148,4 @@ def add_tournament(store: Store, bots: Sequence[Entrant]) -> TournamentRecord:
         event="benchmark",
         site="",
     )
-    return store.add_tournament(new, bots, [])
+    return store.tournaments.add(new, bots, [])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import wraps
-from pathlib import Path
 from threading import local
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, Self, TypeVar
 
 from sqlalchemy import select
 
@@ -17,7 +17,7 @@ from arena_db.batch import StoreFacts
 from arena_db.cold.thawing import find_cold, holds, list_cold
 from arena_db.cold_connections import OpenedTournaments
 from arena_db.counted import parts
-from arena_db.errors import LockedError, RefusedError, StoppedError, UnsupportedError
+from arena_db.errors import LockedError, RefusedError, StoppedError
 from arena_db.failures import explain, reading, translated
 from arena_db.fence import pass_fence
 from arena_db.models import matches
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from arena_db.cold.thawing import ColdTournament
     from arena_db.fence import Fence
     from arena_db.match_filter import MatchFilter
+    from arena_db.records import MatchRecord
 
 _Result = TypeVar("_Result")
-_Self = TypeVar("_Self", bound="Access")
+_Part = TypeVar("_Part", bound="_HasAccess")
 _Parameters = ParamSpec("_Parameters")
 
 _PATIENCE_S: Final = 60.0
@@ -46,6 +47,12 @@ _LONGEST_PAUSE_S: Final = 1.0
 
 _SHORT_MS: Final = 1000
 """Milliseconds a save waits for the lock if results wait in files already."""
+
+
+class _HasAccess(Protocol):
+    """A part of a store: whatever has the store's connections."""
+
+    _access: Access
 
 
 class _Interest:
@@ -65,9 +72,9 @@ class _Asking(local):
 
 
 def patient(
-    call: Callable[Concatenate[_Self, _Parameters], _Result],
-) -> Callable[Concatenate[_Self, _Parameters], _Result]:
-    """Decorate a method of a store: in the store of a run it is retried while the server is away.
+    call: Callable[Concatenate[_Part, _Parameters], _Result],
+) -> Callable[Concatenate[_Part, _Parameters], _Result]:
+    """Decorate a method of a part of a store: in the store of a run it is retried while the server is away.
 
     A run calls it between two matches and has no use for an error: the server is away when it restarts.
     Without this, a run survives only if it happens to save results at that moment.
@@ -77,29 +84,31 @@ def patient(
     """
 
     @wraps(call)
-    def retried(self: _Self, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        return self._in_run(lambda: call(self, *args, **kwargs))  # pyright: ignore[reportPrivateUsage] - of this module
+    def retried(self: _Part, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        return self._access.in_run(lambda: call(self, *args, **kwargs))  # pyright: ignore[reportPrivateUsage] - of this module
 
     return retried
 
 
 class Access:
-    """The connections of a store; a context manager that closes them."""
+    """The connections of a store, which all its parts share; a context manager that closes them."""
 
     def __init__(self, settings: StoreSettings) -> None:
         """Wrap a store that `prepare` has prepared; callers use `Store.open`."""
-        self._settings = settings
-        self._backend = backend_of(settings)
-        self._engine = self._backend.engine
-        self._spool = self._backend.spool
-        self._opened = OpenedTournaments(self._backend)
-        self._fence: Fence | None = None
+        self.settings = settings
+        self.backend = backend_of(settings)
+        self.engine = self.backend.engine
+        self.spool = self.backend.spool
+        self._opened = OpenedTournaments(self.backend)
+        self.fence: Fence | None = None
         self._is_stopped = False
         self._asking = _Asking()
         self._watcher: PoolProxiedConnection | None = None
-        self._facts = StoreFacts()
-        self.shared: object = None
-        """What callers computed from the store and share; the store itself does not use it."""
+        self.facts = StoreFacts()
+        self.unsaved: Sequence[MatchRecord] = ()
+        """The records of the save that is in progress or has failed."""
+        self.has_saved = False
+        """Whether this store saved matches that `sum_up` has not added yet."""
 
     def __enter__(self) -> Self:
         return self
@@ -108,42 +117,25 @@ class Access:
         self.close()
 
     def close(self) -> None:
-        """Close all connections; closing the last one on a file checkpoints its write-ahead log.
-
-        A fenced store shares its connections with the store it came from, which closes them.
-        """
+        """Close all connections, except those that belong to the store that was claimed from."""
         with translated(self.place):
             if self._watcher is not None:
                 self._watcher.close()
                 self._watcher = None
-            if self._fence is None:
+            if self.fence is None:
                 self._opened.close()
-                self._backend.close()
+                self.backend.close()
 
     def interrupt(self) -> None:
-        """Interrupt the running query and all later queries of this store; callable from any thread.
-
-        They raise a StoppedError, and the store can only be closed then. It must be open read-only, so that
-        no write is interrupted halfway.
-
-        Raises:
-            RefusedError: the store is open for writing.
-        """
-        if not self._settings.read_only:
+        """Interrupt the running query and all later ones; see `Store.interrupt`."""
+        if not self.settings.read_only:
             raise RefusedError(f"{self.place} is open for writing, so its queries cannot be interrupted")
         self._is_stopped = True
-        self._backend.interrupt()
+        self.backend.interrupt()
 
     @contextmanager
     def while_wanted(self, is_wanted: Callable[[], bool]) -> Generator[None]:
-        """Interrupt queries of this thread within a `with` block as soon as their answer is no longer wanted.
-
-        Such a query raises a StoppedError; other threads and later blocks are not affected. The store must be
-        open read-only.
-
-        Args:
-            is_wanted: called now and then while a query runs, from this thread or another.
-        """
+        """Interrupt queries of this thread whose answer is not wanted any more; see `Store.while_wanted`."""
         interest = self._asking.interest
         before, interest.is_wanted = interest.is_wanted, is_wanted
         try:
@@ -151,49 +143,27 @@ class Access:
         finally:
             interest.is_wanted = before
 
-    def check_readable(self) -> None:
-        """Check that the file of this store still has its name and is readable; takes some microseconds.
-
-        An open connection can read a file that was moved or deleted without noticing.
-
-        Raises:
-            MovedError: it was removed, moved or replaced.
-            AccessError: it is not readable any more.
-        """
-        self._backend.check_readable()
-
     @property
     def place(self) -> Place:
         """Location of the store: a file or a server."""
-        return self._settings.place
-
-    @property
-    def path(self) -> Path:
-        """The file of the store.
-
-        Raises:
-            UnsupportedError: the store is on a server.
-        """
-        if isinstance(self.place, Path):
-            return self.place
-        raise UnsupportedError(f"{self.place} is not a file, and this needs a file; name one with --db FILE")
+        return self.settings.place
 
     def data_version(self) -> int:
         """Return a number that changes with every commit by any process, this one included; cheap to poll."""
-        with self._looking() as raw:
-            return self._backend.data_version(raw)
+        with self.looking() as raw:
+            return self.backend.data_version(raw)
 
     @contextmanager
-    def _looking(self) -> Generator[Any]:
+    def looking(self) -> Generator[Any]:
         """Yield the driver's connection that is kept open for polling."""
-        with self._reading():
+        with self.guarded():
             if self._watcher is None:
-                self._watcher = self._backend.watcher()
+                self._watcher = self.backend.watcher()
             raw: Any = self._watcher.dbapi_connection
             try:
                 yield raw
-            except self._backend.driver_error:
-                if self._spool is None:
+            except self.backend.driver_error:
+                if self.spool is None:
                     # The server may have restarted. Returned to the pool, the connection would be asked to
                     # roll back, which fails, so it is closed here.
                     self._watcher = None
@@ -202,16 +172,11 @@ class Access:
 
     @contextmanager
     def at_one_moment(self) -> Generator[None]:
-        """Run all queries of a `with` block on one snapshot: the store as it is at the first query.
-
-        Counts and sums shown side by side would otherwise differ by the matches stored in between. Other
-        threads and writes of this thread are not part of the snapshot. The block cannot see later writes of
-        others, so it should not wait for anything.
-        """
+        """Run all queries of this thread within a `with` block on one snapshot; see `Store.at_one_moment`."""
         if self._asking.moment is not None:
             yield
             return
-        with self._read() as connection:
+        with self.read() as connection:
             self._asking.moment = connection
             try:
                 yield
@@ -219,47 +184,49 @@ class Access:
                 self._asking.moment = None
 
     @contextmanager
-    def _read(self) -> Generator[Connection]:
+    def read(self) -> Generator[Connection]:
+        """Yield a connection that reads one snapshot: a new one, or that of `at_one_moment`."""
         held = self._asking.moment
         if held is not None:
-            with self._reading():
+            with self.guarded():
                 yield held
             return
-        with self._reading(), self._backend.reading(self._is_wanted()) as connection:
+        with self.guarded(), self.backend.reading(self._is_wanted()) as connection:
             yield connection
 
     @contextmanager
-    def _read_of(self, tournament: int | str | None) -> Generator[Connection]:
+    def read_of(self, tournament: int | str | None) -> Generator[Connection]:
         """Yield a connection that reads the matches of a tournament, whether they are stored or in files.
 
         Args:
             tournament: its id or name; None for all tournaments whose matches are stored.
         """
-        with self._read() as connection:
+        with self.read() as connection:
             cold = None if tournament is None else find_cold(connection, tournament)
             if cold is None:
                 yield connection
                 return
-        with self._read_cold(cold) as connection:
+        with self.read_cold(cold) as connection:
             yield connection
 
     @contextmanager
-    def _read_for(self, where: MatchFilter) -> Generator[Connection]:
+    def read_for(self, where: MatchFilter) -> Generator[Connection]:
         """Yield a connection that reads the matches of a filter: cold ones if it names their tournament."""
         name = where.tournament
-        with self._read_of(None if name is None or is_wild(name) else name) as connection:
+        with self.read_of(None if name is None or is_wild(name) else name) as connection:
             yield connection
 
     @contextmanager
-    def _read_cold(self, cold: ColdTournament) -> Generator[Connection]:
-        with self._reading(), self._opened.reading(cold, self._is_wanted()) as connection:
+    def read_cold(self, cold: ColdTournament) -> Generator[Connection]:
+        """Yield a connection that reads the matches of a cold tournament."""
+        with self.guarded(), self._opened.reading(cold, self._is_wanted()) as connection:
             yield connection
 
-    def _gather(
+    def gather(
         self, numbers: Sequence[int], read: Callable[[Connection, Sequence[int]], dict[int, _Result]]
     ) -> dict[int, _Result]:
         """Return what `read` returns for the matches with these ids, whether they are stored or in files."""
-        with self._read() as connection:
+        with self.read() as connection:
             found = read(connection, numbers)
             cold = list_cold(connection)
             if not cold:
@@ -271,7 +238,7 @@ class Access:
         # Those that are loaded come first: most readers list the matches of one tournament.
         for each in sorted(cold, key=lambda each: not self._opened.is_loaded(each)):
             if left and (self._opened.is_loaded(each) or holds(each, sorted(left))):
-                with self._read_cold(each) as connection:
+                with self.read_cold(each) as connection:
                     own = select(matches.c.id).where(matches.c.id.in_(sorted(left)))
                     here = sorted(connection.scalars(own))
                     found |= read(connection, here) if here else {}
@@ -280,38 +247,44 @@ class Access:
 
     def _is_wanted(self) -> Callable[[], bool] | None:
         """Return whether this thread's query is still wanted, as a callable; None if not interruptible."""
-        if not self._settings.read_only:
+        if not self.settings.read_only:
             return None
         interest = self._asking.interest
         return lambda: not self._is_stopped and interest.is_wanted()
 
-    def _reading(self) -> AbstractContextManager[None]:
+    def guarded(self) -> AbstractContextManager[None]:
+        """Return a context that translates the errors of reading.
+
+        Raises:
+            StoppedError: the queries of this store are interrupted.
+        """
         if self._is_stopped:
             raise StoppedError(f"a query of {self.place} was interrupted")
-        return reading(self.place, self._backend.driver_error)
+        return reading(self.place, self.backend.driver_error)
 
     @contextmanager
-    def _write(self, settings: StoreSettings | None = None, *, alone: bool = True) -> Generator[Connection]:
-        settings = settings or self._settings
-        self._store_waiting(settings)
-        with self._transaction(settings, alone=alone) as connection:
+    def write(self, settings: StoreSettings | None = None, *, alone: bool = True) -> Generator[Connection]:
+        """Store the results that wait beside the store, then open a transaction; see `transaction`."""
+        settings = settings or self.settings
+        self.store_waiting(settings)
+        with self.transaction(settings, alone=alone) as connection:
             yield connection
 
     @contextmanager
-    def _write_run(self, tournament: int, settings: StoreSettings | None = None) -> Generator[Connection]:
+    def write_run(self, tournament: int, settings: StoreSettings | None = None) -> Generator[Connection]:
         """Write the plan or state of a tournament, for its run.
 
         Raises:
             RefusedError: this is the store of a run of another tournament.
         """
-        if self._fence is not None and self._fence.tournament != tournament:
-            raise RefusedError(f"a run of tournament {self._fence.tournament} does not write to {tournament}")
+        if self.fence is not None and self.fence.tournament != tournament:
+            raise RefusedError(f"a run of tournament {self.fence.tournament} does not write to {tournament}")
         # Shared on a server: the row of the lease, which the fence locks, protects everything written here.
-        with self._write(settings, alone=False) as connection:
+        with self.write(settings, alone=False) as connection:
             yield connection
 
     @contextmanager
-    def _transaction(self, settings: StoreSettings, *, alone: bool = True) -> Generator[Connection]:
+    def transaction(self, settings: StoreSettings, *, alone: bool = True) -> Generator[Connection]:
         """Open a transaction for writing; every write of a store comes through here.
 
         If this is the store of a run, the transaction first checks that the run still holds its tournament.
@@ -327,33 +300,33 @@ class Access:
             LeaseLostError: another process has taken over the tournament.
             MovedError: the file was removed, moved or replaced.
         """
-        fence = self._fence
-        with translated(self.place, self._backend.driver_error):
+        fence = self.fence
+        with translated(self.place, self.backend.driver_error):
             try:
-                with self._backend.writing(settings, alone=alone or fence is None) as connection:
+                with self.backend.writing(settings, alone=alone or fence is None) as connection:
                     if fence is not None:
                         try:
                             pass_fence(connection, fence)
                         except Exception:
                             # Translates the error only after a failure: as a `with` around each save,
-                            # `_reading` costs more than the check it wraps.
-                            with self._reading():
+                            # `guarded` costs more than the check it wraps.
+                            with self.guarded():
                                 raise
                     yield connection
             finally:
                 if fence is not None:
-                    self._backend.check_place()
+                    self.backend.check_place()
 
-    def _store_waiting(self, settings: StoreSettings, *, claimed: int | None = None) -> None:
+    def store_waiting(self, settings: StoreSettings, *, claimed: int | None = None) -> None:
         """Store the results that wait beside the store, in a transaction of their own; see `Spool.store`."""
-        spool = self._spool
+        spool = self.spool
         if spool is not None and spool.waiting():
             with translated(self.place):
-                with self._transaction(settings) as connection:
+                with self.transaction(settings) as connection:
                     stored = spool.store(connection, claimed=claimed)
                 spool.discard(stored)
 
-    def _beside(self, write: Callable[[Any], _Result], most_ms: int) -> _Result:
+    def beside(self, write: Callable[[Any], _Result], most_ms: int) -> _Result:
         """Write through a connection of its own; this works with a store that is open read-only, too.
 
         Args:
@@ -364,21 +337,22 @@ class Access:
         self.data_version()
         with translated(self.place):
             try:
-                with self._backend.beside(min(self._settings.busy_ms, most_ms)) as raw:
+                with self.backend.beside(min(self.settings.busy_ms, most_ms)) as raw:
                     return write(raw)
-            except (self._backend.driver_error, UnicodeDecodeError) as error:
+            except (self.backend.driver_error, UnicodeDecodeError) as error:
                 raise explain(error, self.place) from error
 
     @property
-    def _dialect(self) -> str:
-        return self._engine.dialect.name
+    def dialect(self) -> str:
+        """SQLAlchemy's name of the kind of database."""
+        return self.engine.dialect.name
 
-    def _in_run(self, call: Callable[[], _Result]) -> _Result:
+    def in_run(self, call: Callable[[], _Result]) -> _Result:
         """Call a function; in the store of a run retry it while the server is away."""
-        is_on_server = self._spool is None
-        return self._patiently(call) if is_on_server and self._fence is not None else call()
+        is_on_server = self.spool is None
+        return self.patiently(call) if is_on_server and self.fence is not None else call()
 
-    def _patiently(self, write: Callable[[], _Result]) -> _Result:
+    def patiently(self, write: Callable[[], _Result]) -> _Result:
         """Retry an idempotent write until a server accepts it.
 
         Raises:
@@ -394,5 +368,24 @@ class Access:
             sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
-    def _in_a_hurry(self) -> StoreSettings:
-        return replace(self._settings, busy_ms=min(self._settings.busy_ms, _SHORT_MS))
+    def in_a_hurry(self) -> StoreSettings:
+        """Return the settings of a write that waits at most a second for the lock."""
+        return replace(self.settings, busy_ms=min(self.settings.busy_ms, _SHORT_MS))
+
+    def behind(self, fence: Fence) -> Self:
+        """Return an object with the same connections that writes only while the claim is the last one."""
+        fenced = copy(self)
+        # Without the watcher, because closing the fenced store closes its watcher, and the other store stays
+        # open.
+        fenced.__dict__.update(fence=fence, _watcher=None)
+        return fenced
+
+    def held_fence(self) -> Fence:
+        """Return the fence of the claimed tournament.
+
+        Raises:
+            RefusedError: none is claimed.
+        """
+        if self.fence is None:
+            raise RefusedError(f"{self.place} is open, but none of its tournaments is claimed")
+        return self.fence

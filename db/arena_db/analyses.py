@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from arena_db.access import Access
 from arena_db.codec import unpack_actions
 from arena_db.cold.thawing import missing_match
 from arena_db.dialects import upsert
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
+
+    from arena_db.access import Access
+
+__all__ = ["StoredAnalyses"]
 
 _PARTS = 5
 """Number of fields in the row of an action; rows of versions without scores have three."""
@@ -195,21 +198,22 @@ def _number(given: object) -> float | None:
     return float(str(given))
 
 
-class AnalysesKeeping(Access):
-    """The part of a store that keeps what judges say of matches."""
+class StoredAnalyses:
+    """The analyses of matches: what judges say of them."""
 
-    def add_analysis(self, analysis: JudgedMatch) -> None:
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def add(self, analysis: JudgedMatch) -> None:
         """Store an analysis of a match; it replaces an earlier one by the same judge.
 
         Raises:
             RefusedError: there is no such match, it has another number of actions, or the name is too long.
         """
-        with self._write() as connection:
+        with self._access.write() as connection:
             add(connection, analysis)
 
-    def analyses(
-        self, numbers: Sequence[int], *, name: str | None = None
-    ) -> dict[int, tuple[JudgedMatch, ...]]:
+    def of(self, numbers: Sequence[int], *, name: str | None = None) -> dict[int, tuple[JudgedMatch, ...]]:
         """Return the stored analyses of the matches with these ids, of all judges or of one.
 
         Args:
@@ -219,11 +223,11 @@ class AnalysesKeeping(Access):
         Raises:
             DamagedError: a stored analysis cannot be decoded.
         """
-        return self._gather(numbers, lambda connection, some: find(connection, some, name))
+        return self._access.gather(numbers, lambda connection, some: find(connection, some, name))
 
     def mistakes(self, numbers: Sequence[int]) -> dict[int, int]:
         """Return the number of mistakes that the latest analysis of each match found, by id of the match.
 
         Matches without an analysis are absent.
         """
-        return self._gather(numbers, count_mistakes)
+        return self._access.gather(numbers, count_mistakes)

@@ -26,7 +26,6 @@ from arena_db import (
     sum_faults,
     tokens,
 )
-from arena_db.access import Access
 from arena_db.backend import integrity
 from arena_db.clock import now
 from arena_db.cold import archive
@@ -45,8 +44,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Index
 
+    from arena_db.access import Access
     from arena_db.cold.thawing import ColdTournament
     from arena_db.match_faults import MatchReading
+
+__all__ = ["StoreIntegrity"]
 
 _MOST_NAMED: Final = 20
 """Maximum number of faults reported by one check."""
@@ -222,8 +224,11 @@ def _is_object(text: Any) -> bool:  # noqa: ANN401 - of a damaged row, anything
         return False
 
 
-class Soundness(Access):
-    """The part of a store that checks and repairs it."""
+class StoreIntegrity:
+    """The soundness of a store: it is checked, and derived data are repaired."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
     def check(self, *, quick: bool = False) -> list[str]:
         """Return the faults of the store, one sentence each; empty if it is sound.
@@ -231,8 +236,8 @@ class Soundness(Access):
         Args:
             quick: leave out the checks that read every match: indexes, hashes of records, seals, recounts.
         """
-        refused = [] if self._spool is None else self._spool.refused()
-        with self._read() as connection:
+        refused = [] if self._access.spool is None else self._access.spool.refused()
+        with self._access.read() as connection:
             faults = find_faults(connection, quick=quick)
         return faults + [f"{file} has results that the store refuses" for file in refused]
 
@@ -242,12 +247,12 @@ class Soundness(Access):
         Raises:
             DamagedError: they are damaged; the text names the first fault.
         """
-        with self._read() as connection:
+        with self._access.read() as connection:
             faults = _find_run_faults(connection, tournament)
         if faults:
             raise DamagedError(
-                f"{self.place} is damaged: {faults[0]}; nothing is played; `arena db check` shows more, "
-                "`arena db restore` puts a backup in its place"
+                f"{self._access.place} is damaged: {faults[0]}; nothing is played; "
+                "`arena db check` shows more, `arena db restore` puts a backup in its place"
             )
 
     def repair(self, tell: Callable[[str], None] = lambda _: None) -> None:
@@ -263,7 +268,7 @@ class Soundness(Access):
             DamagedError: the file, the schema or the plan has damage that rebuilding cannot repair; then
                 nothing is changed.
         """
-        with self._reading(), self._write() as connection:
+        with self._access.guarded(), self._access.write() as connection:
             done = repair(connection)
         for change in done:
             tell(change)

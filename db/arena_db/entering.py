@@ -1,4 +1,4 @@
-"""Records that bots join and leave a running tournament."""
+"""Records that bots join and leave a running tournament; seats are only ever added."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from sqlalchemy import case, exists, or_, select, update
 
 from arena_db import coordination, planning, replays, seals
-from arena_db.access import Access, patient
 from arena_db.cold.thawing import require_warm
-from arena_db.corrections import changes, voids
+from arena_db.corrections import voids
 from arena_db.counted import parts
 from arena_db.errors import RefusedError, TakenError
 from arena_db.models import entrants, matches, planned, tournaments
-from arena_db.voiding import Why, add_change, judge
+from arena_db.voiding import Why, add_change
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,107 +27,20 @@ Rest: TypeAlias = Literal["as planned", "again", "never"]
 are played, too; or none is."""
 
 
-class Entering(Access):
-    """The part of a store that lets bots join and leave a tournament; every write is one transaction.
+def join(connection: Connection, tournament: int, entrant: Entrant, why: Why, rest: Rest) -> Entrant:
+    """Enter a bot in a tournament, or again at its old seat; return it with its seat.
 
-    Seats are only ever added. The run of the tournament notices a change by `last_change`.
+    Args:
+        connection: holds the write lock; the tournament is being amended.
+        tournament: its id.
+        entrant: the bot; its seat is ignored.
+        why: the author of the change, and the reason.
+        rest: the fate of its unplayed matches, if it rejoins.
+
+    Raises:
+        TakenError: it takes part already, or another bot has its label.
+        RefusedError: no such tournament, or an old match that must not be played is still running.
     """
-
-    def join(
-        self, tournament: int, entrant: Entrant, *, reason: str, who: str, rest: Rest = "as planned"
-    ) -> Entrant:
-        """Enter a bot in a tournament, or again at its old seat; return it with its seat.
-
-        A complete plan is reopened, so that the tournament can go on.
-
-        Args:
-            tournament: its id.
-            entrant: the bot; its seat is ignored.
-            reason: the reason, or empty.
-            who: author of the change, user@host.
-            rest: the fate of its unplayed matches, if it rejoins.
-
-        Raises:
-            TakenError: it takes part already, or another bot has its label.
-            RefusedError: no such tournament, a field breaks a rule of the tables, or an old match that must
-                not be played is still running.
-        """
-        with self._write() as connection, seals.amending(connection, tournament):
-            return _join(connection, tournament, entrant, Why(who, reason), rest)
-
-    def leave(self, tournament: int, seat: int, *, reason: str, who: str) -> None:
-        """Withdraw a bot from a tournament; it keeps its seat, its matches and its rating.
-
-        Its planned matches are dropped. While the tournament is being run, the run does that, because only
-        the run knows which matches are being played.
-
-        Args:
-            tournament: its id.
-            seat: seat of the bot.
-            reason: the reason, or empty.
-            who: author of the change, user@host.
-
-        Raises:
-            RefusedError: no such bot takes part.
-        """
-        with self._write() as connection:
-            _go(connection, tournament, seat, "left", Why(who, reason))
-
-    def disqualify(self, tournament: int, seat: int, *, reason: str, who: str) -> int:
-        """Disqualify a bot: it plays no more, and its matches become void; return how many became void.
-
-        A match of it that is running becomes void when it is stored (`void_out`). `unvoid` lets matches count
-        again.
-
-        Args:
-            tournament: its id.
-            seat: seat of the bot, which takes part or has left.
-            reason: the reason, shown to everybody.
-            who: author of the change, user@host.
-
-        Raises:
-            RefusedError: no such bot takes part or has left; no reason.
-        """
-        with self._write() as connection:
-            _go(connection, tournament, seat, "out", Why(who, reason))
-            played = select(matches.c.id).where(_played_by(tournament, [seat]))
-            return judge(connection, connection.scalars(played).all(), reason, who, make_void=True)
-
-    def drop_gone(self, tournament: int, running: Collection[int] = ()) -> list[int]:
-        """Drop the planned matches of bots that no longer take part; return their numbers.
-
-        Args:
-            tournament: its id.
-            running: numbers of running matches, which are not dropped.
-
-        Raises:
-            LockedError: another process keeps the store locked for more than a second.
-        """
-        gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~_PLAYS)
-        with self._read() as connection:
-            if not _planned_for(connection, tournament, gone):
-                return []
-        with self._write_run(tournament, self._in_a_hurry()) as connection:
-            return _drop(connection, tournament, running)
-
-    @patient
-    def void_out(self, tournament: int) -> int:
-        """Declare void the matches that disqualified bots finished later; return how many.
-
-        A match that `unvoid` lets count again is not voided once more.
-        """
-        with self._read() as connection:
-            if not _unjudged(connection, tournament):
-                return 0
-        with self._write_run(tournament) as connection:
-            found = _unjudged(connection, tournament)
-            for change, numbers in found.items():
-                row = connection.execute(select(changes).where(changes.c.id == change)).one()
-                judge(connection, numbers, row.reason, row.who, make_void=True)
-        return sum(map(len, found.values()))
-
-
-def _join(connection: Connection, tournament: int, entrant: Entrant, why: Why, rest: Rest) -> Entrant:
     if connection.scalar(select(tournaments.c.id).where(tournaments.c.id == tournament)) is None:
         raise RefusedError(f"there is no tournament with id {tournament}")
     require_warm(connection, tournament)
@@ -173,13 +85,14 @@ def _at(tournament: int, seat: int) -> ColumnElement[bool]:
     return (entrants.c.tournament_id == tournament) & (entrants.c.seat == seat)
 
 
-_PLAYS: Final = entrants.c.state == "playing"
+PLAYS: Final = entrants.c.state == "playing"
+"""Whether an entrant takes part."""
 
 
-def _go(connection: Connection, tournament: int, seat: int, state: str, why: Why) -> None:
+def withdraw(connection: Connection, tournament: int, seat: int, state: str, why: Why) -> None:
     """Store that a bot no longer takes part; drop its planned matches unless the tournament is being run."""
     require_warm(connection, tournament)
-    kind, may = ("leave", _PLAYS) if state == "left" else ("disqualify", entrants.c.state != "out")
+    kind, may = ("leave", PLAYS) if state == "left" else ("disqualify", entrants.c.state != "out")
     with seals.amending(connection, tournament):
         label = connection.scalar(select(entrants.c.label).where(_at(tournament, seat), may))
         if label is None:
@@ -190,13 +103,13 @@ def _go(connection: Connection, tournament: int, seat: int, state: str, why: Why
     replays.forget(connection, tournament)
     lease = coordination.find(connection, tournament)
     if lease is None or not lease.is_alive:
-        _drop(connection, tournament, ())
+        drop(connection, tournament, ())
 
 
-def _drop(connection: Connection, tournament: int, running: Collection[int]) -> list[int]:
+def drop(connection: Connection, tournament: int, running: Collection[int]) -> list[int]:
     """Mark the planned matches of bots that no longer take part as dropped; return their numbers."""
-    gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~_PLAYS)
-    found = [number for number in _planned_for(connection, tournament, gone) if number not in set(running)]
+    gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~PLAYS)
+    found = [number for number in planned_for(connection, tournament, gone) if number not in set(running)]
     for some in parts(found):
         own = (planned.c.tournament_id == tournament) & planned.c.number.in_(some)
         connection.execute(update(planned).where(own).values(state="dropped"))
@@ -229,33 +142,33 @@ def _end_rest(connection: Connection, tournament: int, entrant: Entrant) -> None
     Raises:
         RefusedError: the tournament is being run, so a match of the bot may be running.
     """
-    if not _planned_for(connection, tournament, select(entrants.c.seat).where(_at(tournament, entrant.seat))):
+    if not planned_for(connection, tournament, select(entrants.c.seat).where(_at(tournament, entrant.seat))):
         return
     lease = coordination.find(connection, tournament)
     if lease is not None and lease.is_alive:
         raise RefusedError(
             f"{entrant.label} has left, and its last match is being played; add it again once that is over"
         )
-    _drop(connection, tournament, ())
+    drop(connection, tournament, ())
 
 
 def _restore(connection: Connection, tournament: int, seat: int) -> None:
     """Plan the dropped matches of a bot again, except those against bots that no longer take part."""
-    gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~_PLAYS)
+    gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~PLAYS)
     own = (planned.c.tournament_id == tournament) & (planned.c.state == "dropped") & _with_seats([seat])
     own &= planned.c.first_seat.not_in(gone) & planned.c.second_seat.not_in(gone)
     num = connection.execute(update(planned).where(own).values(state="planned")).rowcount
     seals.change(connection, tournament, num_dropped=tournaments.c.num_dropped - num)
 
 
-def _planned_for(connection: Connection, tournament: int, seats: Select[int]) -> list[int]:
+def planned_for(connection: Connection, tournament: int, seats: Select[int]) -> list[int]:
     """Return the numbers of the unplayed matches of some seats."""
     own = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
     sides = or_(planned.c.first_seat.in_(seats), planned.c.second_seat.in_(seats))
     return list(connection.scalars(select(planned.c.number).where(own, sides).order_by(planned.c.number)))
 
 
-def _unjudged(connection: Connection, tournament: int) -> dict[int, list[int]]:
+def unjudged(connection: Connection, tournament: int) -> dict[int, list[int]]:
     """Return the never voided matches of disqualified bots, by the change that disqualified the bot."""
     side = or_(matches.c.first_seat == entrants.c.seat, matches.c.second_seat == entrants.c.seat)
     query = (
@@ -271,7 +184,8 @@ def _unjudged(connection: Connection, tournament: int) -> dict[int, list[int]]:
     return found
 
 
-def _played_by(tournament: int, seats: list[int]) -> ColumnElement[bool]:
+def played_by(tournament: int, seats: list[int]) -> ColumnElement[bool]:
+    """Return whether one of these seats played a match of a tournament."""
     sides = (matches.c.first_seat, matches.c.second_seat)
     return (matches.c.tournament_id == tournament) & or_(*(side.in_(seats) for side in sides))
 

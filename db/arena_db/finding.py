@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select
 
 from arena_db import planning
-from arena_db.access import Access
 from arena_db.models import bots, entrants, tournaments
 
 if TYPE_CHECKING:
@@ -15,7 +14,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from arena_db.records import Entered
+    from arena_db.access import Access
+    from arena_db.records import BotRecord, Entered
+
+__all__ = ["Hit", "StoredNames"]
 
 RANGE: Final = 5_000
 """Number of rows that one query reads, so that a cancelled search ends within milliseconds."""
@@ -37,10 +39,13 @@ class Hit(NamedTuple):
     """Name of the tournament, or identity of the bot."""
 
 
-class NameSearch(Access):
-    """The part of a store that searches names."""
+class StoredNames:
+    """The names of bots and tournaments."""
 
-    def find_named(self, text: str, limit: int, is_wanted: Callable[[], bool]) -> list[Hit]:
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def search(self, text: str, limit: int, is_wanted: Callable[[], bool]) -> list[Hit]:
         """Return the tournaments and bots whose names contain all words of a text, the best matches first.
 
         Bots are found by name, spec, version, digits of their identity, and labels in tournaments. No match
@@ -58,7 +63,7 @@ class NameSearch(Access):
         for last in _ranges(self._last_ids()):
             if not is_wanted():
                 break
-            with self._read() as connection:
+            with self._access.read() as connection:
                 found = [
                     *_tournaments(connection, words, last, limit),
                     *_bots(connection, words, last, limit),
@@ -70,8 +75,33 @@ class NameSearch(Access):
             best = {(hit.kind, hit.name): hit for hit in sorted(best.values())[:limit]}
         return sorted(best.values())
 
+    def has_entrant(self, name: str) -> bool:
+        """Return whether any bot of any tournament has this name, spec or label, as in `MatchFilter.bot`."""
+        with self._access.read() as connection:
+            return planning.has_entrant(connection, name)
+
+    def entries(self, name: str) -> list[Entered]:
+        """Return the entries of bots with this name, spec or label, by tournament and seat."""
+        with self._access.read() as connection:
+            return planning.list_entries(connection, name)
+
+    def entrant_labels(self) -> list[str]:
+        """Return all labels that bots have had in tournaments, each once, sorted."""
+        with self._access.read() as connection:
+            return planning.list_entrant_labels(connection)
+
+    def labels(self) -> dict[str, str]:
+        """Return the label of each bot in the newest tournament it was entered in, by identity."""
+        with self._access.read() as connection:
+            return planning.list_labels(connection)
+
+    def bots(self) -> dict[str, BotRecord]:
+        """Return all bots by identity."""
+        with self._access.read() as connection:
+            return planning.list_bots(connection)
+
     def _last_ids(self) -> int:
-        with self._read() as connection:
+        with self._access.read() as connection:
             ids = [connection.scalar(select(func.max(table.c.id))) or 0 for table in (tournaments, bots)]
         return max(ids)
 
@@ -137,22 +167,3 @@ def _rank(words: list[str], text: ColumnElement[str]) -> ColumnElement[int]:
     return case(
         (lowered == wanted, _EXACT), (lowered.startswith(wanted, autoescape=True), _BEGINS), else_=_HOLDS
     )
-
-
-class NamesReading(Access):
-    """The part of a store that finds bots by name."""
-
-    def has_entrant(self, name: str) -> bool:
-        """Return whether any bot of any tournament has this name, spec or label, as in `MatchFilter.bot`."""
-        with self._read() as connection:
-            return planning.has_entrant(connection, name)
-
-    def entries(self, name: str) -> list[Entered]:
-        """Return the entries of bots with this name, spec or label, by tournament and seat."""
-        with self._read() as connection:
-            return planning.list_entries(connection, name)
-
-    def entrant_labels(self) -> list[str]:
-        """Return all labels that bots have had in tournaments, each once, sorted."""
-        with self._read() as connection:
-            return planning.list_entrant_labels(connection)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import delete, func, insert, select, update
 
 from arena_db import seals
-from arena_db.access import Access
 from arena_db.clock import now
 from arena_db.cold import archive
 from arena_db.cold.thawing import (
@@ -56,7 +55,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select, Table
 
+    from arena_db.access import Access
     from arena_db.cold.parquet import Row
+
+__all__ = ["ColdTournaments", "Frozen"]
 
 _AT_ONCE: Final = 5_000
 """Rows fetched at once."""
@@ -74,12 +76,15 @@ class Frozen(NamedTuple):
     """Size of all files."""
 
 
-class Freezing(Access):
-    """The part of a store that keeps tournaments cold."""
+class ColdTournaments:
+    """The cold tournaments of a store: those whose matches are in files."""
 
-    def cold(self) -> list[ColdTournament]:
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def tournaments(self) -> list[ColdTournament]:
         """Return the tournaments whose matches are in files, by id."""
-        with self._read() as connection:
+        with self._access.read() as connection:
             return list_cold(connection)
 
     def require_warm(self, tournament: int) -> None:
@@ -88,7 +93,7 @@ class Freezing(Access):
         Raises:
             RefusedError: they are in files.
         """
-        with self._read() as connection:
+        with self._access.read() as connection:
             require_warm(connection, tournament)
 
     def freeze(self, tournament: int, parent: Path, *, who: str) -> Frozen | None:
@@ -112,9 +117,9 @@ class Freezing(Access):
             AccessError: the files cannot be written.
         """
         parent = parent.absolute()
-        with translated(self.place):
-            self._store_waiting(self._settings)
-            with self._read() as connection:
+        with translated(self._access.place):
+            self._access.store_waiting(self._access.settings)
+            with self._access.read() as connection:
                 if find_cold(connection, tournament) is not None:
                     return None
                 _require_ended(connection, tournament)
@@ -126,7 +131,7 @@ class Freezing(Access):
                 except OSError as error:
                     raise AccessError(f"cannot write to {parent}: {error}") from error
             manifest, manifest_hash = archive.read_manifest(folder)
-            with self._backend.removing(self._settings) as connection:
+            with self._access.backend.removing(self._access.settings) as connection:
                 _require_ended(connection, tournament)
                 if _state(connection, tournament) != before:
                     raise RefusedError(
@@ -156,7 +161,7 @@ class Freezing(Access):
             DamagedError: the files are missing or damaged.
             UnsupportedError: pyarrow is not installed.
         """
-        with self._write() as connection:
+        with self._access.write() as connection:
             cold = find_cold(connection, tournament)
             if cold is None:
                 return None

@@ -31,7 +31,7 @@ def read_rows(content: bytes) -> tuple[str, list[Any]]:
 def num_mistakes(content: bytes, num_opening: int) -> int | None:
     """Return the number of bots' mistakes; None if the analysis is incomplete or damaged.
 
-    None compares as unknown, so such an analysis fits no condition; `Store.check` reports damage.
+    None compares as unknown, so such an analysis fits no condition; `Store.integrity.check` reports damage.
 
     Args:
         content: the compressed analysis.

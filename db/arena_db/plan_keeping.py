@@ -1,17 +1,21 @@
-"""The part of a store that keeps plans: the matches to be played, and their state."""
+"""Tournaments and their plans: the matches to be played, and their state."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlalchemy import func, select
+
 from arena_db import coordination, plan_rows, planning
-from arena_db.access import Access, patient
+from arena_db.access import patient
 from arena_db.cold.thawing import require_warm
 from arena_db.fence import LEASE_S
+from arena_db.models import tournaments
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from arena_db.access import Access
     from arena_db.owner import Owner
     from arena_db.records import (
         BatchRecord,
@@ -25,10 +29,43 @@ if TYPE_CHECKING:
     )
 
 
-class PlanKeeping(Access):
-    """Stores and reads tournaments and their plans; every write is one transaction."""
+class StoredTournaments:
+    """The tournaments of a store; every write is one transaction."""
 
-    def add_tournament(
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    @patient
+    def find(self, key: int | str) -> TournamentRecord | None:
+        """Return the tournament with this id (a number) or this name (a string); None if there is none."""
+        with self._access.read() as connection:
+            return planning.find_tournament(connection, key)
+
+    def last(self, *, unfinished: bool) -> TournamentRecord | None:
+        """Return the newest tournament, or the newest unfinished one; archived ones are skipped."""
+        with self._access.read() as connection:
+            return planning.last_tournament(connection, unfinished=unfinished)
+
+    def newest(
+        self, *, before: int | None = None, limit: int = 100, archived: bool = True
+    ) -> list[TournamentRecord]:
+        """Return tournaments with ids below `before`, newest first; `archived=False` omits archived ones."""
+        with self._access.read() as connection:
+            return planning.list_tournaments(connection, before, limit, archived=archived)
+
+    def num_archived(self) -> int:
+        """Return the number of archived tournaments."""
+        own = tournaments.c.archived_at.is_not(None)
+        with self._access.read() as connection:
+            return connection.scalar(select(func.count()).select_from(tournaments).where(own)) or 0
+
+    @patient
+    def entrants(self, tournament: int) -> list[Entrant]:
+        """Return the entrants of a tournament by seat."""
+        with self._access.read() as connection:
+            return planning.list_entrants(connection, tournament)
+
+    def add(
         self,
         new: NewTournament,
         entrants: Sequence[Entrant],
@@ -39,13 +76,13 @@ class PlanKeeping(Access):
         Args:
             new: the tournament.
             entrants: the bots that take part.
-            planned: the whole plan; or its first batch, or none, if `add_batch` adds the rest.
+            planned: the whole plan; or its first batch, or none, if `Store.plans.add_batch` adds the rest.
 
         Raises:
             TakenError: another tournament has this name.
             RefusedError: a field breaks a rule of the tables, or a match names a seat without entrant.
         """
-        with self._write() as connection:
+        with self._access.write() as connection:
             return planning.add_tournament(connection, new, entrants, planned)
 
     def reserve(self, new: NewTournament, owner: Owner) -> TournamentRecord:
@@ -62,7 +99,7 @@ class PlanKeeping(Access):
             TakenError: another tournament has this name, or is being prepared under it.
             RefusedError: a field breaks a rule of the tables.
         """
-        with self._write() as connection:
+        with self._access.write() as connection:
             record = planning.reserve(connection, new)
             # In the same transaction: otherwise a second start with this name could see the tournament as
             # abandoned.
@@ -82,12 +119,12 @@ class PlanKeeping(Access):
             tournament: its id.
             config: as TOML; the bots may differ from those it was reserved with.
             entrants: the bots that take part.
-            planned: as in `add_tournament`.
+            planned: as in `add`.
 
         Raises:
             RefusedError: it is not being prepared, or a match names a seat without entrant.
         """
-        with self._write_run(tournament) as connection:
+        with self._access.write_run(tournament) as connection:
             return planning.begin(connection, tournament, config, entrants, planned)
 
     def refuse(self, tournament: int, reason: str) -> None:
@@ -96,21 +133,34 @@ class PlanKeeping(Access):
         Raises:
             RefusedError: it is not being prepared, or the reason has over 4,096 characters.
         """
-        with self._write_run(tournament) as connection:
+        with self._access.write_run(tournament) as connection:
             planning.refuse(connection, tournament, reason)
 
-    def extend_plan(self, tournament: int, planned: Sequence[PlannedMatch], config: str) -> None:
+    @patient
+    def set_state(self, tournament: int, state: str) -> None:
+        """Set the state of a tournament: running, stopped, finished, preparing or refused."""
+        with self._access.write_run(tournament) as connection:
+            planning.set_state(connection, tournament, state)
+
+
+class StoredPlans:
+    """The plans of tournaments, and results as schedules read them; every write is one transaction."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def extend(self, tournament: int, planned: Sequence[PlannedMatch], config: str) -> None:
         """Append the last matches of a plan and replace the configuration; the plan is complete then.
 
         Raises:
             RefusedError: no such tournament, or a match breaks a rule of the tables.
         """
-        with self._write_run(tournament) as connection:
+        with self._access.write_run(tournament) as connection:
             require_warm(connection, tournament)
             plan_rows.append(connection, tournament, planned)
             planning.set_config(connection, tournament, config)
 
-    def reopen_plan(self, tournament: int, num_total: int | None, config: str) -> None:
+    def reopen(self, tournament: int, num_total: int | None, config: str) -> None:
         """Reopen a plan, so that it grows by batches again, and replace the configuration.
 
         Args:
@@ -121,7 +171,7 @@ class PlanKeeping(Access):
         Raises:
             RefusedError: no such tournament.
         """
-        with self._write_run(tournament) as connection:
+        with self._access.write_run(tournament) as connection:
             require_warm(connection, tournament)
             plan_rows.reopen(connection, tournament, num_total)
             planning.set_config(connection, tournament, config)
@@ -136,10 +186,10 @@ class PlanKeeping(Access):
                 match is planned already or names a seat without entrant.
             LockedError: another process keeps the store locked.
         """
-        with self._write_run(tournament, self._in_a_hurry()) as connection:
+        with self._access.write_run(tournament, self._access.in_a_hurry()) as connection:
             plan_rows.add_batch(connection, tournament, batch)
 
-    def close_plan(
+    def close(
         self, tournament: int, decision: str = "", *, drops: bool = False, running: Collection[int] = ()
     ) -> int:
         """Mark a plan as complete and store what was decided; return how many matches were dropped.
@@ -156,7 +206,7 @@ class PlanKeeping(Access):
             RefusedError: no such tournament, or a decision of over 4,096 characters.
             LockedError: another process keeps the store locked.
         """
-        with self._write_run(tournament, self._in_a_hurry()) as connection:
+        with self._access.write_run(tournament, self._access.in_a_hurry()) as connection:
             return plan_rows.close_plan(connection, tournament, decision, drops=drops, running=running)
 
     def decide(
@@ -184,7 +234,7 @@ class PlanKeeping(Access):
             RefusedError: no such tournament, or a decision of over 4,096 characters.
             LockedError: another process keeps the store locked.
         """
-        with self._write_run(tournament, self._in_a_hurry()) as connection:
+        with self._access.write_run(tournament, self._access.in_a_hurry()) as connection:
             decided = plan_rows.Decision(encounter, decision, num_more)
             return plan_rows.decide(connection, tournament, decided, running)
 
@@ -197,7 +247,7 @@ class PlanKeeping(Access):
             after: only matches with higher numbers.
             limit: maximum number of matches; None for all.
         """
-        with self._read_of(tournament) as connection:
+        with self._access.read_of(tournament) as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit)
 
     @patient
@@ -209,12 +259,12 @@ class PlanKeeping(Access):
             after: only matches with higher numbers.
             limit: maximum number of matches; None for all.
         """
-        with self._read_of(tournament) as connection:
+        with self._access.read_of(tournament) as connection:
             return plan_rows.list_planned(connection, tournament, after=after, limit=limit, unplayed=True)
 
     def sequential_tests(self) -> dict[int, str]:
         """Return the configurations, as TOML, of all tournaments that are sequential tests, by tournament."""
-        with self._read() as connection:
+        with self._access.read() as connection:
             return plan_rows.list_tests(connection)
 
     def batches(self, tournament: int, *, since: int = 0) -> list[BatchRecord]:
@@ -224,23 +274,17 @@ class PlanKeeping(Access):
             tournament: its id.
             since: only batches that were planned with this change known; id of the change.
         """
-        with self._read() as connection:
+        with self._access.read() as connection:
             return plan_rows.list_batches(connection, tournament, since)
 
-    def plan_lengths(self, tournament: int) -> list[tuple[int, int]]:
+    def lengths(self, tournament: int) -> list[tuple[int, int]]:
         """Return the length of a plan as of each change: pairs of its id and the number of matches, by id."""
-        with self._read() as connection:
+        with self._access.read() as connection:
             return plan_rows.list_lengths(connection, tournament)
-
-    @patient
-    def last_match(self, tournament: int) -> int:
-        """Return the highest id of a match of a tournament; 0 if it has none."""
-        with self._read_of(tournament) as connection:
-            return plan_rows.last_match(connection, tournament)
 
     def play_time(self, tournament: int, encounter: int) -> float:
         """Return the total duration of the final matches of an encounter, in seconds."""
-        with self._read_of(tournament) as connection:
+        with self._access.read_of(tournament) as connection:
             return plan_rows.play_time(connection, tournament, encounter)
 
     def results(
@@ -251,5 +295,5 @@ class PlanKeeping(Access):
         A stored match never changes, so a reader needs each id only once. With `limit`, only the first so
         many are returned.
         """
-        with self._read_of(tournament) as connection:
+        with self._access.read_of(tournament) as connection:
             return plan_rows.list_results(connection, tournament, (after, last), limit)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import and_, func, or_, select, text, true
 
-from arena_db.access import Access
 from arena_db.analyses import losses_of
 from arena_db.codec import unpack_actions
 from arena_db.counted import COUNTS, IS_VOID, parts
@@ -22,7 +21,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select
 
+    from arena_db.access import Access
     from arena_db.records import MatchFilter, StoredMatch
+
+__all__ = ["BegunLine", "GradedMatch", "LostMatch", "OpeningTally", "StoredPlays"]
 
 PAGE: Final = 20_000
 """Matches per statement: at most a tenth of a second, after which a reader may cancel."""
@@ -84,8 +86,11 @@ class GradedMatch(NamedTuple):
     """By how much each action lowered the value, `[plies]`: 2 from a win to a loss; None if unknown."""
 
 
-class PlaysReading(Access):
-    """The part of a store that reads what bots played."""
+class StoredPlays:
+    """What bots played, for pages about them."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
     def begun_lines(
         self, where: MatchFilter, num_actions: int, num_plies: int, *, page: int = PAGE
@@ -105,11 +110,11 @@ class PlaysReading(Access):
             *(matches.c.id, func.substr(matches.c.actions, 1, size), matches.c.num_opening),
             *(matches.c.outcome, matches.c.match_hash),
         )
-        with self._read_for(where) as connection:
+        with self._access.read_for(where) as connection:
             query = select(*columns).where(*_played(connection, where)).order_by(matches.c.id).limit(page)
         last = 0
         while True:
-            with self._read_for(where) as connection:
+            with self._access.read_for(where) as connection:
                 found: list[BegunLine] = _rows(connection, query.where(matches.c.id > last))
             if not found:
                 return
@@ -126,7 +131,7 @@ class PlaysReading(Access):
             own: identities; matches of these bots.
             others: identities of their opponents; None for any.
         """
-        with self._read_for(where) as connection:
+        with self._access.read_for(where) as connection:
             known = _identities(connection)
             mine = _ids(known, own)
             # Grouped by side, not by bot: with many bots that leaves a tenth of the groups.
@@ -148,7 +153,7 @@ class PlaysReading(Access):
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
     ) -> list[LostMatch]:
         """Return the matches that bots lost, newest first; see `opening_tallies`."""
-        with self._read_for(where) as connection:
+        with self._access.read_for(where) as connection:
             known = _identities(connection)
             query = select(*_LOST).where(*_played(connection, where), _lost(known, own, others))
             return _lost_of(_rows(connection, query.order_by(matches.c.id.desc())), known)
@@ -171,7 +176,7 @@ class PlaysReading(Access):
             limit: how many of the newest, per pair of bots and side of the loser.
             among: ids of further matches to include, if they were lost.
         """
-        with self._read_for(where) as connection:
+        with self._access.read_for(where) as connection:
             known = _identities(connection)
             ids = set(among)
             for loser, winner in product(_ids(known, own), _ids(known, others)):
@@ -188,18 +193,11 @@ class PlaysReading(Access):
                 found += _lost_of(_rows(connection, query), known)
             return found
 
-    def matches_with(self, numbers: Sequence[int]) -> dict[int, StoredMatch]:
-        """Return the matches with these ids that exist, with one query instead of one per match."""
-        return self._gather(
-            numbers,
-            lambda connection, some: {match.id: match for match in find_matches(connection, some)},
-        )
-
     def newest_met(
         self, where: MatchFilter, own: Collection[str], others: Collection[str], *, limit: int
     ) -> list[StoredMatch]:
         """Return the counted matches of bots against others, newest first; see `opening_tallies`."""
-        with self._read_for(where) as connection:
+        with self._access.read_for(where) as connection:
             known = _identities(connection)
             mine, theirs = _ids(known, own), _ids(known, others)
             # One query per side: for both sides at once SQLite would sort all matches.
@@ -209,12 +207,12 @@ class PlaysReading(Access):
 
     def given_actions(self, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Return the actions of the openings of the matches with these ids that exist."""
-        return self._gather(numbers, _given_actions)
+        return self._access.gather(numbers, _given_actions)
 
     def last_gradings(self, where: MatchFilter) -> dict[str, tuple[int, float]]:
         """Return each judge's number of analysed matches and time of its last analysis, UTC seconds."""
         columns = analyses.c.name, func.count(), func.max(analyses.c.made_at)
-        with self._read_for(where) as connection:
+        with self._access.read_for(where) as connection:
             query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
             found = _rows(connection, query.where(*_played(connection, where)).group_by(analyses.c.name))
             return {name: (num, made_at) for name, num, made_at in found}
@@ -223,7 +221,7 @@ class PlaysReading(Access):
         self, where: MatchFilter, own: Collection[str], others: Collection[str] | None = None
     ) -> dict[str, int]:
         """Return how many matches of bots each judge has analysed; see `opening_tallies`."""
-        with self._read_for(where) as connection:
+        with self._access.read_for(where) as connection:
             met = _meet(_identities(connection), own, others)
             query = select(analyses.c.name, func.count()).join_from(
                 analyses, matches, matches.c.id == analyses.c.match_id
@@ -257,7 +255,7 @@ class PlaysReading(Access):
             *(matches.c.id, matches.c.tournament_id, matches.c.first_bot, matches.c.second_bot),
             *(matches.c.opening_hash, matches.c.num_opening, analyses.c.content),
         )
-        with self._read_for(where) as connection:
+        with self._access.read_for(where) as connection:
             known = _identities(connection)
             query = select(*columns).join_from(analyses, matches, matches.c.id == analyses.c.match_id)
             query = query.where(

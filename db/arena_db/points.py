@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, literal, select, text
 
 from arena_db import seals
-from arena_db.access import Access
 from arena_db.cold_tables import cold_ends, cold_tournaments
-from arena_db.counted import COUNTS, read_range
+from arena_db.counted import COUNTS
 from arena_db.errors import RefusedError
 from arena_db.kept import rating_points
 from arena_db.models import matches, tournaments
@@ -21,12 +19,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select, Table
 
-    from arena_db.counted import CountedMatch
 
 MOST_POINTS: Final = 40
 """Maximum number of stored points of a tournament."""
-_PAGE: Final = 2_000
-"""Number of matches read at once: about 2 MB in a viewer that scans an old store."""
 
 
 class SeatRating(NamedTuple):
@@ -50,55 +45,6 @@ class RatingPoint(NamedTuple):
     """Ratings of the bots that had played, by seat."""
     ended_at: float = 0.0
     """Time at which the last match ended, UTC seconds; set in points that were read."""
-
-
-class PointsKeeping(Access):
-    """The part of a store that keeps ratings over time."""
-
-    def add_rating_point(self, tournament: int, point: RatingPoint) -> bool:
-        """Store a point if it is newer than the stored ones; return whether it is.
-
-        Beyond 40 points, some are removed so that the others stay spread evenly. A power cut may take the
-        newest points, but never a match.
-
-        Raises:
-            RefusedError: no such tournament, seat or match, or a rating that is not a number.
-        """
-        settings = replace(self._in_a_hurry(), fast=True)
-        with self._transaction(settings, alone=False) as connection:
-            return _add(connection, tournament, point)
-
-    def rating_points(
-        self, tournament: int, *, after: int = 0, seats: Collection[int] | None = None
-    ) -> list[RatingPoint]:
-        """Return the stored points of a tournament, oldest first.
-
-        Args:
-            tournament: its id.
-            after: only points of more matches.
-            seats: only ratings of these seats, and only points that have some; None for all.
-        """
-        with self._read() as connection:
-            return _find(connection, tournament, after, seats)
-
-    def counted_matches(self, tournament: int) -> Iterator[list[CountedMatch]]:
-        """Yield the matches of a tournament that ratings count, in the order of storing, in lists.
-
-        No transaction stays open between two lists.
-        """
-        last = 0
-        own = matches.c.tournament_id == tournament
-        while True:
-            with self._read_of(tournament) as connection:
-                page = select(matches.c.id).where(own, matches.c.id > last).order_by(matches.c.id)
-                first, last = (
-                    last + 1,
-                    connection.scalar(select(func.max(page.limit(_PAGE).subquery().c.id))) or 0,
-                )
-                if not last:
-                    return
-                found = read_range(connection, first, last, tournament)
-            yield found
 
 
 def step_of(num_matches: int, num_bots: int, num_points: int = MOST_POINTS) -> int:
@@ -223,7 +169,12 @@ def _at(tournament: int, num_matches: int) -> tuple[Any, Any]:
     return rating_points.c.tournament_id == tournament, rating_points.c.num_matches == num_matches
 
 
-def _add(connection: Connection, tournament: int, point: RatingPoint) -> bool:
+def add(connection: Connection, tournament: int, point: RatingPoint) -> bool:
+    """Store a point if it is newer than the stored ones, and keep them spread evenly; return whether it is.
+
+    Raises:
+        RefusedError: the tournament has no such match.
+    """
     own = rating_points.c.tournament_id == tournament
     numbers = select(rating_points.c.num_matches).where(own).distinct().order_by(rating_points.c.num_matches)
     known = list(connection.scalars(numbers))
@@ -254,9 +205,10 @@ def _add(connection: Connection, tournament: int, point: RatingPoint) -> bool:
     return True
 
 
-def _find(
+def find(
     connection: Connection, tournament: int, after: int, seats: Collection[int] | None
 ) -> list[RatingPoint]:
+    """Return the points of more than `after` matches, oldest first, with the ratings of all or some seats."""
     table = rating_points.c
     ended = func.coalesce(end_of(matches), cold_ends.c.ended_at, literal(0.0))
     names = (

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import delete, func, insert, select
 
 from arena_db import coordination
-from arena_db.access import Access
 from arena_db.clock import now
 from arena_db.cold_tables import pruned_tournaments
 from arena_db.kept import clusters, encounters, strays
@@ -40,25 +39,6 @@ class PrunedResults(NamedTuple):
         return BYTES * self.num_rows
 
 
-class Pruning(Access):
-    """The part of a store that removes what can be computed again."""
-
-    def prune(self, chosen: Sequence[int] | None = None, *, dry_run: bool = False) -> list[PrunedResults]:
-        """Remove the clusters of ended tournaments; all tables stay the same.
-
-        Args:
-            chosen: ids of tournaments; None for all. Those that have not ended, are being run or have no
-                clusters are left out.
-            dry_run: remove nothing, and return what would be removed.
-        """
-        with self._read() if dry_run else self._write() as connection:
-            found: list[PrunedResults] = []
-            for number, name in _prunable(connection, chosen):
-                num = _num_rows(connection, number) if dry_run else prune(connection, number)
-                found.append(PrunedResults(name, num))
-        return [each for each in found if each.num_rows]
-
-
 def prune(connection: Connection, tournament: int) -> int:
     """Remove the clusters of a tournament that has ended; return the number of rows.
 
@@ -74,7 +54,7 @@ def prune(connection: Connection, tournament: int) -> int:
     return num
 
 
-def _prunable(connection: Connection, chosen: Sequence[int] | None) -> list[tuple[int, str]]:
+def list_prunable(connection: Connection, chosen: Sequence[int] | None) -> list[tuple[int, str]]:
     """Return ids and names of the tournaments that can be pruned."""
     last = select(func.coalesce(func.max(matches.c.id), 0)).where(matches.c.tournament_id == tournaments.c.id)
     query = select(tournaments.c.id, tournaments.c.name).where(
@@ -91,7 +71,8 @@ def _prunable(connection: Connection, chosen: Sequence[int] | None) -> list[tupl
     ]
 
 
-def _num_rows(connection: Connection, tournament: int) -> int:
+def num_rows(connection: Connection, tournament: int) -> int:
+    """Return the number of rows that pruning a tournament removes."""
     own = select(encounters.c.id).where(encounters.c.tournament_id == tournament)
     return sum(
         connection.scalar(select(func.count()).select_from(table).where(table.c.encounter_id.in_(own))) or 0

@@ -1,12 +1,12 @@
-"""Reads matches in pages, newest first, or by number within a tournament."""
+"""Reads matches in pages: newest first, by number within a tournament, or in another order."""
 
 from __future__ import annotations
 
 from functools import cache
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVarTuple
 
-from sqlalchemy import and_, func, select, text, tuple_
+from sqlalchemy import and_, func, or_, select, text, tuple_
 
 from arena_db.codec import unpack_actions, unpack_claims, unpack_times
 from arena_db.cold.thawing import list_cold
@@ -20,6 +20,7 @@ from arena_db.filters import (
     needs_matches,
     tournament_conditions,
 )
+from arena_db.match_order import Order, OrderPlace, Piece
 from arena_db.models import bots, entrants, matches, planned, tallies, tournaments, versions
 from arena_db.records import PlayedMatch, StoredMatch
 
@@ -266,3 +267,82 @@ def _stored_match(row: Row[*tuple[Any, ...]]) -> StoredMatch:
         second_label=row.second_label,
         void_reason=row.void_reason or "",
     )
+
+
+_Row = TypeVarTuple("_Row")
+
+_ORDER_COLUMNS: Final[dict[Order, str]] = {
+    "number": "id",
+    "date": "started_at",
+    "plies": "num_plies",
+    "duration": "duration_ms",
+}
+
+
+def in_order(order: Order, *, descending: bool) -> Select[int]:
+    """Return the query for the ids of all matches in an order."""
+    return _sorted(select(matches.c.id), matches.c[_ORDER_COLUMNS[order]], descending=descending)
+
+
+class SearchOrder(NamedTuple):
+    """The order in which matches are searched."""
+
+    by: Order
+    descending: bool
+    """Whether the newest, latest or longest come first."""
+
+
+def search_piece(
+    connection: Connection, where: MatchFilter, order: SearchOrder, *, after: OrderPlace | None, num: int
+) -> Piece:
+    """Search the next `num` matches of an order after a place, and return those that fit a filter."""
+    column, descending = matches.c[_ORDER_COLUMNS[order.by]], order.descending
+    bounds = [] if after is None else [_behind(column, after, descending=descending)]
+    places = _sorted(select(column, matches.c.id), column, descending=descending).where(*bounds)
+    if order.by == "number":
+        first = connection.execute(places.limit(1)).first()
+        end, searched = _end_of_numbers(first, num, descending=descending)
+    else:
+        row = connection.execute(places.offset(num - 1).limit(1)).first()
+        end, searched = (None if row is None else OrderPlace(*row)), num
+    if end is not None:
+        bounds.append(~_behind(column, end, descending=descending))
+    ids = _sorted(select(matches.c.id), column, descending=descending)
+    fits = ids.where(*bounds, *match_conditions(connection, where))
+    return Piece(tuple(connection.scalars(fits)), searched, end)
+
+
+def _sorted(query: Select[*_Row], column: ColumnElement[Any], *, descending: bool) -> Select[*_Row]:
+    keys = [matches.c.id] if column is matches.c.id else [column, matches.c.id]
+    return query.order_by(*(key.desc() if descending else key.asc() for key in keys))
+
+
+def _behind(column: ColumnElement[Any], place: OrderPlace, *, descending: bool) -> ColumnElement[bool]:
+    """Return whether a match comes after a place."""
+    if column is matches.c.id:
+        return column < place.id if descending else column > place.id
+    own = matches.c.id
+    # An index can evaluate only the first half of the condition.
+    if descending:
+        return and_(column <= place.key, or_(column < place.key, own < place.id))
+    return and_(column >= place.key, or_(column > place.key, own > place.id))
+
+
+def _end_of_numbers(first: Any, num: int, *, descending: bool) -> tuple[OrderPlace | None, int]:  # noqa: ANN401 - a row
+    """Return the end of a piece of `num` ids from the first existing one, and the number of ids in it."""
+    if first is None:
+        return None, 0
+    end = first.id - num + 1 if descending else first.id + num - 1
+    return (None, first.id) if end <= 1 and descending else (OrderPlace(end, end), num)
+
+
+def id_range(
+    connection: Connection, most: int | None, conditions: Sequence[ColumnElement[bool]]
+) -> tuple[int, int]:
+    """Return the first and the last id of the newest `most` matches that fit conditions; None for all."""
+    last = connection.scalar(select(func.max(matches.c.id))) or 0
+    if most is None:
+        return 1, last
+    found = select(matches.c.id).where(*conditions, matches.c.id <= last)
+    nth = found.order_by(matches.c.id.desc()).limit(1).offset(most - 1)
+    return connection.scalar(nth) or 1, last

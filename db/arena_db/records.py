@@ -184,7 +184,7 @@ class MatchRecord:
     remarks: bytes = b""
     """The movers' remarks besides values, encoded by `pack_remarks`; empty if there are none.
 
-    A `StoredMatch` comes without them; `Store.remarks` returns them.
+    A `StoredMatch` comes without them; `Store.matches.remarks` returns them.
     """
     idle_cpu_first_ms: float | None = None
     """CPU milliseconds that the first bot used while it had to wait; None if not measured."""

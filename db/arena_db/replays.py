@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, select, text
 
 from arena_db import points, seals
-from arena_db.access import Access
 from arena_db.cold_tables import cold_tournaments
 from arena_db.counted import COUNTS
 from arena_db.errors import DamagedError, RefusedError
@@ -17,9 +17,14 @@ from arena_db.kept import replays
 from arena_db.models import entrants, matches, tournaments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Row
+
+    from arena_db.access import Access
+    from arena_db.points import RatingPoint
+
+__all__ = ["ReplayRecord", "StoredRatings"]
 
 
 _BYTES: Final = 8
@@ -42,37 +47,18 @@ class ReplayRecord(NamedTuple):
     """Error of the ratings in each replay, Elo, by seat."""
 
 
-class ReplaysKeeping(Access):
-    """The part of a store that keeps replayed ratings."""
+def find(connection: Connection, tournament: int) -> ReplayRecord | None:
+    """Return the replayed ratings of a tournament; None if there are none for its present matches."""
+    row = connection.execute(select(replays).where(replays.c.tournament_id == tournament)).first()
+    if row is None or _has_later(connection, tournament, row.match_id):
+        return None
+    return _record(row)
 
-    def add_replay(self, tournament: int, replay: ReplayRecord) -> bool:
-        """Store the replayed ratings of a tournament; return whether they still fit its matches.
 
-        Ratings over time that include its last match are removed, because they were computed without replays.
-
-        Raises:
-            RefusedError: no such tournament, or the rating of a seat is missing or is not a number.
-        """
-        with self._write() as connection:
-            return _add(connection, tournament, replay)
-
-    def replay_of(self, tournament: int) -> ReplayRecord | None:
-        """Return the replayed ratings of a tournament; None if there are none for its present matches."""
-        query = select(replays).where(replays.c.tournament_id == tournament)
-        with self._read() as connection:
-            row = connection.execute(query).first()
-            if row is None or _has_later(connection, tournament, row.match_id):
-                return None
-        return _record(row)
-
-    def replay_marks(self) -> dict[int, int]:
-        """Return the id of the last match that replayed ratings include, by tournament.
-
-        Data that was computed with replayed ratings may be outdated once this differs.
-        """
-        query = select(replays.c.tournament_id, replays.c.match_id)
-        with self._read() as connection:
-            return {row[0]: row[1] for row in connection.execute(query)}
+def marks(connection: Connection) -> dict[int, int]:
+    """Return the id of the last match that replayed ratings include, by tournament."""
+    rows = connection.execute(select(replays.c.tournament_id, replays.c.match_id))
+    return {row[0]: row[1] for row in rows}
 
 
 def forget(connection: Connection, tournament: int) -> None:
@@ -143,7 +129,12 @@ def _has_later(connection: Connection, tournament: int, match: int) -> bool:
     return connection.scalar(query) is not None
 
 
-def _add(connection: Connection, tournament: int, replay: ReplayRecord) -> bool:
+def add(connection: Connection, tournament: int, replay: ReplayRecord) -> bool:
+    """Store replayed ratings if they still fit the matches of their tournament; return whether they do.
+
+    Raises:
+        RefusedError: the rating of a seat is missing or is not a number.
+    """
     seats = select(func.count()).select_from(entrants).where(entrants.c.tournament_id == tournament)
     num_seats = connection.scalar(seats) or 0
     rows = (replay.strength, *replay.away)
@@ -196,3 +187,60 @@ def _packed(values: Sequence[float]) -> bytes:
 
 def _unpacked(content: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(content) // _BYTES}d", content)
+
+
+class StoredRatings:
+    """The ratings of tournaments over time, and their replayed ratings."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def add_point(self, tournament: int, point: RatingPoint) -> bool:
+        """Store a point if it is newer than the stored ones; return whether it is.
+
+        Beyond 40 points, some are removed so that the others stay spread evenly. A power cut may take the
+        newest points, but never a match.
+
+        Raises:
+            RefusedError: no such tournament, seat or match, or a rating that is not a number.
+        """
+        settings = replace(self._access.in_a_hurry(), fast=True)
+        with self._access.transaction(settings, alone=False) as connection:
+            return points.add(connection, tournament, point)
+
+    def points(
+        self, tournament: int, *, after: int = 0, seats: Collection[int] | None = None
+    ) -> list[RatingPoint]:
+        """Return the stored points of a tournament, oldest first.
+
+        Args:
+            tournament: its id.
+            after: only points of more matches.
+            seats: only ratings of these seats, and only points that have some; None for all.
+        """
+        with self._access.read() as connection:
+            return points.find(connection, tournament, after, seats)
+
+    def add_replay(self, tournament: int, replay: ReplayRecord) -> bool:
+        """Store the replayed ratings of a tournament; return whether they still fit its matches.
+
+        Ratings over time that include its last match are removed, because they were computed without
+
+        Raises:
+            RefusedError: no such tournament, or the rating of a seat is missing or is not a number.
+        """
+        with self._access.write() as connection:
+            return add(connection, tournament, replay)
+
+    def replay_of(self, tournament: int) -> ReplayRecord | None:
+        """Return the replayed ratings of a tournament; None if there are none for its present matches."""
+        with self._access.read() as connection:
+            return find(connection, tournament)
+
+    def replay_marks(self) -> dict[int, int]:
+        """Return the id of the last match that replayed ratings include, by tournament.
+
+        Data that was computed with replayed ratings may be outdated once this differs.
+        """
+        with self._access.read() as connection:
+            return marks(connection)

@@ -1,4 +1,4 @@
-"""Reads the sums of encounters, with matches saved since; recomputes some after matches became void."""
+"""The sums of encounters, with matches saved since; some are recomputed after matches became void."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sqlalchemy import delete, func, select, text, union_all, update
 
-from arena_db import resumming
-from arena_db.access import Access
+from arena_db import pruning, resumming, tallying
+from arena_db.access import patient
 from arena_db.cold.thawing import list_cold, thawed
 from arena_db.corrections import changes, removals
 from arena_db.counted import COUNTS, parts, read_counted
-from arena_db.errors import DatabaseError, LockedError
+from arena_db.errors import LockedError
+from arena_db.filters import needs_matches
 from arena_db.kept import clusters, encounters, pools, replays, strays
 from arena_db.models import bots, entrants, matches, tournaments
+from arena_db.pruning import PrunedResults
 from arena_db.resumming import BATCH, first_unsummed, list_pruned, restore
 from arena_db.summing import Summing, encounter_ids
 from arena_db.sums import FIRST_PAIR, SUMS, EncounterSums, Moment
@@ -26,9 +28,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import CompoundSelect, Connection, Select
 
+    from arena_db.access import Access
     from arena_db.cold.thawing import ColdTournament
     from arena_db.counted import CountedMatch
+    from arena_db.records import MatchFilter, PoolCounts, Tally
     from arena_db.summing import Key
+
+__all__ = ["StoredSums"]
 
 _MARK: Final = select(
     *(
@@ -49,28 +55,28 @@ _MARK: Final = select(
 """What `results_mark` returns."""
 
 
-class SumsReading(Access):
-    """The part of a store that reads sums, and keeps them up to date."""
+class StoredSums:
+    """The sums and tallies of encounters, by tournament and by pool."""
 
-    _has_saved = False
-    """Whether this store saved matches that `sum_up` has not added yet."""
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
-    def tournament_sums(self, tournament: int) -> list[EncounterSums]:
+    def of_tournament(self, tournament: int) -> list[EncounterSums]:
         """Return the sums of a tournament by its id; low and high are seats."""
-        with self._read() as connection:
+        with self._access.read() as connection:
             return _of_tournament(connection, tournament)
 
     def moment(self, tournament: int) -> Moment | None:
         """Return the sums of a tournament's rated matches now; None before the first match."""
         newest = select(matches.c.id).where(matches.c.tournament_id == tournament, text(COUNTS))
-        with self._read_of(tournament) as connection:
+        with self._access.read_of(tournament) as connection:
             last = connection.scalar(newest.order_by(matches.c.id.desc()).limit(1))
             sums = _of_tournament(connection, tournament)
         if last is None:
             return None
         return Moment(sum(sum(each.sums[:FIRST_PAIR]) for each in sums), last, sums)
 
-    def pool_sums(self, game: str | None = None, pool: str | None = None) -> list[EncounterSums]:
+    def of_pools(self, game: str | None = None, pool: str | None = None) -> list[EncounterSums]:
         """Return the sums of pools over all their tournaments; low and high are identities.
 
         Args:
@@ -82,7 +88,7 @@ class SumsReading(Access):
             own = own.where(pools.c.game == game)
         if pool is not None:
             own = own.where(pools.c.name == pool)
-        with self._read() as connection:
+        with self._access.read() as connection:
             found = {row.id: (row.game, row.name) for row in connection.execute(own)}
             sums = _sums(connection, found.keys(), 0)
             named = {row[0]: row[1] for row in connection.execute(select(bots.c.id, bots.c.identity))}
@@ -94,11 +100,30 @@ class SumsReading(Access):
     def results_mark(self) -> tuple[int, ...]:
         """Return numbers that differ after every change of results, bots or their labels; cheap to poll.
 
-        Unlike `data_version`, they do not change with events, leases, commands or gradings. Within
-        `at_one_moment` they belong to its snapshot.
+        Unlike `Store.data_version`, they do not change with events, leases, commands or gradings. Within
+        `Store.at_one_moment` they belong to its snapshot.
         """
-        with self._read() as connection:
+        with self._access.read() as connection:
             return tuple(connection.execute(_MARK).one())
+
+    @patient
+    def tallies(self, where: MatchFilter) -> list[Tally]:
+        """Return how often bots met with each result, by tournament, seats, outcome and termination.
+
+        Conditions on time, tier and termination are counted match by match; all others use stored counts.
+        """
+        # Stored counts stay; only match by match are the matches themselves needed.
+        with self._access.read_for(where) if needs_matches(where) else self._access.read() as connection:
+            return tallying.list_tallies(connection, where)
+
+    @patient
+    def pool_counts(self, where: MatchFilter) -> PoolCounts:
+        """Return how often bots met with each result, added up over the tournaments of each pool.
+
+        Conditions are read as in `tallies`.
+        """
+        with self._access.read_for(where) if needs_matches(where) else self._access.read() as connection:
+            return tallying.count_pools(connection, where)
 
     def sum_up(self, *, batches: int | None = None) -> None:
         """Add the matches saved since the last call to the stored sums.
@@ -111,28 +136,40 @@ class SumsReading(Access):
         Args:
             batches: maximum number of transactions of 10,000 matches each; None for all that is needed.
         """
-        # A power cut may take the newest sums together with their mark; a sync would cost more than
-        # recomputing them.
-        settings = replace(self._in_a_hurry(), fast=True)
-        num, is_done = 0, False
-        with suppress(LockedError):
-            with self._read() as connection:
-                start = resumming.first_unsummed(connection)
-                is_done = resumming.last_match(connection) < start
-            # A transaction each, so that other writers get their turn.
-            while not is_done and (batches is None or num < batches):
-                with self._transaction(settings) as connection:
-                    is_done = resumming.step(connection, self._facts.encounters)
-                num += 1
-        self._has_saved = self._has_saved and not is_done
+        sum_up(self._access, batches)
 
-    def close(self) -> None:
-        """Add the matches that this store saved to the sums, and close all connections."""
-        if self._has_saved:
-            # Nothing is lost: the next `sum_up` of any process adds them.
-            with suppress(DatabaseError):
-                self.sum_up()
-        super().close()
+    def prune(self, chosen: Sequence[int] | None = None, *, dry_run: bool = False) -> list[PrunedResults]:
+        """Remove the clusters of ended tournaments; all tables stay the same.
+
+        Args:
+            chosen: ids of tournaments; None for all. Those that have not ended, are being run or have no
+                clusters are left out.
+            dry_run: remove nothing, and return what would be removed.
+        """
+        with self._access.read() if dry_run else self._access.write() as connection:
+            found: list[PrunedResults] = []
+            for number, name in pruning.list_prunable(connection, chosen):
+                num = pruning.num_rows(connection, number) if dry_run else pruning.prune(connection, number)
+                found.append(PrunedResults(name, num))
+        return [each for each in found if each.num_rows]
+
+
+def sum_up(access: Access, batches: int | None = None) -> None:
+    """Add the matches saved since the last call to the stored sums; see `Store.sums.sum_up`."""
+    # A power cut may take the newest sums together with their mark; a sync would cost more than
+    # recomputing them.
+    settings = replace(access.in_a_hurry(), fast=True)
+    num, is_done = 0, False
+    with suppress(LockedError):
+        with access.read() as connection:
+            start = resumming.first_unsummed(connection)
+            is_done = resumming.last_match(connection) < start
+        # A transaction each, so that other writers get their turn.
+        while not is_done and (batches is None or num < batches):
+            with access.transaction(settings) as connection:
+                is_done = resumming.step(connection, access.facts.encounters)
+            num += 1
+    access.has_saved = access.has_saved and not is_done
 
 
 def _of_tournament(connection: Connection, tournament: int) -> list[EncounterSums]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import Integer, bindparam, insert, select, update
 
-from arena_db.access import Access
 from arena_db.account_tables import accounts, tokens
 from arena_db.clock import now
 from arena_db.dialects import driver_query, values_in_order
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection, Row
+
+    from arena_db.access import Access
+
+__all__ = ["StoredTokens", "TokenRecord"]
 
 _SEALED: Final = ("sha256", "role", "bot", "created_at", "expires_at", "revoked_at")
 _USE_MS: Final = 200
@@ -51,10 +54,13 @@ class TokenRecord(NamedTuple):
         return self.revoked_at is None and (self.expires_at is None or time < self.expires_at)
 
 
-class TokensKeeping(Access):
-    """The part of a store that keeps access tokens."""
+class StoredTokens:
+    """The access tokens of a store."""
 
-    def add_token(
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def add(
         self, account: str, digest: bytes, role: str, *, expires_at: float | None = None, bot: str = ""
     ) -> TokenRecord:
         """Store a new token of an account; create the account if there is none.
@@ -69,7 +75,7 @@ class TokensKeeping(Access):
         Raises:
             RefusedError: a value breaks a rule of the tables.
         """
-        with self._write() as connection:
+        with self._access.write() as connection:
             own = select(accounts.c.id).where(accounts.c.name == account)
             number = connection.scalar(own)
             if number is None:
@@ -83,18 +89,18 @@ class TokensKeeping(Access):
             _seal(connection, found)
             return _record(_row(connection, tokens.c.id == found))
 
-    def tokens(self) -> list[TokenRecord]:
+    def all(self) -> list[TokenRecord]:
         """Return all tokens, oldest first, revoked and expired ones included."""
-        with self._read() as connection:
+        with self._access.read() as connection:
             return [_record(row) for row in connection.execute(_select().order_by(tokens.c.id))]
 
-    def find_token(self, digest: bytes) -> TokenRecord | None:
+    def find(self, digest: bytes) -> TokenRecord | None:
         """Return the token with a SHA-256, valid or not; None if there is none.
 
         Raises:
             DamagedError: it contradicts its seal, so what it permits is unknown.
         """
-        with self._read() as connection:
+        with self._access.read() as connection:
             row = _row(connection, tokens.c.sha256 == digest)
         if row is None or not compare_digest(bytes(row.sha256), digest):
             return None
@@ -102,14 +108,14 @@ class TokensKeeping(Access):
             raise DamagedError(f"{_fault(row)}; `arena token revoke {row.account}` and `new` replace it")
         return _record(row)
 
-    def revoke_tokens(self, account: str, token: int | None = None) -> list[int]:
+    def revoke(self, account: str, token: int | None = None) -> list[int]:
         """Revoke the tokens of an account that are not revoked yet; return their ids.
 
         Args:
             account: its name.
             token: id of the only one to revoke; None for all.
         """
-        with self._write() as connection:
+        with self._access.write() as connection:
             own = [accounts.c.name == account, tokens.c.revoked_at.is_(None)]
             if token is not None:
                 own.append(tokens.c.id == token)
@@ -132,7 +138,7 @@ class TokensKeeping(Access):
         Raises:
             DatabaseError: the store is locked or not writable; the use goes unrecorded.
         """
-        self._beside(lambda raw: _note_use(raw, self._dialect, token, day), _USE_MS)
+        self._access.beside(lambda raw: _note_use(raw, self._access.dialect, token, day), _USE_MS)
 
 
 def find_faults(connection: Connection) -> Iterator[str]:

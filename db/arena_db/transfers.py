@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import delete, func, insert, select, text
 
 from arena_db import numbering, rescue
+from arena_db.access import Access
 from arena_db.backend.choice import prepare, settings_of
 from arena_db.backend.places import find_place
 from arena_db.checking import find_faults
@@ -22,7 +23,7 @@ from arena_db.files import part_of, sync_file, sync_folder
 from arena_db.merging import MergedTournament, merge
 from arena_db.models import matches, tournaments
 from arena_db.naming import metadata
-from arena_db.summed import SumsReading, recompute
+from arena_db.summed import recompute, sum_up
 from arena_db.voiding import refuse_running
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from arena_db.backend.places import Place
     from arena_db.rescue import RescueMerge
+
+__all__ = ["Origin", "Removal", "StoreTransfers"]
 
 _COUNTED: Final = [
     getattr(matches.c, "tournament_id" if name == "tournament" else name)
@@ -62,8 +65,11 @@ class Removal(NamedTuple):
     """UTC seconds."""
 
 
-class Transferring(SumsReading):
-    """The part of a store that exchanges tournaments with other stores."""
+class StoreTransfers:
+    """The exchange of tournaments between this store and others, and the rescue of results to a file."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
     def merge_rescue(self, path: Path) -> RescueMerge:
         """Store the results of a rescue file that are missing here; return what was done.
@@ -81,11 +87,11 @@ class Transferring(SumsReading):
             lines = rescue.read(path)
         except OSError as error:
             raise AccessError(f"cannot read {path}: {error}") from error
-        with self._write() as connection:
+        with self._access.write() as connection:
             found = rescue.merge(connection, lines, path)
         if found.num_new:
-            self._has_saved = True
-            self.sum_up()
+            self._access.has_saved = True
+            sum_up(self._access)
         return found
 
     def merge(self, other: str | Place) -> list[MergedTournament]:
@@ -108,17 +114,51 @@ class Transferring(SumsReading):
         settings = settings_of(place, read_only=True)
         with translated(place):
             prepare(settings, create=False)
-        with SumsReading(settings) as opened:
+        with Access(settings) as opened:
             return self._merge(opened, str(place))
 
+    def rescue(self, target: Path) -> int:
+        """Write all matches of the tournament of a fenced store to a file, unsaved ones included.
+
+        It reads the file that was opened, even if it has been moved or removed since. Each result is a line
+        in the format of the files that wait beside a store, so a store with the plan of the tournament can
+        import them.
+
+        Returns:
+            The number of matches written.
+
+        Raises:
+            DatabaseError: the store cannot be read, or the file cannot be written.
+        """
+        with translated(target), self._access.read() as connection:
+            return rescue.write(connection, self._access.held_fence(), self._access.unsaved, target)
+
+    def rescue_unsaved(self, target: Path, uid: str) -> int:
+        """Write the records of a fenced store's last save to a file if that save failed; nothing is read.
+
+        Args:
+            target: a new file in the format of `rescue`; not created if nothing is missing.
+            uid: `uid` of the tournament.
+
+        Returns:
+            The number of results written.
+
+        Raises:
+            DatabaseError: the file cannot be written.
+        """
+        if not self._access.unsaved:
+            return 0
+        with translated(target):
+            return rescue.write_unsaved(uid, self._access.held_fence(), self._access.unsaved, target)
+
     def _is_at(self, place: Place) -> bool:
-        here = self.place
+        here = self._access.place
         if isinstance(here, Path) and isinstance(place, Path):
             return place.exists() and place.samefile(here)
         return here == place
 
-    def _merge(self, opened: SumsReading, where: str) -> list[MergedTournament]:
-        with opened._read() as source:  # noqa: SLF001 - of this class
+    def _merge(self, opened: Access, where: str) -> list[MergedTournament]:
+        with opened.read() as source:
             # In the snapshot that is merged.
             faults = find_faults(source, quick=False)
             if faults:
@@ -126,11 +166,11 @@ class Transferring(SumsReading):
                     f"{where} is damaged ({faults[0]}); nothing was merged; arena db check --db {where} "
                     "shows more"
                 )
-            with self._write() as target:
+            with self._access.write() as target:
                 merged = merge(source, target, where)
         if any(each.num_matches for each in merged):
-            self._has_saved = True
-            self.sum_up()
+            self._access.has_saved = True
+            sum_up(self._access)
         return merged
 
     def remove(self, tournament: int, target: Path, *, who: str) -> None:
@@ -153,11 +193,11 @@ class Transferring(SumsReading):
         if target.exists():
             raise TakenError(f"{target} exists; give a removed tournament a new file")
         part = part_of(target)
-        self._store_waiting(self._settings)
+        self._access.store_waiting(self._access.settings)
         try:
             with (
-                translated(self.place, self._backend.driver_error),
-                self._backend.removing(self._settings) as connection,
+                translated(self._access.place, self._access.backend.driver_error),
+                self._access.backend.removing(self._access.settings) as connection,
             ):
                 refuse_running(connection, tournament)
                 require_warm(connection, tournament)
@@ -174,20 +214,20 @@ class Transferring(SumsReading):
         settings = settings_of(part)
         prepare(settings, create=True)
         num = source.scalar(select(func.count()).where(matches.c.tournament_id == tournament))
-        with Transferring(settings) as made:
-            with made._write() as target:
-                (moved,) = merge(source, target, str(self.place), only=tournament, moves=True)
-            made.sum_up()
-            with made._read() as connection:
+        with Access(settings) as made:
+            with made.write() as target:
+                (moved,) = merge(source, target, str(self._access.place), only=tournament, moves=True)
+            sum_up(made)
+            with made.read() as connection:
                 faults = find_faults(connection, quick=False)
         if faults or moved.num_matches != num:
             what = faults[0] if faults else "matches are missing"
-            raise DamagedError(f"{self.place} is damaged: {what}; nothing was removed")
+            raise DamagedError(f"{self._access.place} is damaged: {what}; nothing was removed")
 
     def origin(self, tournament: int) -> Origin | None:
         """Return the store that a tournament came from; None if it was planned here."""
         own = select(origins.c.source, origins.c.merged_at).where(origins.c.tournament_id == tournament)
-        with self._read() as connection:
+        with self._access.read() as connection:
             row = connection.execute(own).first()
         return None if row is None else Origin._make(row)
 
@@ -195,7 +235,7 @@ class Transferring(SumsReading):
         """Return the tournaments that were moved out, newest first."""
         names = ("name", "uid", "file", "who", "removed_at")
         query = select(*(removals.c[name] for name in names)).order_by(removals.c.id.desc())
-        with self._read() as connection:
+        with self._access.read() as connection:
             return [Removal(*row) for row in connection.execute(query)]
 
 

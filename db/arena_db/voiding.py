@@ -10,17 +10,15 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import delete, insert, select, update
 
 from arena_db import coordination, points, replays, seals
-from arena_db.access import Access, patient
 from arena_db.clock import now
 from arena_db.cold.thawing import missing_match
 from arena_db.corrections import MOST_REASON, changes, voids
 from arena_db.counted import HALF_POINTS, CountedMatch, parts
 from arena_db.errors import RefusedError
 from arena_db.models import matches, tallies, tournaments
-from arena_db.queries import count_matches
 from arena_db.saving import count_text
 from arena_db.summed import recompute
 from arena_db.tallying import KEYS
@@ -30,111 +28,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from arena_db.records import MatchFilter
 
 _MOST_NAMED: Final = 50
 """Maximum number of matches named in the subject of a change."""
-
-
-class ChangeRecord(NamedTuple):
-    """A change that was made to a tournament after it was planned."""
-
-    id: int
-    tournament: int
-    """Id of the tournament."""
-    kind: str
-    """void, unvoid, join, leave, disqualify, archive or unarchive."""
-    subject: str
-    """Which matches, or which bot, as text."""
-    reason: str
-    who: str
-    """user@host."""
-    made_at: float
-    """UTC seconds."""
-
-
-class Correcting(Access):
-    """The part of a store that voids matches and archives tournaments, and lists these changes."""
-
-    def void(self, numbers: Collection[int], *, reason: str, who: str) -> int:
-        """Declare matches void, so that no table counts them; return how many were not void before.
-
-        Tallies, stored sums and ratings over time change in the same transaction. The plan does not: a void
-        match is not played again.
-
-        Args:
-            numbers: ids of matches.
-            reason: the reason, shown to everybody.
-            who: author of the change, user@host.
-
-        Raises:
-            RefusedError: no such match; no reason, or one of over 4,096 characters.
-        """
-        with self._write() as connection:
-            return judge(connection, numbers, reason, who, make_void=True)
-
-    def unvoid(self, numbers: Collection[int], *, reason: str, who: str) -> int:
-        """Count void matches again; return how many were void. Otherwise like `void`."""
-        with self._write() as connection:
-            return judge(connection, numbers, reason, who, make_void=False)
-
-    def archive(self, tournament: int, *, who: str, undo: bool = False) -> bool:
-        """Hide a tournament from lists, or show it again; return whether that changed anything.
-
-        Its matches count as before.
-
-        Raises:
-            RefusedError: no such tournament, or it is being run.
-        """
-        with self._write() as connection:
-            return _archive(connection, tournament, who, undo=undo)
-
-    def num_archived(self) -> int:
-        """Return the number of archived tournaments."""
-        own = tournaments.c.archived_at.is_not(None)
-        with self._read() as connection:
-            return connection.scalar(select(func.count()).select_from(tournaments).where(own)) or 0
-
-    def changes(self, tournament: int, *, after: int = 0) -> list[ChangeRecord]:
-        """Return the changes made to a tournament, oldest first; only those with ids above `after`."""
-        own = select(changes).where(changes.c.tournament_id == tournament, changes.c.id > after)
-        own = own.order_by(changes.c.id)
-        with self._read() as connection:
-            return [ChangeRecord._make(row) for row in connection.execute(own)]
-
-    def void_change(self, match: int) -> ChangeRecord | None:
-        """Return the change that made a match void; None if it is not void."""
-        own = select(changes).join_from(voids, changes, changes.c.id == voids.c.change_id)
-        own = own.where(voids.c.match_id == match, voids.c.undone_change.is_(None))
-        with self._read() as connection:
-            row = connection.execute(own).first()
-        return None if row is None else ChangeRecord._make(row)
-
-    @patient
-    def last_change(self, tournament: int | None = None) -> int:
-        """Return the id of the newest change of a tournament, or of any; 0 before the first.
-
-        Data that was read match by match may be outdated once this id differs.
-        """
-        found = select(func.max(changes.c.id))
-        if tournament is not None:
-            found = found.where(changes.c.tournament_id == tournament)
-        with self._read() as connection:
-            return connection.scalar(found) or 0
-
-    def num_matches(self, where: MatchFilter) -> int:
-        """Return how many matches fit a filter, void ones included; `tallies` has those that count."""
-        with self._read_for(where) as connection:
-            return count_matches(connection, where)
-
-    def match_numbers(self, tournament: int, seats: Collection[int]) -> list[int]:
-        """Return the ids of the matches of a tournament in which one of these seats played, ascending."""
-        sides = (matches.c.first_seat, matches.c.second_seat)
-        found = select(matches.c.id).where(
-            matches.c.tournament_id == tournament, or_(*(side.in_(list(seats)) for side in sides))
-        )
-        with self._read_of(tournament) as connection:
-            return list(connection.scalars(found.order_by(matches.c.id)))
 
 
 class Why(NamedTuple):
@@ -225,7 +121,12 @@ def refuse_running(connection: Connection, tournament: int) -> None:
         raise RefusedError(f"{name} is being run; arena stop {name} stops it")
 
 
-def _archive(connection: Connection, tournament: int, who: str, *, undo: bool) -> bool:
+def archive(connection: Connection, tournament: int, who: str, *, undo: bool) -> bool:
+    """Hide a tournament from lists, or show it again; return whether that changed anything.
+
+    Raises:
+        RefusedError: no such tournament, or it is being run.
+    """
     refuse_running(connection, tournament)
     at = tournaments.c.archived_at
     own = (tournaments.c.id == tournament, at.is_not(None) if undo else at.is_(None))

@@ -52,11 +52,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         add_league(
             store, NAMES[:2], League(name="stones", game="gomoku:k=4,size=8", rounds=2, limit="1/move hosted")
         )
-        for match in store.tournament_matches(record.id):
+        for match in store.matches.of_tournament(record.id):
             plies = tuple(
                 JudgedPly(value=0.0, loss=2.0 * (ply in {5, 7})) for ply in range(len(match.actions))
             )
-            store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
+            store.analyses.add(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
     return path
 
 

@@ -134,7 +134,7 @@ def test_the_way_of_the_lesson(arena: CommandLine) -> None:
             await until(pilot, app, lambda: "ENDED" in shown(app))
             await hold(pilot, app)
             with open_store(str(arena.db), read_only=True) as store:
-                found = store.matches(MatchFilter(tournament="lesson", rated_only=False))
+                found = store.matches.newest(MatchFilter(tournament="lesson", rated_only=False))
             lost = next(m for m in found if m.outcome == "second" and m.first_label == "random")
             arena("show", lost.id, "--grade", "--db", arena.db)
             await find(pilot, app, lost)
@@ -145,5 +145,5 @@ def test_the_way_of_the_lesson(arena: CommandLine) -> None:
     assert out.read_text().count('[Event "lesson"]') == 6
     with open_store(str(arena.db), read_only=True) as store:
         where = MatchFilter(tournament="play-3", rated_only=False)
-        played = wait_for(lambda: found if len(found := store.matches(where)) >= 2 else None)
+        played = wait_for(lambda: found if len(found := store.matches.newest(where)) >= 2 else None)
     assert {(match.termination, match.rated) for match in played} == {("aborted", False)}

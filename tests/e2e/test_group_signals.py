@@ -155,8 +155,8 @@ def test_a_signal_to_the_group_charges_no_bot(
             rf"^stopped after \d+ of 100 matches: {reason} was requested$", run.err, re.MULTILINE
         )
         with Store.open(tmp_path / "arena.db", read_only=True) as store:
-            matches = list(store.tournament_matches(1))
-            assert store.check() == []
+            matches = list(store.matches.of_tournament(1))
+            assert store.integrity.check() == []
         # Each stop leaves one match undone, which is played again first.
         ends = {(match.number, match.attempt): match.termination for match in matches}
         assert [key for key, end in ends.items() if end == "aborted"] == [

@@ -25,7 +25,7 @@ class Followed(NamedTuple):
     def exam(self, store: str) -> list[StoredMatch]:
         """Return the matches of the tournament at the end."""
         with open_store(str(self.folder / store), read_only=True) as opened:
-            return opened.matches(MatchFilter(tournament="exam"), limit=1000)
+            return opened.matches.newest(MatchFilter(tournament="exam"), limit=1000)
 
     def provenance(self, name: str) -> dict[str, dict[str, object]]:
         """Return what is told of weights."""

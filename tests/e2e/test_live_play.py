@@ -129,18 +129,18 @@ def test_viewers_come_late_and_go_and_steer(place: Place, started: Launched) -> 
         goes.kill()
         assert watcher.warning() == ""
         with Store.open(place.db, read_only=True) as viewer:
-            asked = viewer.ask(1, "pause")
+            asked = viewer.commands.send(1, "pause")
             until("it is paused", lambda: watcher.sees(lambda view: view.progress.state == "paused"))
             place.gate.touch()
             until("the match has ended", lambda: watcher.sees(lambda view: view.progress.done == 1))
-            answer = viewer.command(asked)
+            answer = viewer.commands.find(asked)
             assert answer is not None
             assert answer.answer.startswith("no new match begins")
             late = Watcher(place.db)
             until("who comes late sees the same", lambda: late.sees(lambda view: view.progress.done == 1))
             assert late.model.view.progress.state == "paused"
             assert started.poll() is None
-            viewer.ask(1, "resume")
+            viewer.commands.send(1, "resume")
         until("all is played", lambda: watcher.sees(lambda view: view.progress.done == 12))
         until("it has ended", lambda: watcher.sees(lambda view: view.progress.state == "ended"))
         assert stays.wait(DEADLINE_S) == 0
@@ -148,13 +148,13 @@ def test_viewers_come_late_and_go_and_steer(place: Place, started: Launched) -> 
     assert started.poll() == 0
     assert _has(place.lines("stays"), "12 of 12")
     with Store.open(place.db) as store:
-        assert store.check() == []
+        assert store.integrity.check() == []
         moves = [
             event
-            for event in store.events_after(0, tournament=1).events
+            for event in store.events.after(0, tournament=1).events
             if event.kind == "move" and event.number == 1
         ]
-        match = store.match_of(1, 1)
+        match = store.matches.find_attempt(1, 1)
         assert match is not None
         assert [event.ply for event in moves] == list(range(1, len(match.actions) + 1))
 
@@ -178,7 +178,7 @@ def test_a_coordinator_that_was_killed_is_missed_and_replaced(place: Place, star
     assert again.poll() == 0, again.complaint()
     until("nobody is expected", lambda: watcher.warning() == "")
     with Store.open(place.db) as store:
-        assert store.check() == []
+        assert store.integrity.check() == []
 
 
 def test_the_board_of_a_worker_that_was_killed_stands_still_and_goes_on(
@@ -199,7 +199,7 @@ def test_the_board_of_a_worker_that_was_killed_stands_still_and_goes_on(
     until("the process has ended", lambda: started.poll() is not None)
     assert started.poll() == 0, started.complaint()
     with Store.open(place.db) as store:
-        assert store.check() == []
+        assert store.integrity.check() == []
 
 
 def test_a_pause_from_another_process(place: Place, started: Launched) -> None:

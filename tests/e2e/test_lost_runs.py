@@ -94,8 +94,10 @@ def silence(run: Run) -> None:
 
 def numbers(db: Path) -> list[int]:
     with Store.open(db, read_only=True) as store:
-        assert store.check() == []
-        return [match.number for match in store.matches(MatchFilter(), limit=200_000) if match.is_final]
+        assert store.integrity.check() == []
+        return [
+            match.number for match in store.matches.newest(MatchFilter(), limit=200_000) if match.is_final
+        ]
 
 
 def test_a_stopped_run_is_replaced_and_tells_of_nothing_more(run: Run) -> None:

@@ -176,7 +176,7 @@ def test_a_killed_coordinator_is_noticed_and_its_match_goes_on(
     person.prompt()
     person.say("4")
     with open_store(str(tmp_path / "arena.db"), read_only=True) as store:
-        lease = store.lease(1)
+        lease = store.leases.find(1)
         assert lease is not None
         os.kill(lease.owner.pid, signal.SIGKILL)
     said = person.say("4")

@@ -41,7 +41,7 @@ def _start(folder: Path, *words: str) -> subprocess.Popen[str]:
 def _num_done(folder: Path) -> int:
     # Nobody can say before the store is made.
     with suppress(DatabaseError), Store.open(folder / "arena.db", read_only=True) as store:
-        record = store.tournament("better")
+        record = store.tournaments.find("better")
         return 0 if record is None else record.num_done
     return 0
 
@@ -79,12 +79,12 @@ def test_kill_9_changes_no_decision(tmp_path: Path) -> None:
     expected = SprtBook(whole.store, whole.tournament).report()
     assert said.splitlines()[-1] == expected.verdict()
     with Store.open(tmp_path / "arena.db") as store:
-        record = store.tournament("better")
+        record = store.tournaments.find("better")
         assert record is not None
         assert record.is_complete
-        assert store.check() == []
+        assert store.integrity.check() == []
         assert record.decision == str(expected.state)
         report = SprtBook(store, record).report()
         assert (report.state, report.num_rated) == (expected.state, 6)
-        numbers = [match.number for match in store.tournament_matches(record.id) if match.is_final]
+        numbers = [match.number for match in store.matches.of_tournament(record.id) if match.is_final]
         assert len(set(numbers)) == len(numbers) == record.num_done

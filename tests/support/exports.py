@@ -55,7 +55,7 @@ def fill(path: Path, spec: str = "connect-four", num: int = 12, seed: int = 1, *
                     match_hash=match_hash(game, played.actions),
                 )
             )
-        store.save(records)
+        store.matches.save(records)
     return game
 
 
@@ -76,7 +76,7 @@ def play(game: Game, rng: Random) -> Played:
 def grade(store: Store, match: StoredMatch, values: list[float | None]) -> None:
     """Store the grades that a solver would have given."""
     plies = tuple(JudgedPly(value=value, loss=None) for value in values)
-    store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=0.0))
+    store.analyses.add(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=0.0))
 
 
 def states_of(game: Game, actions: tuple[int, ...]) -> list[State]:

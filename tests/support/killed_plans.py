@@ -23,6 +23,8 @@ from arena.executor.slots import Slot
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.schedules.protocol import PlannedBatch, View
 from arena.schedules.sprt_schedule import SprtSchedule, SprtTest
+from arena_db.match_keeping import StoredMatches
+from arena_db.plan_keeping import StoredPlans
 from arena_db.store import Store
 from arena_plugins import load_game
 from stores import seal_anew
@@ -84,7 +86,7 @@ def begin(path: Path, kind: str) -> None:
         return
     sitting = Sitting(path, config(*BOTS, type="match", game=GAME, rounds=40))
     if kind == "sprt":
-        with sitting.store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        with sitting.store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
             for text in (
                 "DELETE FROM planned",
                 "DELETE FROM batches",
@@ -111,10 +113,11 @@ def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
 
         return then
 
-    for name in ("save", "add_batch", "close_plan"):
-        setattr(store, name, counted(getattr(store, name)))
+    # Of the classes: the store that holds the lease has parts of its own.
+    for part, name in ((StoredMatches, "save"), (StoredPlans, "add_batch"), (StoredPlans, "close")):
+        setattr(part, name, counted(getattr(part, name)))
     source = PlanSource(sprt(), is_adaptive=True) if kind == "sprt" else None
-    tournament = store.tournament(1)
+    tournament = store.tournaments.find(1)
     assert tournament is not None
     plan = sitting.plan._replace(source=source)
     if are_workers:
@@ -132,13 +135,13 @@ def are_same(one: Path, other: Path) -> bool:
     How much of a sequential test was planned when it was decided depends on timing; the rest does not.
     """
     with Store.open(one) as first, Store.open(other) as second:
-        plans = first.planned(1), second.planned(1)
+        plans = first.plans.planned(1), second.plans.planned(1)
         num = min(map(len, plans))
         found = [
-            {(match.number, match.outcome, match.actions) for match in store.tournament_matches(1)}
+            {(match.number, match.outcome, match.actions) for match in store.matches.of_tournament(1)}
             for store in (first, second)
         ]
-        records = [store.tournament(1) for store in (first, second)]
+        records = [store.tournaments.find(1) for store in (first, second)]
         numbers = [[number for number, *_ in each] for each in found]
         common = set(numbers[0]) & set(numbers[1])
         return (
@@ -147,7 +150,7 @@ def are_same(one: Path, other: Path) -> bool:
             and {row for row in found[0] if row[0] in common} == {row for row in found[1] if row[0] in common}
             and all(record is not None and record.is_complete for record in records)
             and len({record.decision for record in records if record is not None}) == 1
-            and first.check() == second.check() == []
+            and first.integrity.check() == second.integrity.check() == []
         )
 
 
@@ -158,13 +161,13 @@ def is_ladder_whole(path: Path) -> bool:
     """
     sitting = Sitting.reopen(path)
     with sitting.store as store:
-        record, plan = store.tournament(1), store.planned(1)
+        record, plan = store.tournaments.find(1), store.plans.planned(1)
         assert record is not None
-        seats = seats_of(store, 1, store.entrants(1))
+        seats = seats_of(store, 1, store.tournaments.entrants(1))
         source = schedule_of(sitting.plan.config, sitting.plan.game, len(seats), record.plan_version)
         num_planned = 0
-        for batch in store.batches(1):
-            known = store.results(1, after=0, last=batch.basis_match)
+        for batch in store.plans.batches(1):
+            known = store.plans.results(1, after=0, last=batch.basis_match)
             results = {(each.encounter, each.match_no): each.points for each in known}
             view = View(seats=seats, plan=plan[: batch.first - 1], results=results)
             found = source.schedule.next(view, batch.last - batch.first + 1)
@@ -174,13 +177,13 @@ def is_ladder_whole(path: Path) -> bool:
             ):
                 return False
             num_planned += len(found.matches)
-        numbers = [match.number for match in store.tournament_matches(1) if match.is_final]
+        numbers = [match.number for match in store.matches.of_tournament(1) if match.is_final]
         return (
             num_planned == len(plan) == record.num_planned
             and sorted(numbers) == sorted(set(numbers))
             and len(numbers) + record.num_dropped == record.num_planned
             and (record.is_complete, record.decision) == (True, "every rating is within 90 Elo")
-            and store.check() == []
+            and store.integrity.check() == []
         )
 
 

@@ -69,14 +69,14 @@ def add_league(store: Store, names: Sequence[str], league: League) -> Tournament
         event="",
         site="",
     )
-    record = store.add_tournament(settings, entrants, plan)
+    record = store.tournaments.add(settings, entrants, plan)
     step = max(1, len(plan) // league.points)
     for begin in range(0, len(plan), step):
         part = plan[begin : begin + step]
-        store.save([_match(record, entrants, rules, planned, league) for planned in part])
+        store.matches.save([_match(record, entrants, rules, planned, league) for planned in part])
         point = rate_now(store, record.id, len(names))
         if point is not None:
-            store.add_rating_point(record.id, point)
+            store.ratings.add_point(record.id, point)
     return record
 
 

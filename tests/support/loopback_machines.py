@@ -124,7 +124,7 @@ def await_true(is_true: Callable[[], object], what: str) -> None:
 def stored(store: Path) -> list[StoredMatch]:
     """Return all finished matches of a store, in the order in which they began."""
     with contextlib.suppress(DatabaseError), Store.open(store, read_only=True) as opened:
-        found = opened.matches(MatchFilter(rated_only=False), limit=1_000_000)
+        found = opened.matches.newest(MatchFilter(rated_only=False), limit=1_000_000)
         return sorted((match for match in found if match.is_final), key=lambda match: match.started_at)
     return []
 

@@ -95,8 +95,10 @@ class Played:
         """Send a command and return its answer."""
         payload = json.dumps({"number": number, "ply": ply, "action": action})
         with Store.open(self.path, read_only=True) as store:
-            command = store.ask(self.record.id, kind, payload)
-            return wait_for(lambda: (found := store.command(command)) and found.answered_at and found.answer)
+            command = store.commands.send(self.record.id, kind, payload)
+            return wait_for(
+                lambda: (found := store.commands.find(command)) and found.answered_at and found.answer
+            )
 
     def move(self, action: int, number: int = 1) -> str:
         """Play an action as soon as it is the person's turn, and wait until it was published."""
@@ -109,13 +111,13 @@ class Played:
     def events(self, kind: str, number: int | None = None) -> list[LiveEvent]:
         """Return the published events of one kind."""
         with Store.open(self.path, read_only=True) as store:
-            page = store.events_after(0, 10_000, tournament=self.record.id)
+            page = store.events.after(0, 10_000, tournament=self.record.id)
         return [e for e in page.events if e.kind == kind and number in (None, e.number)]
 
     def matches(self) -> list[StoredMatch]:
         """Return the stored matches, by number."""
         with Store.open(self.path, read_only=True) as store:
-            return list(store.tournament_matches(self.record.id))
+            return list(store.matches.of_tournament(self.record.id))
 
     def await_matches(self, num: int) -> list[StoredMatch]:
         """Wait until so many matches are stored."""
@@ -136,7 +138,7 @@ class Played:
             return None
         plies = [event.ply for event in self.events("move", number)]
         with Store.open(self.path, read_only=True) as store:
-            (match,) = [match for match in store.planned(self.record.id) if match.number == number]
+            (match,) = [match for match in store.plans.planned(self.record.id) if match.number == number]
         ply = max(plies, default=len(match.opening))
         person = 0 if match.first == PERSON_SEAT else 1
         return ply + 1 if ply % 2 == person else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def refit(store: Store, tournament: TournamentRecord, num_matches: int) -> dict[int, tuple[float, float]]:
     """Return Elo and error by seat."""
-    played = store.played(MatchFilter(tournament=tournament.name))[:num_matches]
+    played = store.matches.played(MatchFilter(tournament=tournament.name))[:num_matches]
     assert len(played) == num_matches
     rated = MatchArrays(
         RatedMatch(
@@ -32,7 +32,7 @@ def refit(store: Store, tournament: TournamentRecord, num_matches: int) -> dict[
         )
         for match in played
     )
-    num_bots = len(store.entrants(tournament.id))
+    num_bots = len(store.tournaments.entrants(tournament.id))
     ratings = fit(encounters(rated), num_bots)
     return {
         seat: (ratings.elo[seat], ratings.error[seat])
@@ -43,7 +43,7 @@ def refit(store: Store, tournament: TournamentRecord, num_matches: int) -> dict[
 
 def assert_true(store: Store, tournament: TournamentRecord, points: Sequence[RatingPoint]) -> None:
     """Assert that points equal a full fit of their matches."""
-    ids = [match.id for match in store.played(MatchFilter(tournament=tournament.name))]
+    ids = [match.id for match in store.matches.played(MatchFilter(tournament=tournament.name))]
     for point in points:
         found = {rating.seat: (rating.elo, rating.error) for rating in point.ratings}
         wanted = refit(store, tournament, point.num_matches)
@@ -51,6 +51,6 @@ def assert_true(store: Store, tournament: TournamentRecord, points: Sequence[Rat
         for seat, values in found.items():
             assert values == pytest.approx(wanted[seat], abs=1e-6)
         assert point.last_match == ids[point.num_matches - 1]
-        match = store.match(point.last_match)
+        match = store.matches.find(point.last_match)
         assert match is not None
         assert point.ended_at in {0.0, match.started_at + match.duration_ms / 1000}

@@ -64,15 +64,15 @@ def hold_events(url: str, num_coordinators: int, num_matches: int) -> float:
     run_all(_hold_event, *[(url, index, num_matches) for index in range(num_coordinators)])
     took = time.perf_counter() - start
     with Store.open(url) as store:
-        records = store.tournaments()
+        records = store.tournaments.newest()
         assert len(records) == num_coordinators
         for record in records:
-            found = [match.number for match in store.tournament_matches(record.id)]
+            found = [match.number for match in store.matches.of_tournament(record.id)]
             assert found == list(range(1, num_matches + 1)), record.name
             assert record.num_done == num_matches
-        assert sum(tally.num_matches for tally in store.tallies(ALL)) == num_coordinators * num_matches
-        assert len(store.bots()) == 3
-        assert not (faults := store.check()), faults[:3]
+        assert sum(tally.num_matches for tally in store.sums.tallies(ALL)) == num_coordinators * num_matches
+        assert len(store.names.bots()) == 3
+        assert not (faults := store.integrity.check()), faults[:3]
     return took
 
 
@@ -85,10 +85,10 @@ def _hold_event(url: str, index: int, num_matches: int) -> None:
         for first in range(1, num_matches + 1, _BATCH):
             numbers = range(first, min(first + _BATCH, num_matches + 1))
             records = [cup.match(number) for number in numbers]
-            assert held.save(records) == len(records)
-            assert held.save(records) == 0
-            held.sum_up(batches=1)
-        held.release()
+            assert held.matches.save(records) == len(records)
+            assert held.matches.save(records) == 0
+            held.sums.sum_up(batches=1)
+        held.leases.release()
 
 
 class Followed(NamedTuple):
@@ -130,7 +130,7 @@ def follow_events(server: PostgresServer, url: str, num: int, seconds: float, ki
         for cup, found in zip(cups, followed, strict=True):
             stored: list[tuple[int, str]] = []
             seq = 0
-            while (page := store.events_after(seq, 1000, tournament=cup.record.id)).events:
+            while (page := store.events.after(seq, 1000, tournament=cup.record.id)).events:
                 stored += [(event.seq, event.payload) for event in page.events]
                 seq = page.seq
             assert [one[0] for one in stored] == list(range(1, len(stored) + 1))
@@ -152,7 +152,7 @@ def _tell(url: str, tournament: int, opened: Any, seconds: float) -> None:  # no
                 for index in range(20)
             ]
             try:
-                store.append_events(events)
+                store.events.append(events)
             except LockedError:
                 time.sleep(0.05)
             else:
@@ -167,7 +167,7 @@ def _follow(url: str, tournament: int, opened: Any, end: Any, seen: Any) -> None
         while True:
             is_last = end.is_set()
             try:
-                page = store.events_after(seq, 500, tournament=tournament)
+                page = store.events.after(seq, 500, tournament=tournament)
             except LockedError:
                 time.sleep(0.05)
                 continue
@@ -190,7 +190,9 @@ def take_over(url: str, index: int, num_matches: int) -> None:
     with Store.open(url) as store:
         cup = add_cup(store, num=num_matches, name=f"held-{index}")
         first = _begin(_play_on, url, cup, "first")
-        while store.lease(cup.record.id) is None or not store.match_of(cup.record.id, 1 + index % 7):
+        while store.leases.find(cup.record.id) is None or not store.matches.find_attempt(
+            cup.record.id, 1 + index % 7
+        ):
             assert first.is_alive()
         assert first.pid is not None
         os.kill(first.pid, signal.SIGSTOP)
@@ -203,9 +205,9 @@ def take_over(url: str, index: int, num_matches: int) -> None:
             os.kill(first.pid, signal.SIGCONT)
         first.join()
         assert first.exitcode == _LOST
-        found = [match.number for match in store.tournament_matches(cup.record.id)]
+        found = [match.number for match in store.matches.of_tournament(cup.record.id)]
         assert found == list(range(1, num_matches + 1))
-        record = store.tournament(cup.record.id)
+        record = store.tournaments.find(cup.record.id)
         assert record is not None
         assert record.num_done == num_matches
 
@@ -218,16 +220,16 @@ def _play_on(url: str, cup: Cup, who: str) -> None:
     with Store.open(url, fast=True) as store:
         held = store.claim(cup.record.id, owner, take_over=who == "second")
         assert held is not None
-        for planned in held.unplayed(cup.record.id):
+        for planned in held.plans.unplayed(cup.record.id):
             try:
-                held.save([cup.match(planned.number)])
+                held.matches.save([cup.match(planned.number)])
             except LeaseLostError:
                 raise SystemExit(_LOST) from None
 
 
 def _make_silent(url: str, cup: Cup) -> None:
     """Age the lease as if its holder had been silent for a minute; a stopped holder may lock its row."""
-    with Store.open(url) as store, store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    with Store.open(url) as store, store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         connection.exec_driver_sql(
             f"UPDATE leases SET beat_at = beat_at - 60 WHERE tournament_id = {cup.record.id}"  # noqa: S608
         )
@@ -245,7 +247,7 @@ def compare_copy(url: str, num_rows: int, rounds: int = 3) -> float:
             server_rows.LEAST = least if way == "copy" else 1 << 60
             clock = _InsertClock()
             with clock:
-                assert store.save(records) == num_rows
+                assert store.matches.save(records) == num_rows
             best[way] = min(best[way], clock.seconds)
     server_rows.LEAST = least
     return best["rows"] / best["copy"]
@@ -279,20 +281,25 @@ def move_there_and_back(url: str, folder: Path, num_matches: int) -> None:
     with Store.open(folder / "here.db", fast=True) as here, Store.open(url, fast=True) as there:
         for index in range(3):
             cup = add_cup(here, num=num_matches, name=f"moved-{index}")
-            here.save([cup.match(number) for number in range(1, num_matches)] + [cup.void(num_matches)])
-        here.void([2], reason="it was helped", who="anna@lab")
-        there.merge(folder / "here.db")
+            here.matches.save(
+                [cup.match(number) for number in range(1, num_matches)] + [cup.void(num_matches)]
+            )
+        here.changes.void([2], reason="it was helped", who="anna@lab")
+        there.transfers.merge(folder / "here.db")
         with Store.open(folder / "back.db", fast=True) as back:
-            back.merge(url)
-            told = [(store.pool_sums(), store.tallies(ALL), _hashes(store)) for store in (here, there, back)]
+            back.transfers.merge(url)
+            told = [
+                (store.sums.of_pools(), store.sums.tallies(ALL), _hashes(store))
+                for store in (here, there, back)
+            ]
             assert told[0] == told[1] == told[2]
-            assert here.check() == there.check() == back.check() == []
-            assert [each.num_rows for each in there.merge(folder / "here.db")] == [0, 0, 0]
+            assert here.integrity.check() == there.integrity.check() == back.integrity.check() == []
+            assert [each.num_rows for each in there.transfers.merge(folder / "here.db")] == [0, 0, 0]
 
 
 def _hashes(store: Store) -> list[tuple[str, int, str]]:
     return sorted(
         (record.uid, match.number, match.match_hash)
-        for record in store.tournaments()
-        for match in store.tournament_matches(record.id)
+        for record in store.tournaments.newest()
+        for match in store.matches.of_tournament(record.id)
     )

@@ -147,7 +147,7 @@ def add_cup(store: Store, *names: str, num: int = 12, **changes: object) -> Cup:
     """Store a tournament of these bots (`a`, `b`, `c` by default) with `num` planned matches."""
     seats = entrants(*(names or ("a", "b", "c")))
     matches = plan(len(seats), num)
-    return Cup(store.add_tournament(new_tournament(**changes), seats, matches), seats, matches)
+    return Cup(store.tournaments.add(new_tournament(**changes), seats, matches), seats, matches)
 
 
 def tamper(place: str | Place, *statements: str) -> None:
@@ -235,7 +235,7 @@ def _translated(raw: Any, statement: str) -> str:  # noqa: ANN401 - see above
 
 def seal_anew(store: Store, tournament: int = 1) -> None:
     """Seal a tournament as it is now, so that a change made by `tamper` seems original."""
-    with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - nothing else does this
+    with store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - nothing else does this
         seals.seal_anew(connection, tournament)
 
 

@@ -64,7 +64,7 @@ class Sitting:
         """Reopen the first tournament of a store."""
         sitting = cls.__new__(cls)
         sitting.store = Store.open(path, busy_ms=500)
-        tournament = sitting.store.tournament(1)
+        tournament = sitting.store.tournaments.find(1)
         assert tournament is not None
         sitting.tournament, sitting.plan = tournament, restore_plan(sitting.store, tournament)
         sitting.events, sitting.said = [], []
@@ -72,20 +72,20 @@ class Sitting:
 
     def jobs(self) -> list[Job]:
         """Return the matches left to play."""
-        return make_jobs(self.tournament, self.plan, self.store.unplayed(self.tournament.id))
+        return make_jobs(self.tournament, self.plan, self.store.plans.unplayed(self.tournament.id))
 
     def matches_planned(self) -> list[PlannedMatch]:
         """Return the plan as far as it is stored."""
-        return self.store.planned(self.tournament.id)
+        return self.store.plans.planned(self.tournament.id)
 
     def batches(self) -> list[range]:
         """Return the numbers of each batch of the plan."""
-        return [range(batch.first, batch.last + 1) for batch in self.store.batches(self.tournament.id)]
+        return [range(batch.first, batch.last + 1) for batch in self.store.plans.batches(self.tournament.id)]
 
     def planner(self, num_workers: int, store: Store | None = None) -> Planner:
         """Return the planner of the matches that are left; `store` is as the lease's holder writes it."""
         store = store or self.store
-        tournament = store.tournament(self.tournament.id) or self.tournament
+        tournament = store.tournaments.find(self.tournament.id) or self.tournament
         plan = restore_plan(store, tournament)
         return Planner(store, tournament, plan, num_workers=num_workers)
 
@@ -98,7 +98,7 @@ class Sitting:
 
     def told(self) -> list[LiveEvent]:
         """Return what was published."""
-        return list(self.store.events_after(0, tournament=self.tournament.id).events)
+        return list(self.store.events.after(0, tournament=self.tournament.id).events)
 
     def play(
         self,
@@ -119,7 +119,7 @@ class Sitting:
             self.said.append(words)
             on_words(words)
 
-        tournament = self.store.tournament(self.tournament.id) or self.tournament
+        tournament = self.store.tournaments.find(self.tournament.id) or self.tournament
         prepared = PreparedTournament(tournament, restore_plan(self.store, tournament), num_workers)
         return hold(self.store, prepared, Listener(tell, say), Goal(goal, goal_reached))
 
@@ -136,7 +136,7 @@ class Sitting:
             self.events.append(event)
             on_event(event)
 
-        tournament = self.store.tournament(self.tournament.id) or self.tournament
+        tournament = self.store.tournaments.find(self.tournament.id) or self.tournament
         with Lease(self.store, tournament, current_owner()) as lease:
             planner = planner or self.planner(pool.num_workers, lease.store)
             recorder = ResultRecorder(lease.store, tournament, tell)
@@ -145,12 +145,12 @@ class Sitting:
 
     def state(self) -> str:
         """Return the state of the tournament in the store."""
-        stored = self.store.tournament(self.tournament.id)
+        stored = self.store.tournaments.find(self.tournament.id)
         return "" if stored is None else stored.state
 
     def matches(self) -> list[StoredMatch]:
         """Return all stored matches, including void ones, by number and attempt."""
-        return list(self.store.tournament_matches(self.tournament.id))
+        return list(self.store.matches.of_tournament(self.tournament.id))
 
     def results(self) -> dict[int, tuple[str, str, tuple[int, ...]]]:
         """Return outcome, termination and actions of each finished match."""
@@ -164,8 +164,8 @@ class Sitting:
         """Assert that every planned match is stored exactly once, and that store and events agree."""
         numbers = [match.number for match in self.matches() if match.is_final]
         assert numbers == list(range(1, (self.tournament.num_total or 0) + 1))
-        assert self.store.unplayed(self.tournament.id) == []
-        assert self.store.check() == []
+        assert self.store.plans.unplayed(self.tournament.id) == []
+        assert self.store.integrity.check() == []
         told = [event.record.number for event in self.events if isinstance(event, MatchFinished)]
         assert sorted(told) == [match.number for match in self.matches()]
 

@@ -64,7 +64,7 @@ def repair(*, db: str | None) -> Exit:
 
     with open_store(db, create=False) as store:
         changed: list[str] = []
-        store.repair(changed.append)
+        store.integrity.repair(changed.append)
         changed += [f"the ratings of {name} are replayed" for name in keep_all_replays(store)]
         for text in changed:
             say(text)
@@ -78,7 +78,7 @@ def _checked(store: Store, *, quick: bool) -> Exit:
     """Print the faults of a store; return the exit status that says whether there are any."""
     from arena.cli.output import say
 
-    faults = store.check(quick=quick)
+    faults = store.integrity.check(quick=quick)
     notes: list[str] = []
     if not faults and not quick:
         # A store that contradicts itself is not compared with anything else.
@@ -117,7 +117,7 @@ def prune(names: tuple[str, ...], *, dry_run: bool, db: str | None) -> None:
 
     with open_store(db, create=False, read_only=dry_run) as store:
         chosen = [find_tournament(store, name, unfinished=False).id for name in names]
-        found = store.prune(chosen or None, dry_run=dry_run)
+        found = store.sums.prune(chosen or None, dry_run=dry_run)
         num = sum(each.num_rows for each in found)
         size = f"{sum(each.num_bytes for each in found) / 1e6:.1f} MB"
         what = f"{num} rows of {len(found)} tournament{'' if len(found) == 1 else 's'}"
@@ -140,7 +140,7 @@ def backup(target: Path, *, db: str | None) -> None:
     with open_store(db, read_only=True) as store:
         store.backup(target)
         say(f"{store.place} is copied to {target}")
-        for folder in sorted({str(cold.folder.parent) for cold in store.cold()}):
+        for folder in sorted({str(cold.folder.parent) for cold in store.cold.tournaments()}):
             say(f"archived matches are not in it: copy {folder}, too")
 
 
@@ -182,7 +182,7 @@ def merge(other: str, *, db: str | None) -> None:
             _merge_rescue(store, file)
         return
     with open_store(db) as store:
-        merged = store.merge(other if file is None else file)
+        merged = store.transfers.merge(other if file is None else file)
         keep_all_replays(store)
         for each in merged:
             name = each.name if each.name == each.former_name else f"{each.name} (there {each.former_name})"
@@ -196,8 +196,8 @@ def _merge_rescue(store: Store, file: Path) -> None:
     """Store the results of a run that lost its store, and print the next step."""
     from arena.cli.output import say
 
-    found = store.merge_rescue(file)
-    record = store.tournament(found.tournament)
+    found = store.transfers.merge_rescue(file)
+    record = store.tournaments.find(found.tournament)
     if record is None:
         return
     new = f"{found.num_new} new match{'' if found.num_new == 1 else 'es'} of {found.num_results}"

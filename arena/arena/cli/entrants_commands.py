@@ -121,13 +121,13 @@ def _tell_next(store: Store, event: TournamentRecord) -> None:
     """Print the next step if an event needs a coordinator to go on."""
     from arena.cli.output import say
 
-    now = store.tournament(event.id)
+    now = store.tournaments.find(event.id)
     if event.type != "ladder" and now is not None and not now.is_complete and not _is_run(store, event):
         say(f"arena resume {event.name} plays on with the others")
 
 
 def _is_run(store: Store, event: TournamentRecord) -> bool:
-    lease = store.lease(event.id)
+    lease = store.leases.find(event.id)
     return lease is not None and lease.is_alive
 
 

@@ -198,8 +198,8 @@ class _GradeRun:
             return
         record = self._found.tournament
         self._total = record.num_done
-        for match in self._store.tournament_matches(record.id):
-            done = self._store.analyses([match.id], name=self._judge.name).get(match.id, ())
+        for match in self._store.matches.of_tournament(record.id):
+            done = self._store.analyses.of([match.id], name=self._judge.name).get(match.id, ())
             if match.actions and not (done and done[0].is_complete):
                 yield match
 

@@ -66,13 +66,13 @@ def matches(chosen: MatchChoice, *, limit: int | None, before: str | None, form:
         if limit is None and form == "table":
             limit = _LIMIT
         newest = None if before is None else find_played(store, before)[0].id
-        if not store.matches(where, before=newest, limit=1):
+        if not store.matches.newest(where, before=newest, limit=1):
             check_names(store, chosen.condition)
             click.echo("no stored match fits (--unrated shows unrated and void ones, too)", err=True)
         pages = _Pages(store, where, newest, limit)
         rows = map(_for_people if form == "table" else stored_match_object, pages)
         emit("match", rows, form, _COLUMNS, MATCH_KEYS)
-        if limit is not None and pages.last and store.matches(where, before=pages.last.id, limit=1):
+        if limit is not None and pages.last and store.matches.newest(where, before=pages.last.id, limit=1):
             click.echo(f"More: the same with --before {address_of(pages.last)}", err=True)
 
 
@@ -116,7 +116,7 @@ class _Pages:
     def __iter__(self) -> Iterator[StoredMatch]:
         """Yield the matches."""
         while self._left:
-            page = self._store.matches(self._where, before=self._before, limit=min(self._left, _PAGE))
+            page = self._store.matches.newest(self._where, before=self._before, limit=min(self._left, _PAGE))
             for match in page:
                 self.last = match
                 yield match

@@ -79,7 +79,7 @@ def _print_past(db: str | None, address: Address) -> set[int]:
     """Print a line for each stored match of a tournament, by number; return their numbers in the store."""
     known: set[int] = set()
     with open_store(db, read_only=True, create=False) as store:
-        for match in store.tournament_matches(address.tournament.id):
+        for match in store.matches.of_tournament(address.tournament.id):
             _say(finished_line(finished_of(match, {})))
             known.add(match.id)
     return known

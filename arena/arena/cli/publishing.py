@@ -212,7 +212,7 @@ def new(account: str, *, role: str, bot_name: str | None, expires: str, db: str 
     until = _until(expires)
     secret = new_token(role)
     with open_store(db) as store:
-        store.add_token(account, digest_of(secret), role, expires_at=until, bot=bot_name or "")
+        store.tokens.add(account, digest_of(secret), role, expires_at=until, bot=bot_name or "")
     valid = "valid until it is revoked" if until is None else f"valid until {_day(until)}"
     say(f"{account}: {secret}   shown once; {valid}")
 
@@ -226,7 +226,7 @@ def list_(*, form: str, db: str | None) -> None:
     from arena.home import open_store
 
     with open_store(db, read_only=True) as store:
-        found = store.tokens()
+        found = store.tokens.all()
     emit("token", [_row(each) for each in found], form, _COLUMNS, tuple(_COLUMNS))
     if not found:
         click.echo("no token (arena token new makes one)", err=True)
@@ -244,10 +244,10 @@ def revoke(account: str, *, number: int | None, db: str | None) -> None:
     from arena.home import open_store
 
     with open_store(db) as store:
-        known = {each.account for each in store.tokens()}
+        known = {each.account for each in store.tokens.all()}
         if account not in known:
             raise NotFoundError(f"no account {account}{nearest(account, known)} (arena token list shows all)")
-        ended = store.revoke_tokens(account, number)
+        ended = store.tokens.revoke(account, number)
     if number is not None and not ended:
         raise NotFoundError(f"{account} has no valid token {number} (arena token list shows all)")
     say(f"{account}: {len(ended)} revoked" if ended else f"{account}: all were revoked before")

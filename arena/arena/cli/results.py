@@ -220,7 +220,7 @@ def _matches_of(store: Store, tournament: str, bot: str | None) -> _Chosen:
     record = find_tournament(store, tournament, unfinished=False)
     found = find_entrants(store, record, bot)
     labels = ", ".join(entrant.label for entrant in found)
-    numbers = store.match_numbers(record.id, [entrant.seat for entrant in found])
+    numbers = store.matches.ids_of_seats(record.id, [entrant.seat for entrant in found])
     if not numbers:
         raise NotFoundError(f"{labels} has no stored match in {record.name}")
     return _Chosen(f"{labels} in {record.name}", [record.id], numbers)

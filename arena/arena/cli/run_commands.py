@@ -257,7 +257,7 @@ def _stop_tournament(tournament: str | None, db: str | None, *, now: bool) -> No
         if record.state not in ("running", "preparing"):
             say(f"{record.name} is {record.state}; nothing is running", err=True)
             return
-        if store.lease(record.id) is None:
+        if store.leases.find(record.id) is None:
             say(nobody_runs(record), err=True)
             return
     answer = ask(db, record.id, AbortRun() if now else StopRun())

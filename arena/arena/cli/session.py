@@ -158,7 +158,7 @@ def _results(store: Store, held: HeldTournament) -> Results:
 
 
 def _has_faults(store: Store, tournament: TournamentRecord) -> bool:
-    tallies = store.tallies(MatchFilter(tournament=tournament.name, rated_only=False))
+    tallies = store.sums.tallies(MatchFilter(tournament=tournament.name, rated_only=False))
     return any(Termination(tally.termination).is_fault for tally in tallies)
 
 

@@ -56,7 +56,7 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
     if form != "table":
         emit_one("match", whole_match(store, match), form)
         return
-    remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
+    remarks = store.matches.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     game = load_game(match.game)
     states = _states(game, match)
     say(_headline(match))
@@ -68,7 +68,7 @@ def show_match(store: Store, match: StoredMatch, form: str, ply: int | None = No
         f"{'' if match.rated else ', unrated'}"
     )
     say(f"seeds {match.seed_first} {match.seed_second}")
-    change = store.void_change(match.id) if match.void_reason else None
+    change = store.changes.void_change(match.id) if match.void_reason else None
     if change is not None:
         say(f"void since {utc(change.made_at, 'seconds')}, by {change.who}; no table counts it")
     say(_how_it_was_run(match))
@@ -159,7 +159,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     if form != "table":
         emit_one("tournament", whole_tournament(store, record), form)
         return
-    entrants, lease = store.entrants(record.id), store.lease(record.id)
+    entrants, lease = store.tournaments.entrants(record.id), store.leases.find(record.id)
     state = STATES[state_of(store, record)]
     say(f"{record.name}  {kind_of(record)}  {record.game}  {record.pool.name}  {state}")
     if lease is not None and lease.is_alive:
@@ -170,7 +170,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
     )
     if refused := refusal_of(record):
         say(f"refused: {refused}; arena resume {record.name} tries again")
-    origin = store.origin(record.id)
+    origin = store.transfers.origin(record.id)
     if origin is not None:
         say(f"a read-only copy, merged from {origin.source} on {utc(origin.merged_at, 'seconds')}")
     for entrant in entrants:
@@ -183,7 +183,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
             say(line)
     print_standings(standings(store, record), "table")
     print_event(event_tables(store, record))
-    for change in store.changes(record.id):
+    for change in store.changes.of(record.id):
         why = f" ({change.reason})" if change.reason else ""
         say(f"{utc(change.made_at, 'seconds')} {change.who}: {change.kind} {change.subject}".rstrip() + why)
     print_refused(refusals(record.config))
@@ -191,7 +191,7 @@ def show_tournament(store: Store, record: TournamentRecord, form: str) -> None:
 
 def _stored_grades(store: Store, match: StoredMatch) -> tuple[PlyGrade | None, ...]:
     """Return the stored grades of a judge, one per action; None for plies not judged yet."""
-    stored = preferred(store.analyses([match.id]).get(match.id, ()))
+    stored = preferred(store.analyses.of([match.id]).get(match.id, ()))
     if stored is None:
         return (None,) * len(match.actions)
     game = load_game(match.game)

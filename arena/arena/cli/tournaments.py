@@ -127,7 +127,7 @@ def remove(name: str, *, target: Path | None, yes: bool, db: str | None) -> None
             if not sys.stdin.isatty():
                 raise ConfigError(f"{question} There is no terminal to answer in; --yes confirms it")
             click.confirm(question, abort=True)
-        store.remove(record.id, file, who=author())
+        store.transfers.remove(record.id, file, who=author())
         say(f"{record.name} is in {file}; arena db merge {shlex.quote(str(file))} takes it back")
 
 
@@ -135,7 +135,7 @@ def _archive(store: Store, record: TournamentRecord) -> None:
     from arena.cli.output import say
     from arena.results.corrections import author
 
-    if store.archive(record.id, who=author()):
+    if store.changes.archive(record.id, who=author()):
         say(f"{record.name} is archived; arena tournaments --all lists it, arena unarchive takes it back")
     else:
         say(f"{record.name} is archived already", err=True)
@@ -145,7 +145,7 @@ def _freeze(store: Store, record: TournamentRecord, folder: Path) -> None:
     from arena.cli.output import say
     from arena.results.corrections import author
 
-    found = store.freeze(record.id, folder, who=author())
+    found = store.cold.freeze(record.id, folder, who=author())
     if found is None:
         say(f"the matches of {record.name} are in files already", err=True)
         return
@@ -159,13 +159,13 @@ def _unarchive(store: Store, record: TournamentRecord) -> None:
     from arena.cli.output import say
     from arena.results.corrections import author
 
-    cold = store.thaw(record.id, who=author())
+    cold = store.cold.thaw(record.id, who=author())
     if cold is not None:
         say(
             f"{record.name} is listed again, and its {_num(cold.num_matches)} are stored again; only backups "
             f"made before need the files in {cold.folder}"
         )
-    elif store.archive(record.id, who=author(), undo=True):
+    elif store.changes.archive(record.id, who=author(), undo=True):
         say(f"{record.name} is listed again")
     else:
         say(f"{record.name} is not archived", err=True)
@@ -177,7 +177,7 @@ def _num(matches: int) -> str:
 
 def _read(store: Store, *, is_all: bool) -> Iterator[TournamentRecord]:
     before: int | None = None
-    while page := store.tournaments(before=before, limit=_PAGE, archived=is_all):
+    while page := store.tournaments.newest(before=before, limit=_PAGE, archived=is_all):
         yield from page
         before = page[-1].id
 
@@ -202,6 +202,6 @@ def _for_people(store: Store, record: TournamentRecord) -> dict[str, object]:
 
 def _print_rest(store: Store, *, is_all: bool) -> None:
     """Print how many tournaments are not listed."""
-    hidden = 0 if is_all else store.num_archived()
+    hidden = 0 if is_all else store.tournaments.num_archived()
     if hidden:
         click.echo(f"{hidden} archived: arena tournaments --all lists them, too", err=True)

@@ -95,7 +95,7 @@ def _find_watched(address: str | None, db: str | None) -> Address | None:
     if is_newest and not has_store(db):
         return None
     with open_store(db, read_only=True, create=False) as store:
-        if is_newest and store.last_tournament(unfinished=False) is None:
+        if is_newest and store.tournaments.last(unfinished=False) is None:
             return None
         found = find_address(store, address or LAST)
         return found._replace(match=None) if is_played_again(store, found) else found

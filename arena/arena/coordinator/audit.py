@@ -1,6 +1,7 @@
 """Compares a store with sources outside of it: rules, configurations, recomputed plans, kept bots.
 
-`Store.check` proves that a store is consistent. This proves that its content could have been played.
+`Store.integrity.check` proves that a store is consistent. This proves that its content could have been
+played.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from arena.coordinator.kinds import PlanSource
     from arena.pairing.schedule import FixedPlan
     from arena.schedules.protocol import SeatState, View
+    from arena_db.changes import ChangeRecord
     from arena_db.records import BatchRecord, BotRecord, Entrant, PlannedMatch, SeededMatch, TournamentRecord
     from arena_db.store import Store
-    from arena_db.voiding import ChangeRecord
     from arena_plugins import Game
 
 _PAGE: Final = 256
@@ -63,14 +64,14 @@ def audit(store: Store) -> Iterator[AuditFinding]:
     """Yield contradictions to the rules, the configurations or the kept bots, by tournament.
 
     Args:
-        store: one in which `Store.check` finds no fault.
+        store: one in which `Store.integrity.check` finds no fault.
     """
     records = list(_tournaments(store))
     in_bulk = sum(record.num_done for record in records) >= _MANY
     seen: set[str] = set()
     for record in records:
         if record.pool.label != _TRAINING:
-            for entrant in store.entrants(record.id):
+            for entrant in store.tournaments.entrants(record.id):
                 if entrant.bot.identity not in seen:
                     seen.add(entrant.bot.identity)
                     yield from _bot(entrant.bot)
@@ -87,13 +88,13 @@ def audit(store: Store) -> Iterator[AuditFinding]:
             )
             continue
         yield from _plan(store, record, game)
-        for page in store.seeded_matches(record.id):
+        for page in store.bulk.seeded_matches(record.id):
             yield from _matches(record, game, page, in_bulk=in_bulk)
 
 
 def _tournaments(store: Store) -> Iterator[TournamentRecord]:
     before = None
-    while page := store.tournaments(before=before, limit=_PAGE):
+    while page := store.tournaments.newest(before=before, limit=_PAGE):
         yield from page
         before = page[-1].id
 
@@ -142,7 +143,7 @@ def _compared(store: Store, record: TournamentRecord, game: Game | None) -> _Com
         config = parse_toml(record.config, f"the configuration of {record.name}")
         findings += _settings(record, config)
         source = schedule_of(config, game, len(config.bots), record.plan_version)
-        wanted, rest = _wanted(source.fixed, store.entrants(record.id))
+        wanted, rest = _wanted(source.fixed, store.tournaments.entrants(record.id))
         findings += [AuditFinding(*found) for found in replan(store, record, source)]
         return _Comparison(wanted, rest, findings)
     except (ArenaError, ValueError) as error:
@@ -158,7 +159,7 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
     openings: dict[int, tuple[int, ...]] = {}
     known: set[tuple[int, ...]] = set()
     last = 0
-    while page := store.planned(record.id, after=last, limit=_PLANNED):
+    while page := store.plans.planned(record.id, after=last, limit=_PLANNED):
         last = page[-1].number
         for match in page:
             if wanted is not None:
@@ -284,14 +285,14 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
     """
     if source.fixed is not None:
         return
-    entrants, changes = store.entrants(record.id), store.changes(record.id)
-    batches = store.batches(record.id)
+    entrants, changes = store.tournaments.entrants(record.id), store.changes.of(record.id)
+    batches = store.plans.batches(record.id)
     chosen = _chosen(batches, is_open=source.is_open)
     is_fault = not source.is_open and not any(each.kind in _MATTERS for each in changes)
     event = EventView(store, replace(record, num_planned=0))
     for batch in batches:
         if batch.number in chosen:
-            rows = store.planned(record.id, after=batch.first - 1, limit=batch.last - batch.first + 1)
+            rows = store.plans.planned(record.id, after=batch.first - 1, limit=batch.last - batch.first + 1)
             is_decided = source.decides is not None and rows[0].encounter != source.decides.encounter
             decision = record.decision if is_decided else ""
             view = event.look(Basis(batch.basis_match), decision, adds_up=source.is_open)

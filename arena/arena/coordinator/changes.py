@@ -54,7 +54,7 @@ def changes(store: Store, competitors: Sequence[Competitor]) -> list[BotChange]:
 
     Bots whose earlier version is entered as well are left out.
     """
-    known = store.bots()
+    known = store.names.bots()
     entered = {bot.record.identity for bot in competitors}
     before: dict[str, set[str]] = {}
     for bot in competitors:
@@ -64,7 +64,7 @@ def changes(store: Store, competitors: Sequence[Competitor]) -> list[BotChange]:
     found: dict[str, BotChange] = {}
     now = {bot.label: bot.content for bot in competitors}
     for tournament in _tournaments(store) if before else ():
-        played = {entrant.bot.identity: entrant.bot for entrant in store.entrants(tournament.id)}
+        played = {entrant.bot.identity: entrant.bot for entrant in store.tournaments.entrants(tournament.id)}
         for label in before.keys() - found.keys():
             if was := before[label] & played.keys():
                 content = played[min(was)].content
@@ -76,8 +76,8 @@ def changes(store: Store, competitors: Sequence[Competitor]) -> list[BotChange]:
 
 def played_before(store: Store, bot: BotRecord) -> list[Played]:
     """Return the matches of bots with this name and options by content: its own first, then by number."""
-    alike = {identity: record for identity, record in store.bots().items() if _is_alike(record, bot)}
-    counts = count_matches(store.tallies(MatchFilter(rated_only=False)))
+    alike = {identity: record for identity, record in store.names.bots().items() if _is_alike(record, bot)}
+    counts = count_matches(store.sums.tallies(MatchFilter(rated_only=False)))
     found = [Played(alike[identity], counts[identity]) for identity in counts if identity in alike]
     return sorted(found, key=lambda each: (each.record.identity != bot.identity, -each.num_matches))
 
@@ -88,7 +88,7 @@ def needed_contents(store: Store) -> set[str]:
         entrant.bot.content
         for tournament in _tournaments(store)
         if tournament.state != "finished"
-        for entrant in store.entrants(tournament.id)
+        for entrant in store.tournaments.entrants(tournament.id)
     } - {""}
 
 
@@ -99,6 +99,6 @@ def _is_alike(one: BotRecord, other: BotRecord) -> bool:
 def _tournaments(store: Store) -> list[TournamentRecord]:
     """Return all tournaments except those of trainers, newest first."""
     found: list[TournamentRecord] = []
-    while page := store.tournaments(before=found[-1].id if found else None, limit=_PAGE):
+    while page := store.tournaments.newest(before=found[-1].id if found else None, limit=_PAGE):
         found += page
     return [tournament for tournament in found if tournament.event != _TRAINING]

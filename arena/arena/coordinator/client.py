@@ -97,7 +97,7 @@ class Launched:
         with suppress(ArenaError):
             if has_store(self.db):
                 with open_store(self.db, read_only=True, create=False) as store:
-                    return store.tournament(self._event) if self._event else self._find(store)
+                    return store.tournaments.find(self._event) if self._event else self._find(store)
         return None
 
     def news(self) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ class Launched:
         return clean_text(said[-1], _MAX_LINE) if said else ""
 
     def _find(self, store: Store) -> TournamentRecord | None:
-        record = store.last_claim(self._owner)
+        record = store.leases.last_claim(self._owner)
         self._event = 0 if record is None else record.id
         return record
 
@@ -207,7 +207,7 @@ def attach(db: str | None, name: int | str) -> TournamentRecord | None:
         name: id or name of the tournament.
     """
     with suppress(ArenaError), open_store(db, read_only=True, create=False) as store:
-        record = store.tournament(name)
+        record = store.tournaments.find(name)
         if record is not None and _is_held(store, record):
             return record
     return None
@@ -238,18 +238,18 @@ def ask(
             and says what to do. Or the store cannot be read or written.
     """
     with open_store(db, read_only=True, create=False) as store:
-        record = store.tournament(event)
+        record = store.tournaments.find(event)
         if record is None:
             raise ArenaError(f"{event} is no longer in {store.place}")
         if not _is_held(store, record):
             raise ArenaError(nobody_runs(record))
         # Read-only is enough: `ask` writes the command through a connection of its own.
-        number = store.ask(record.id, *to_row(command))
+        number = store.commands.send(record.id, *to_row(command))
         tell(f"asked to {kind_of(command)}")
         now = time.monotonic()
         end, next_look = now + (HINT_S if isinstance(command, AskHint) else ANSWER_S), now + _HOLDER_S
         while is_wanted() and (now := time.monotonic()) < end:
-            found = store.command(number)
+            found = store.commands.find(number)
             if found is not None and found.answered_at is not None:
                 return found.answer
             if now >= next_look:
@@ -266,7 +266,7 @@ def _unanswered(store: Store, record: TournamentRecord) -> str:
     Raises:
         ArenaError: there will be none.
     """
-    lease = store.lease(record.id)
+    lease = store.leases.find(record.id)
     if lease is None or not lease.is_alive:
         raise ArenaError(nobody_runs(record))
     if lease.is_silent:
@@ -275,7 +275,7 @@ def _unanswered(store: Store, record: TournamentRecord) -> str:
 
 
 def _is_held(store: Store, record: TournamentRecord) -> bool:
-    lease = store.lease(record.id)
+    lease = store.leases.find(record.id)
     return lease is not None and lease.is_alive
 
 
@@ -348,7 +348,7 @@ class Link:
     def _count_matches(self, name: str) -> int:
         """Return the number of matches of a stored play; 0 if there is none."""
         with suppress(ArenaError), open_store(self.db, read_only=True, create=False) as store:
-            record = store.tournament(name)
+            record = store.tournaments.find(name)
             return 0 if record is None else record.num_planned
         return 0
 
@@ -370,8 +370,8 @@ class Link:
             # Commands are executed in the order they were sent, so the match is resigned before the run
             # stops.
             if is_rated:
-                store.ask(self.record.id, *to_row(ResignMatch(number=number, ply=0)))
-            store.ask(self.record.id, *to_row(StopRun() if is_rated else AbortRun()))
+                store.commands.send(self.record.id, *to_row(ResignMatch(number=number, ply=0)))
+            store.commands.send(self.record.id, *to_row(StopRun() if is_rated else AbortRun()))
 
 
 def _new_log(name: str) -> Path:

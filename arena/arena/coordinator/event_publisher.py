@@ -193,7 +193,7 @@ class EventPublisher:
 
     def _flush(self, now: float) -> None:
         # A viewer must find a published result in the store, and results may still wait beside it.
-        if self._over and not self._store.num_waiting:
+        if self._over and not self._store.matches.num_waiting:
             self._end_matches(now)
         if self._state_is_due or now >= self._next_beat:
             self._add(self._run_state(now))
@@ -205,7 +205,7 @@ class EventPublisher:
             self._queue = [*running, *(event for event in self._queue if id(event) not in again)]
             self._must_repeat = False
         if self._queue:
-            self._store.append_events(self._queue)
+            self._store.events.append(self._queue)
             # After the commit: if it fails, the events stay queued.
             self._queue.clear()
 
@@ -255,7 +255,7 @@ class EventPublisher:
                 text=record.reason[:_MAX_TEXT],
             )
             self._queue.append(live_event(job, fault, len(record.actions), t))
-        stored = self._store.match_of(record.tournament, record.number, record.attempt)
+        stored = self._store.matches.find_attempt(record.tournament, record.number, record.attempt)
         finished = Finished(
             outcome=Outcome(record.outcome).value,
             termination=record.termination,

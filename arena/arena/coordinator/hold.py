@@ -84,7 +84,7 @@ def hold(
     ):
         store = lease.store
         # Read again, because only the holder of the lease sees the final number of remaining matches.
-        tournament = store.tournament(tournament.id) or tournament
+        tournament = store.tournaments.find(tournament.id) or tournament
         if tournament.num_total is not None:
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
         planner = Planner(store, tournament, plan, num_workers=num_workers)

@@ -39,7 +39,7 @@ def check_free(store: Store, record: TournamentRecord, *, take_over: bool) -> No
     Raises:
         ConfigError: another process holds it; the text says which, and what to do.
     """
-    lease = store.lease(record.id)
+    lease = store.leases.find(record.id)
     if lease is None or not lease.is_alive or (take_over and lease.is_silent):
         return
     text = held_by(record, lease)

@@ -95,7 +95,7 @@ def ladder_status(
     Raises:
         ArenaError: no ratings fit its results.
     """
-    entrants = store.entrants(ladder.id)
+    entrants = store.tournaments.entrants(ladder.id)
     playing = [entrant for entrant in entrants if entrant.state == "playing"]
     found = standings(store, ladder) if tables is None else tables
     rows = {row.name: row for table in found for row in table.rows}
@@ -193,7 +193,7 @@ def join(store: Store, event: TournamentRecord, plan: Plan, *, reason: str) -> E
     # In a ladder a returning bot is paired anew. In a fixed plan it plays what it missed. In a Swiss
     # tournament it plays only future rounds, because its opponents got points for the missed ones.
     rest: Rest = "again" if event.type in _FIXED else "never" if event.type == "swiss" else "as planned"
-    entered = store.join(event.id, entrant_of(bot), reason=reason, who=author(), rest=rest)
+    entered = store.changes.join(event.id, entrant_of(bot), reason=reason, who=author(), rest=rest)
     tell_entrant(store, event.id, entered.label, "join", reason)
     return entered
 
@@ -209,7 +209,7 @@ def leave(store: Store, event: TournamentRecord, name: str, *, reason: str) -> l
     if not found:
         raise ConfigError(f"{name} has already left {event.name}")
     for entrant in found:
-        store.leave(event.id, entrant.seat, reason=reason, who=author())
+        store.changes.leave(event.id, entrant.seat, reason=reason, who=author())
         tell_entrant(store, event.id, entrant.label, "leave", reason)
     _ended(store, event)
     return found
@@ -229,7 +229,7 @@ def disqualify(store: Store, event: TournamentRecord, name: str, *, reason: str)
         raise ConfigError(f"{name} was already disqualified from {event.name}")
     done: list[tuple[Entrant, int]] = []
     for entrant in found:
-        num = store.disqualify(event.id, entrant.seat, reason=reason, who=author())
+        num = store.changes.disqualify(event.id, entrant.seat, reason=reason, who=author())
         tell_entrant(store, event.id, entrant.label, "disqualify", reason)
         done.append((entrant, num))
     _ended(store, event)
@@ -263,7 +263,7 @@ def _refuse_closed(event: TournamentRecord) -> None:
 def _refuse_known(store: Store, ladder: TournamentRecord, bot: Competitor, text: str) -> None:
     spec = Spec.parse(text)
     named = spec._replace(options={**spec.options, "name": f"{bot.label}-2"})
-    for other in store.entrants(ladder.id):
+    for other in store.tournaments.entrants(ladder.id):
         if other.bot.identity == bot.record.identity:
             _refuse_return(store, ladder, other)
             why = Quarantine.of_tournament(store, ladder.name).why(other.bot.identity)
@@ -294,7 +294,7 @@ def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> Non
             f"{known.label} was disqualified from {event.name}; arena unvoid --tournament {event.name} --bot "
             f"{known.label} counts its matches again, but it plays no more"
         )
-    lease = store.lease(event.id)
+    lease = store.leases.find(event.id)
     if event.type in _FIXED and lease is not None and lease.is_alive:
         raise ConfigError(
             f"{known.label} has left {event.name}, which is being run; arena stop {event.name}, then it can "
@@ -324,14 +324,14 @@ def answer_to_join(store: Store, ladder: TournamentRecord, entrant: Entrant, wai
     Raises:
         ConfigError: the coordinator cannot start the bot and has withdrawn it.
     """
-    change, end = store.last_change(ladder.id), time.monotonic() + wait_s
+    change, end = store.changes.last(ladder.id), time.monotonic() + wait_s
     while _is_run(store, ladder):
         _refuse_withdrawn(store, ladder, entrant)
-        found = store.batches(ladder.id, since=change)
+        found = store.plans.batches(ladder.id, since=change)
         first = _first_match(store, ladder, found, entrant.seat)
         if first is not None:
             other = first.second if first.first == entrant.seat else first.first
-            label = store.entrants(ladder.id)[other].label
+            label = store.tournaments.entrants(ladder.id)[other].label
             return f"its first match is {first.number}, against {label}"
         if time.monotonic() >= end:
             return "others that joined go first" if found else _no_answer(store, ladder, "plays it")
@@ -347,9 +347,9 @@ def answer_to_leave(store: Store, ladder: TournamentRecord, wait_s: float = ANSW
         ladder: its record.
         wait_s: seconds to wait for the first batch without them.
     """
-    change, end = store.last_change(ladder.id), time.monotonic() + wait_s
+    change, end = store.changes.last(ladder.id), time.monotonic() + wait_s
     while _is_run(store, ladder):
-        found = store.batches(ladder.id, since=change)
+        found = store.plans.batches(ladder.id, since=change)
         if found:
             return f"from match {found[0].first} on it is not paired"
         if time.monotonic() >= end:
@@ -364,9 +364,9 @@ def _refuse_withdrawn(store: Store, ladder: TournamentRecord, entrant: Entrant) 
     Raises:
         ConfigError: the text has the reason.
     """
-    if store.entrants(ladder.id)[entrant.seat].state == "playing":
+    if store.tournaments.entrants(ladder.id)[entrant.seat].state == "playing":
         return
-    moves = [each for each in store.changes(ladder.id) if each.subject == entrant.label]
+    moves = [each for each in store.changes.of(ladder.id) if each.subject == entrant.label]
     raise ConfigError(
         f"{entrant.label} left {ladder.name} before its first match: {moves[-1].reason}; this command keeps "
         f"bots in {home()}: set ARENA_HOME to that of the coordinator and join again"
@@ -378,19 +378,19 @@ def _first_match(
 ) -> PlannedMatch | None:
     if not found:
         return None
-    planned = store.planned(ladder.id, after=found[0].first - 1)
+    planned = store.plans.planned(ladder.id, after=found[0].first - 1)
     return next((match for match in planned if seat in {match.first, match.second}), None)
 
 
 def _is_run(store: Store, ladder: TournamentRecord) -> bool:
-    lease = store.lease(ladder.id)
+    lease = store.leases.find(ladder.id)
     return lease is not None and lease.is_alive
 
 
 def _no_answer(store: Store, ladder: TournamentRecord, does: str) -> str:
     """Return why no batch came, and what the coordinator does later."""
-    if state_of(store, store.tournament(ladder.id) or ladder) == "paused":
+    if state_of(store, store.tournaments.find(ladder.id) or ladder) == "paused":
         return f"{ladder.name} is paused and {does} when it is resumed"
-    lease = store.lease(ladder.id)
+    lease = store.leases.find(ladder.id)
     who = "its coordinator" if lease is None else heard_of(lease)
     return f"no answer yet from {who}, which {does} from its next batch on"

@@ -65,7 +65,7 @@ class Lease:
         try:
             self._fenced = self._base.claim(self.tournament.id, self._owner, take_over=self._take_over)
         except LockedError as error:
-            lease = self._base.lease(self.tournament.id)
+            lease = self._base.leases.find(self.tournament.id)
             if lease is None or not lease.is_silent:
                 raise
             # A process suspended in the middle of a write keeps SQLite's lock, which cannot be taken from it.
@@ -87,7 +87,7 @@ class Lease:
         # If the store is not writable now, the end of this process releases the lease as well.
         with suppress(DatabaseError):
             self.store.close()
-            self.store.release()
+            self.store.leases.release()
 
     @property
     def store(self) -> Store:
@@ -118,6 +118,6 @@ class Lease:
             # A store that is locked now may be free at the next beat; five may fail before the lease expires.
             with suppress(DatabaseError):
                 try:
-                    self.store.beat()
+                    self.store.leases.beat()
                 except (LeaseLostError, MovedError) as error:
                     self._trouble = error

@@ -87,8 +87,8 @@ class Orders:
         self._began = self._next_look = time.monotonic()
         self._has_said = False
         # A stop left for an earlier run must not end this one.
-        for command in self._store.take_commands(lease.tournament.id):
-            self._store.answer(command.id, "sent before this run began")
+        for command in self._store.commands.take(lease.tournament.id):
+            self._store.commands.answer(command.id, "sent before this run began")
 
     def poll(self) -> StopOrder | None:
         """Return the strongest pending order, if any; cheap enough for every move.
@@ -120,7 +120,7 @@ class Orders:
         rows: list[CommandRecord] = []
         # While the store is locked, commands wait in it.
         with suppress(LockedError):
-            rows = self._store.take_commands(self._lease.tournament.id)
+            rows = self._store.commands.take(self._lease.tournament.id)
         taken: list[Command] = []
         for row in rows:
             command = read_command(row)
@@ -129,7 +129,7 @@ class Orders:
             answer = self._obey(row, command) if self._board is None else self._board.hear(row)
             if answer is not None:
                 with suppress(LockedError):
-                    self._store.answer(row.id, answer)
+                    self._store.commands.answer(row.id, answer)
         return taken
 
     def _obey(self, row: CommandRecord, command: Command | None) -> str:

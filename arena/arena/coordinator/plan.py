@@ -290,8 +290,8 @@ def store_plan(store: Store, plan: Plan, reserved: TournamentRecord | None = Non
     new = new_tournament(plan)
     batch = first_batch(plan.source, [competitor.label for competitor in plan.competitors])
     if reserved is None:
-        return store.add_tournament(new, entrants, batch)
-    return store.begin(reserved.id, new.config, entrants, batch)
+        return store.tournaments.add(new, entrants, batch)
+    return store.tournaments.begin(reserved.id, new.config, entrants, batch)
 
 
 def entrant_of(competitor: Competitor, seat: int = 0, anchor: float | None = None) -> Entrant:

@@ -72,7 +72,7 @@ class StoredPlan(Sequence[PlannedMatch]):
     def _read(self) -> list[PlannedMatch]:
         while len(self._rows) < self._num:
             limit = min(_PAGE, self._num - len(self._rows))
-            self._rows += self._store.planned(self._tournament, after=len(self._rows), limit=limit)
+            self._rows += self._store.plans.planned(self._tournament, after=len(self._rows), limit=limit)
         return self._rows
 
 
@@ -108,7 +108,7 @@ class StoredResults(Mapping["MatchKey", float | None]):
 
     def _read(self) -> dict[MatchKey, float | None]:
         if self._num_seen < self._basis.match:
-            news = self._store.results(self._tournament, after=self._num_seen, last=self._basis.match)
+            news = self._store.plans.results(self._tournament, after=self._num_seen, last=self._basis.match)
             for each in news:
                 key = each.encounter, each.match_no
                 self._found[key] = each.points
@@ -163,11 +163,11 @@ class EventView:
 
     def basis(self) -> Basis:
         """Return the ids of the newest match and change; cheap enough to poll."""
-        return Basis(self._store.last_match(self._tournament), self.last_change())
+        return Basis(self._store.matches.last_id(self._tournament), self.last_change())
 
     def last_change(self) -> int:
         """Return the id of the newest change of the tournament; 0 before the first."""
-        return self._store.last_change(self._tournament)
+        return self._store.changes.last(self._tournament)
 
     def look(self, basis: Basis, decision: str, *, adds_up: bool = False) -> View:
         """Return the view of a basis; later views must not have an older basis.
@@ -183,7 +183,7 @@ class EventView:
             self._counts, self._num_counted = None, 0
         if basis.change != self._change:
             self._change = basis.change
-            self.entrants = self._store.entrants(self._tournament)
+            self.entrants = self._store.tournaments.entrants(self._tournament)
             self._seats = seats_of(self._store, self._tournament, self.entrants)
         return View(
             seats=self._seats,
@@ -203,7 +203,7 @@ class EventView:
         """
         if self._change is None or basis.change == self._change:
             return False
-        news = self._store.changes(self._tournament, after=self._change)
+        news = self._store.changes.of(self._tournament, after=self._change)
         return any(each.kind in _JUDGES for each in news)
 
     def _add_up(self, basis: Basis) -> SeatCounts:
@@ -214,9 +214,9 @@ class EventView:
         counts = self._counts = self._counts or SeatCounts()
         while (missing := len(self.plan) - counts.num_planned) > 0:
             after, limit = counts.num_planned, min(_PAGE, missing)
-            counts.add(self._store.planned(self._tournament, after=after, limit=limit), {})
+            counts.add(self._store.plans.planned(self._tournament, after=after, limit=limit), {})
         while self._num_counted < basis.match:
-            page = self._store.results(
+            page = self._store.plans.results(
                 self._tournament, after=self._num_counted, last=basis.match, limit=_PAGE
             )
             counts.add((), {(each.encounter, each.match_no): each.points for each in page})
@@ -248,10 +248,10 @@ def seats_of(
     """
     moves = [
         each
-        for each in store.changes(tournament)
+        for each in store.changes.of(tournament)
         if each.kind in _MOVES and (until is None or each.id <= until)
     ]
-    lengths = store.plan_lengths(tournament) if moves else []
+    lengths = store.plans.lengths(tournament) if moves else []
 
     def planned_before(change: int) -> int:
         return max((num for newest, num in lengths if newest < change), default=0)

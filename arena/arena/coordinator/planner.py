@@ -94,7 +94,7 @@ class Planner:
         self._drop_gone(())
         if self.is_decided and not tournament.is_complete:
             # The run that decided it was killed while matches were running.
-            store.close_plan(tournament.id, tournament.decision, drops=True)
+            store.plans.close(tournament.id, tournament.decision, drops=True)
         elif self.decision and not self.is_done:
             self._decide(self.decision, ())
 
@@ -127,7 +127,7 @@ class Planner:
             return []
         wanted = max(low, 2 * low - num)
         if self._has_stored:
-            matches = self._store.unplayed(self._tournament.id, after=self._handed_out, limit=wanted)
+            matches = self._store.plans.unplayed(self._tournament.id, after=self._handed_out, limit=wanted)
             self._handed_out = matches[-1].number if matches else self._handed_out
             # Only a full page can be followed by more stored matches.
             self._has_stored = len(matches) == wanted and self._handed_out < len(self._view.plan)
@@ -210,15 +210,15 @@ class Planner:
             self._drop_gone(running)
             self._late = self._late.intersection(running)
             if not self._late:
-                self._store.void_out(self._tournament.id)
+                self._store.changes.void_out(self._tournament.id)
                 self._late = None
 
     def _drop_gone(self, running: Collection[int]) -> None:
         """Drop the planned matches of bots that no longer take part, except running ones."""
-        dropped = self._store.drop_gone(self._tournament.id, running)
+        dropped = self._store.changes.drop_gone(self._tournament.id, running)
         self._gone += dropped
         self._num_dropped += len(dropped)
-        record = self._store.tournament(self._tournament.id)
+        record = self._store.tournaments.find(self._tournament.id)
         if record is not None:
             # A bot that joined has reopened the plan.
             self.is_done, self.total = record.is_planned, record.num_total
@@ -264,13 +264,13 @@ class Planner:
             note=found.note,
         )
         # Stored before any of it is played, so a run that is killed resumes with the same matches.
-        self._store.add_batch(self._tournament.id, batch)
+        self._store.plans.add_batch(self._tournament.id, batch)
         self._view.plan.grow(found.matches)
         self.total, self.is_done = batch.num_total, batch.is_last
         return make_jobs(self._tournament, self._plan, found.matches)
 
     def _close(self, closed: Closed, running: Collection[int]) -> None:
-        self._num_dropped += self._store.close_plan(
+        self._num_dropped += self._store.plans.close(
             self._tournament.id, closed.decision, drops=bool(closed.decision), running=running
         )
         self.decision = closed.decision
@@ -284,7 +284,7 @@ class Planner:
             raise ArenaError(
                 f"the schedule of {self._tournament.name} made a decision, but its type has none to make"
             )
-        self._num_dropped += self._store.decide(
+        self._num_dropped += self._store.plans.decide(
             self._tournament.id,
             decision,
             num_more=decides.num_more,
@@ -292,7 +292,7 @@ class Planner:
             running=running,
         )
         self.decision = decision
-        record = self._store.tournament(self._tournament.id)
+        record = self._store.tournaments.find(self._tournament.id)
         self.total = None if record is None else record.num_total
 
     def _known_source(self) -> PlanSource:
@@ -314,8 +314,8 @@ class Planner:
         Raises:
             ArenaError: there are none, and no running match could bring any.
         """
-        if self._store.num_waiting:
-            self._store.save([])
+        if self._store.matches.num_waiting:
+            self._store.matches.save([])
         elif is_idle and not self.is_open:
             raise ArenaError(
                 f"the schedule of {self._tournament.name} waits for results, but no match is running; "
@@ -337,10 +337,10 @@ def check_fixed(store: Store, tournament: TournamentRecord, source: PlanSource, 
     """
     if source.fixed is None:
         return
-    entrants = store.entrants(tournament.id)
+    entrants = store.tournaments.entrants(tournament.id)
     # Matches planned after bots joined or left depend on when they did, so compare them seat by seat.
     whole = plan_for(source.fixed, len(entrants)) if has_changed(entrants) else None
-    while page := store.planned(tournament.id, after=after, limit=_PAGE):
+    while page := store.plans.planned(tournament.id, after=after, limit=_PAGE):
         if whole is None:
             now = list(source.fixed.matches(after, after + len(page)))
         else:

@@ -126,7 +126,7 @@ class Reserved:
             ArenaError: a command requested a stop.
         """
         is_stopped = False
-        for row in self.store.take_commands(self.record.id):
+        for row in self.store.commands.take(self.record.id):
             is_stop = isinstance(read_command(row), StopRun | AbortRun)
             is_stopped = is_stopped or is_stop
             text = (
@@ -134,7 +134,7 @@ class Reserved:
                 if is_stop
                 else "its bots are checked first"
             )
-            self.store.answer(row.id, text)
+            self.store.commands.answer(row.id, text)
         if is_stopped:
             raise ArenaError(f"{self.record.name} was stopped while its bots were checked")
 
@@ -148,7 +148,7 @@ def reserving(store: Store, new: NewTournament) -> Generator[Reserved]:
     Raises:
         StoreError: another tournament has this name, or is being prepared under it.
     """
-    record = store.reserve(new, current_owner())
+    record = store.tournaments.reserve(new, current_owner())
     with Lease(store, record, current_owner()) as lease:
         reserved = Reserved(lease.store, record)
         try:
@@ -157,7 +157,7 @@ def reserving(store: Store, new: NewTournament) -> Generator[Reserved]:
             reason = str(error) if isinstance(error, ArenaError) else "its preparation was interrupted"
             # The reason may be that the store is not writable, or that the plan is stored already.
             with suppress(DatabaseError):
-                lease.store.refuse(record.id, clean_text(reason, _MAX_REASON))
+                lease.store.tournaments.refuse(record.id, clean_text(reason, _MAX_REASON))
             raise
 
 
@@ -208,7 +208,9 @@ def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Sh
     if again.rounds is not None or not record.is_complete:
         # Its matches are planned: a bot that fails now forfeits them, or stops the tournament. Bots that have
         # left are not checked; in a long ladder these are most.
-        playing = {entrant.seat for entrant in store.entrants(record.id) if entrant.state == "playing"}
+        playing = {
+            entrant.seat for entrant in store.tournaments.entrants(record.id) if entrant.state == "playing"
+        }
         new = newcomers(store, record)
         failed = check_bots(plan, workers, show=show, seats=playing - new)
         plan = plan._replace(left_out=tuple(failed), aside=_check_newcomers(plan, new, workers, show))
@@ -245,7 +247,7 @@ def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int)
     if source.fixed is None or source.is_adaptive:
         raise ConfigError(f"{tournament.name} cannot get more rounds; start a new tournament")
     check_fixed(store, tournament, source)
-    store.reopen_plan(tournament.id, source.fixed.total, config.to_toml())
+    store.plans.reopen(tournament.id, source.fixed.total, config.to_toml())
     return plan._replace(config=config, source=source)
 
 
@@ -258,7 +260,7 @@ def check_again(store: Store, record: TournamentRecord, *, take_over: bool = Fal
     """
     refuse_copy(store, record)
     check_free(store, record, take_over=take_over)
-    store.check_run(record.id)
+    store.integrity.check_run(record.id)
 
 
 def unbegun_config(store: Store, record: TournamentRecord, again: Again) -> TournamentConfig:

@@ -37,7 +37,7 @@ class Quarantine:
     def of_tournament(cls, store: Store, name: str) -> Self:
         """Return the quarantine after all stored matches of a tournament."""
         quarantine = cls()
-        for tally in store.tallies(MatchFilter(tournament=name, rated_only=False)):
+        for tally in store.sums.tallies(MatchFilter(tournament=name, rated_only=False)):
             quarantine.add(tally.first, tally.second, tally.outcome, tally.termination, tally.num_matches)
         return quarantine
 

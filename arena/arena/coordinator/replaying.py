@@ -34,11 +34,11 @@ def keep_replays(store: Store, tournament: int) -> bool:
         ArenaError: its fit does not converge.
         ConfigError: its stored configuration cannot be parsed.
     """
-    record = store.tournament(tournament)
+    record = store.tournaments.find(tournament)
     if record is None or record.type not in REPLAYED_TYPES or not record.is_complete:
         return False
     for _ in range(_TRIES):
-        if store.replay_of(tournament) is not None:
+        if store.ratings.replay_of(tournament) is not None:
             return False
         if _keep(store, record):
             return True
@@ -56,7 +56,7 @@ def keep_all_replays(store: Store) -> list[str]:
 
 def _tournaments(store: Store) -> Iterable[TournamentRecord]:
     last: int | None = None
-    while page := store.tournaments(before=last, limit=_PAGE, archived=True):
+    while page := store.tournaments.newest(before=last, limit=_PAGE, archived=True):
         yield from page
         last = page[-1].id
 
@@ -71,10 +71,10 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
     from arena_db.replays import ReplayRecord
 
     # One snapshot of sums and last match. `add_replay` refuses the result if any of them has changed since.
-    moment = store.moment(record.id)
+    moment = store.sums.moment(record.id)
     if moment is None:
         return False
-    entrants = store.entrants(record.id)
+    entrants = store.tournaments.entrants(record.id)
     seats = seats_of(store, record.id, entrants)
     sums = encounters_of(moment.sums, {seat: seat for seat in range(len(seats))})
     ratings = rate_event(sums, len(seats), None)
@@ -85,7 +85,7 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
     num_meetings = -(-config.rounds // max(len(seats) - 1, 1))
     openings = [(place,) for place in range(config.encounter_pairs * num_meetings)]
     found = replayed(swiss_of(config, openings), seats, ratings, config.srand or 0)
-    is_kept = store.add_replay(
+    is_kept = store.ratings.add_replay(
         record.id,
         ReplayRecord(
             moment.num_matches,
@@ -99,5 +99,5 @@ def _keep(store: Store, record: TournamentRecord) -> bool:
     if is_kept:
         point = rate_now(store, record.id, len(seats))
         if point is not None:
-            store.add_rating_point(record.id, point)
+            store.ratings.add_point(record.id, point)
     return is_kept

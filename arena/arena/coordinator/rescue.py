@@ -48,7 +48,7 @@ def _keep_unsaved(store: Store, tournament: TournamentRecord) -> str:
     target = _free_name(home().absolute() / "rescue", tournament)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        num = store.rescue_unsaved(target, tournament.uid)
+        num = store.transfers.rescue_unsaved(target, tournament.uid)
     except (DatabaseError, OSError) as error:
         return f"play has ended, and the last results could not be written to {target}: {error}"
     goes_on = f"arena resume {tournament.name} continues it once the server answers"
@@ -65,7 +65,7 @@ def _rescue(store: Store, tournament: TournamentRecord) -> str:
     target = _free_name(home().absolute() / "rescue", tournament)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        num = store.rescue(target)
+        num = store.transfers.rescue(target)
     except (DatabaseError, OSError) as error:
         return f"play has ended, and the results could not be written to {target}: {error}"
     return (

@@ -54,7 +54,7 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
             f"arena play --attach {tournament.name} continues it"
         )
     config = parse_toml(tournament.config, f"the stored configuration of {tournament.name}")
-    listed = store.entrants(tournament.id)
+    listed = store.tournaments.entrants(tournament.id)
     new = newcomers(store, tournament)
     num_playing = sum(was.state == "playing" for was in listed)
     competitors: list[Competitor] = []
@@ -101,10 +101,14 @@ def _text_of(was: Entrant, config: TournamentConfig) -> str:
 
 def newcomers(store: Store, tournament: TournamentRecord) -> set[int]:
     """Return the seats of the bots that joined a tournament, take part and have no result yet."""
-    joined = {each.seat for each in store.entrants(tournament.id) if each.joined and each.state == "playing"}
+    joined = {
+        each.seat
+        for each in store.tournaments.entrants(tournament.id)
+        if each.joined and each.state == "playing"
+    }
     if not joined:
         return joined
-    played = store.tallies(MatchFilter(tournament=tournament.name, rated_only=False))
+    played = store.sums.tallies(MatchFilter(tournament=tournament.name, rated_only=False))
     known = {
         seat
         for tally in played
@@ -117,7 +121,7 @@ def newcomers(store: Store, tournament: TournamentRecord) -> set[int]:
 def _stored_plan(store: Store, tournament: int) -> Iterator[PlannedMatch]:
     """Yield the planned matches of a tournament, read page by page."""
     after = 0
-    while page := store.planned(tournament, after=after, limit=_PAGE):
+    while page := store.plans.planned(tournament, after=after, limit=_PAGE):
         yield from page
         after = page[-1].number
 
@@ -267,7 +271,7 @@ class Newcomers:
         """
         competitors = self._plan.competitors
         there: dict[str, Competitor] = {}
-        for was in self._store.entrants(self._tournament) if labels else ():
+        for was in self._store.tournaments.entrants(self._tournament) if labels else ():
             if was.label not in labels or was.state != "playing" or was.seat >= len(competitors):
                 continue
             found = self._find(was)
@@ -284,7 +288,7 @@ class Newcomers:
 
     def withdraw(self, label: str, why: str) -> None:
         """Withdraw a bot, if it still plays; while another process keeps the store locked, do nothing."""
-        for was in self._store.entrants(self._tournament):
+        for was in self._store.tournaments.entrants(self._tournament):
             if was.label == label and was.state == "playing":
                 with suppress(LockedError):
                     self._withdraw(was.seat, label, why)
@@ -307,5 +311,5 @@ class Newcomers:
             LockedError: another process keeps the store locked.
         """
         with suppress(RefusedError):
-            self._store.leave(self._tournament, seat, reason=reason, who=author())
+            self._store.changes.leave(self._tournament, seat, reason=reason, who=author())
             self._withdrawn.append(BotWithdrawn(label, reason))

@@ -72,7 +72,7 @@ class ResultRecorder:
         self._is_play = tournament.type == "play"
         self._points = PointKeeper(store, tournament, tell)
         self._quarantine = Quarantine.of_tournament(store, tournament.name)
-        store.set_state(tournament.id, "running")
+        store.tournaments.set_state(tournament.id, "running")
 
     def expect(self, jobs: Sequence[Job], total: int | None) -> None:
         """Register the next jobs, and the total number of matches if that is known."""
@@ -117,7 +117,7 @@ class ResultRecorder:
             return []
         records = [self._settled(record) for record in played]
         # Fewer are stored if they wait beside a locked store, or are stored already.
-        if self._store.save(records) < len(records):
+        if self._store.matches.save(records) < len(records):
             self._warn_of_lock()
         for warning in self._store.take_warnings():
             self.tell(RunNotice(warning))
@@ -135,7 +135,7 @@ class ResultRecorder:
         if time.monotonic() - self._summed_at >= SUM_EVERY_S:
             # One transaction of at most 10,000 matches, so that the run is back soon; the next call
             # continues.
-            self._store.sum_up(batches=1)
+            self._store.sums.sum_up(batches=1)
             self._summed_at = time.monotonic()
         if not self._is_play:
             self._points.note(self.num_done)
@@ -143,10 +143,10 @@ class ResultRecorder:
 
     def close(self, reason: str) -> Ended:
         """End the run; it is finished if the store says so, otherwise stopped for this reason."""
-        self._store.save([])  # first store the results that wait beside the store
-        self._store.sum_up()
+        self._store.matches.save([])  # first store the results that wait beside the store
+        self._store.sums.sum_up()
         # A match of a bot disqualified during the run may have ended since.
-        self._store.void_out(self._tournament.id)
+        self._store.changes.void_out(self._tournament.id)
         self._keep_replays()
         if not self._is_play:
             self._points.keep()
@@ -157,11 +157,11 @@ class ResultRecorder:
                     "played again; a lower --concurrency helps"
                 )
             )
-        record = self._store.tournament(self._tournament.id) or self._tournament
+        record = self._store.tournaments.find(self._tournament.id) or self._tournament
         # The store decides: another process may have added a bot or dropped matches since the last plan.
         is_finished = record.is_complete
         state = "finished" if is_finished else "stopped"
-        self._store.set_state(record.id, state)
+        self._store.tournaments.set_state(record.id, state)
         why = "" if is_finished else reason or "another process took part in it"
         ended = Ended(state, why, record.num_done, record.num_total)
         self.tell(ended)
@@ -192,7 +192,7 @@ class ResultRecorder:
         self._errors.pop(number, None)
 
     def _warn_of_lock(self) -> None:
-        num_waiting = self._store.num_waiting
+        num_waiting = self._store.matches.num_waiting
         if num_waiting and not self._has_warned:
             self._has_warned = True
             self.tell(
@@ -227,7 +227,7 @@ class PointKeeper:
         """Continue after the matches of earlier runs."""
         self._store = store
         self._tournament = tournament
-        self._num_bots = len(store.entrants(tournament.id))
+        self._num_bots = len(store.tournaments.entrants(tournament.id))
         self._tell = tell
         self._rated_at = tournament.num_done
         self._is_broken = False
@@ -253,10 +253,10 @@ class PointKeeper:
             return
         try:
             # Bots may have joined since.
-            self._num_bots = len(self._store.entrants(self._tournament.id))
+            self._num_bots = len(self._store.tournaments.entrants(self._tournament.id))
             point = rate_now(self._store, self._tournament.id, self._num_bots)
             if point is not None:
-                self._store.add_rating_point(self._tournament.id, point)
+                self._store.ratings.add_point(self._tournament.id, point)
         except ArenaError as error:
             self._is_broken = True
             self._tell(RunNotice(f"ratings over time are not stored for this tournament: {error}"))

@@ -29,7 +29,7 @@ def seat_by_rating(plan: Plan, store: Store) -> Plan:
     book = RatedMatches(where)
     with store.at_one_moment():
         book.update(store)
-        board = Leaderboard(store.pool_counts(where), store.bots(), GamePool(game, pool), book)
+        board = Leaderboard(store.sums.pool_counts(where), store.names.bots(), GamePool(game, pool), book)
         elo = {row.identity: row.elo for table in board.tables() for row in table.rows}
     order = sorted(
         range(len(plan.competitors)),

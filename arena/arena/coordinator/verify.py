@@ -59,21 +59,21 @@ def _address(match: StoredMatch) -> str:
 
 def _not_hashed(store: Store, match: StoredMatch) -> str:
     """Return a note about bots whose code was not hashed when they played: other code might have played."""
-    tournament = store.tournament(match.tournament_name)
-    entrants = () if tournament is None else store.entrants(tournament.id)
+    tournament = store.tournaments.find(match.tournament_name)
+    entrants = () if tournament is None else store.tournaments.entrants(tournament.id)
     seated = (match.first_label, match.second_label)
     labels = [each.label for each in entrants if each.label in seated and not each.bot.content]
     return f"; the code of {' and '.join(labels)} was not hashed when it was played" if labels else ""
 
 
 def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[str, bool]]:
-    tournament = store.tournament(match.tournament_name)
+    tournament = store.tournaments.find(match.tournament_name)
     if tournament is None:
         raise ConfigError(
             f"match {match.id} of the store belongs to no tournament; arena db check shows more"
         )
     plan = restore_plan(store, tournament)
-    planned = store.planned(tournament.id, after=match.number - 1, limit=1)
+    planned = store.plans.planned(tournament.id, after=match.number - 1, limit=1)
     for seat in (match.first_seat, match.second_seat):
         if plan.competitors[seat].is_absent:
             raise ConfigError(

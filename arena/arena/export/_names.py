@@ -64,11 +64,11 @@ class Names:
         """Return a tournament by its id, with codes for its bots."""
         known = self._places.get(tournament)
         if known is None:
-            record = self._store.tournament(tournament)
+            record = self._store.tournaments.find(tournament)
             assert record is not None  # noqa: S101 # guaranteed by a foreign key
             seats = {
                 entrant.seat: self._competitor(entrant.bot, record.pool.name)
-                for entrant in self._store.entrants(tournament)
+                for entrant in self._store.tournaments.entrants(tournament)
             }
             known = self._places[tournament] = FilePlace(len(self.tournaments), seats)
             self.tournaments.append(record)
@@ -126,7 +126,7 @@ class Names:
         book = RatedMatches(MatchFilter(game=self._spec))
         with self._store.at_one_moment():
             book.update(self._store)
-            return self._store.pool_counts(MatchFilter(game=self._spec)), self._store.bots(), book
+            return self._store.sums.pool_counts(MatchFilter(game=self._spec)), self._store.names.bots(), book
 
 
 def weights_of(record: BotRecord) -> str:

@@ -91,7 +91,7 @@ class Source:
     def pages(self) -> Iterator[list[PackedMatch]]:
         """Yield the matches in order of their numbers, with at most about `ROWS` rows at once."""
         page = max(1, ROWS // self.game.max_length)
-        return self._store.packed_matches(self._query.selection(), page=page)
+        return self._store.bulk.packed_matches(self._query.selection(), page=page)
 
     def num_rows(self, matches: Sequence[PackedMatch]) -> int:
         """Return the number of positions in matches."""
@@ -154,7 +154,7 @@ class Source:
         return table
 
     def _policies(self, matches: Sequence[PackedMatch], starts: NDArray[np.int64]) -> Policies:
-        said = self._store.bulk_remarks([match.id for match in matches])
+        said = self._store.bulk.remarks([match.id for match in matches])
         rows: list[int] = []
         values: list[NDArray[np.float16]] = []
         for index, match in enumerate(matches if said else ()):
@@ -177,7 +177,7 @@ class Source:
 
     def _grade(self, matches: Sequence[PackedMatch], starts: NDArray[np.int64], rows: ExportRows) -> None:
         """Fill in the exact solver's results where grades are stored."""
-        graded = self._store.bulk_analyses([match.id for match in matches], "solver")
+        graded = self._store.bulk.analyses([match.id for match in matches], "solver")
         for index, match in enumerate(matches if graded else ()):
             for ply, judged in enumerate(graded.get(match.id, ())):
                 if judged.value is not None:

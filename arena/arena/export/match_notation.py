@@ -72,7 +72,7 @@ def export_matches(
     num_matches = num_actions = 0
     with staged(out, is_folder=False) as part:
         with part.open("w", encoding="utf-8", newline="") as file:
-            for page in store.whole_matches(query.selection()):
+            for page in store.bulk.whole_matches(query.selection()):
                 file.writelines(writer.text(match) for match in page)
                 num_matches += len(page)
                 num_actions += sum(len(match.actions) for match in page)
@@ -91,7 +91,7 @@ def rewrite_matches(store: Store, tournament: TournamentRecord, out: Path) -> No
     """
     writer = MatchWriter(store, "pgn", by_label=True)
     with replaced(out) as part, part.open("w", encoding="utf-8", newline="") as file:
-        matches: Iterable[StoredMatch] = store.tournament_matches(tournament.id)
+        matches: Iterable[StoredMatch] = store.matches.of_tournament(tournament.id)
         file.writelines(writer.text(match) for match in matches if match.is_final and not match.void_reason)
 
 
@@ -226,8 +226,10 @@ class MatchWriter:
         if self._by_label:
             return _clean(match.first_label), _clean(match.second_label)
         if self._names is None:
-            bots = self._store.bots()
-            self._names = dict(zip(bots, long_names(list(bots.values()), self._store.labels()), strict=True))
+            bots = self._store.names.bots()
+            self._names = dict(
+                zip(bots, long_names(list(bots.values()), self._store.names.labels()), strict=True)
+            )
         return _clean(self._names[match.first]), _clean(self._names[match.second])
 
     def _limit(self, match: StoredMatch) -> str:
@@ -240,10 +242,12 @@ class MatchWriter:
     def _tournament(self, match: StoredMatch) -> tuple[TournamentRecord, Mapping[int, Entrant]]:
         known = self._tournaments.get(match.tournament)
         if known is None:
-            record = self._store.tournament(match.tournament)
+            record = self._store.tournaments.find(match.tournament)
             if record is None:
                 raise ExportError(f"match {match.id} belongs to no tournament; arena db check shows more")
-            entrants = {entrant.seat: entrant for entrant in self._store.entrants(match.tournament)}
+            entrants = {
+                entrant.seat: entrant for entrant in self._store.tournaments.entrants(match.tournament)
+            }
             known = self._tournaments[match.tournament] = (record, entrants)
         return known
 

@@ -133,7 +133,7 @@ class PlaySession:
         """Store a planned match; if the store is locked, the next call of `more` tries again."""
         store, tournament = self._play.store, self._play.tournament
         try:
-            store.extend_plan(tournament.id, [match], tournament.config)
+            store.plans.extend(tournament.id, [match], tournament.config)
         except LockedError:
             return
         self._next, self.total = match, match.number
@@ -170,14 +170,14 @@ def go_on_from(play: Play, match: PlannedMatch, actions: tuple[int, ...]) -> Pla
     while position(play.plan.game, actions).is_terminal:
         actions = actions[:-1]
     again = planned_match(match.number + 1, match.first, actions)
-    play.store.extend_plan(play.tournament.id, [again], play.tournament.config)
+    play.store.plans.extend(play.tournament.id, [again], play.tournament.config)
     return again
 
 
 def end_match(play: Play, match: PlannedMatch) -> None:
     """Store a planned match as aborted; it is not repeated."""
     void = void_record(_job(play, match), Termination.ABORTED)
-    play.store.save([dataclasses.replace(void, is_final=True)])
+    play.store.matches.save([dataclasses.replace(void, is_final=True)])
 
 
 def _job(play: Play, match: PlannedMatch) -> Job:

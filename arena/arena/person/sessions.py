@@ -118,12 +118,12 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
         config = msgspec.structs.replace(config, name=tournament.name)
         open_play(store, config, lambda record, _: tell(record))
         return
-    was = store.entrants(tournament.id)[BOT_SEAT]
+    was = store.tournaments.entrants(tournament.id)[BOT_SEAT]
     bot = restore_competitor(
         config.bot, was, tournament.name, margin_ms=MARGIN_MS, in_place=config.isolation == "none"
     )
     plan = make_play(config, bot)
-    unplayed = store.unplayed(tournament.id)
+    unplayed = store.plans.unplayed(tournament.id)
     told = _actions_told(store, tournament, unplayed[-1]) if unplayed else None
     tier = _choose_tier(plan)
     with (
@@ -132,14 +132,14 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
         StopSignals() as signals,
     ):
         play = Play(lease.store, tournament, plan, tier)
-        lease.store.set_state(tournament.id, "running")
+        lease.store.tournaments.set_state(tournament.id, "running")
         if told is not None:
             match = go_on_from(play, unplayed[-1], told)
         else:
-            planned = lease.store.planned(tournament.id)
+            planned = lease.store.plans.planned(tournament.id)
             first = BOT_SEAT if planned and planned[-1].first == PERSON_SEAT else PERSON_SEAT
             match = planned_match(len(planned) + 1, first, plan.config.opening)
-            lease.store.extend_plan(tournament.id, [match], tournament.config)
+            lease.store.plans.extend(tournament.id, [match], tournament.config)
         tell(tournament)
         run_session(play, bot, lease, signals, match)
 
@@ -164,7 +164,7 @@ def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match
     def answer(command: int, text: str) -> None:
         # If the store cannot be written, only the answer is lost.
         with suppress(DatabaseError):
-            store.answer(command, text)
+            store.commands.answer(command, text)
 
     def make_hinter() -> Hinter:
         hinter = plan.hinter or default_hinter(plan.game)
@@ -176,12 +176,12 @@ def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match
         orders = Orders(lease, signals, say=_log.info, board=commands)
         with closing(SessionPool(commands, PersonSeat(commands, hints.ask), bot)) as pool:
             # Read again, since matches may have been added since the record was read.
-            tournament = store.tournament(play.tournament.id) or play.tournament
+            tournament = store.tournaments.find(play.tournament.id) or play.tournament
             play_out(store, tournament, RunParts(session, pool, orders), tell=session.hear)
         # The session was stopped before its next match started; that match will never be played.
-        for waiting in store.unplayed(tournament.id):
+        for waiting in store.plans.unplayed(tournament.id):
             end_match(play, waiting)
-        store.set_state(tournament.id, "finished")
+        store.tournaments.set_state(tournament.id, "finished")
 
 
 def store_play(
@@ -199,8 +199,8 @@ def store_play(
     entrants = [entrant_of(plan.person, PERSON_SEAT), entrant_of(plan.bot, BOT_SEAT)]
     new = _new_play(plan, tier)
     if reserved is None:
-        return store.add_tournament(new, entrants, [match])
-    return store.begin(reserved.id, new.config, entrants, [match])
+        return store.tournaments.add(new, entrants, [match])
+    return store.tournaments.begin(reserved.id, new.config, entrants, [match])
 
 
 def _new_play(plan: SessionPlan, tier: Tier) -> NewTournament:
@@ -269,7 +269,7 @@ def _trial(control: TimeControl) -> TimeControl:
 def _actions_told(store: Store, tournament: TournamentRecord, match: PlannedMatch) -> tuple[int, ...]:
     """Return the actions of a match that were streamed; must be called before the lease is taken."""
     actions = list(match.opening)
-    for event in store.snapshot(tournament.id).events:
+    for event in store.events.snapshot(tournament.id).events:
         if event.kind == "move" and event.number == match.number and event.ply == len(actions) + 1:
             action = unpack(event.payload).get("action")
             if isinstance(action, int):

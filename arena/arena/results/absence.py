@@ -21,10 +21,10 @@ def check_names(store: Store, condition: Condition) -> None:
         NotFoundError: there is no such tournament or bot; names the closest one.
     """
     wanted = condition.tournament
-    known = [tournament.name for tournament in store.tournaments()] if wanted else []
+    known = [tournament.name for tournament in store.tournaments.newest()] if wanted else []
     if wanted and not any(is_like(name, wanted) for name in known):
         raise NotFoundError(f'no tournament "{wanted}"{nearest(wanted, known)}')
     for name in filter(None, (condition.bot, condition.vs)):
-        if not store.matches(MatchFilter(bot=name, rated_only=False), limit=1):
-            bots = sorted({known for bot in store.bots().values() for known in (bot.name, bot.spec)})
+        if not store.matches.newest(MatchFilter(bot=name, rated_only=False), limit=1):
+            bots = sorted({known for bot in store.names.bots().values() for known in (bot.name, bot.spec)})
             raise NotFoundError(f'no stored match of a bot "{name}"{nearest(name, bots)}')

@@ -80,7 +80,7 @@ def find_address(store: Store, text: str) -> Address:
     Raises:
         NotFoundError: it names nothing; the message has the closest name.
     """
-    if text == LAST or store.tournament(text) is not None:
+    if text == LAST or store.tournaments.find(text) is not None:
         return Address(find_tournament(store, text, unfinished=False))
     stored = _STORED.fullmatch(text)
     if stored is not None:
@@ -107,7 +107,7 @@ def find_place(store: Store, text: str) -> Address | BotRecord:
         return find_address(store, text)
     except NotFoundError:
         name, _, tail = text.rpartition("/")
-        if _STORED.fullmatch(text) or (store.tournament(name) is not None and _WITHIN.fullmatch(tail)):
+        if _STORED.fullmatch(text) or (store.tournaments.find(name) is not None and _WITHIN.fullmatch(tail)):
             raise
     return find_bot(store, text)
 
@@ -118,7 +118,7 @@ def find_bot(store: Store, text: str) -> BotRecord:
     Raises:
         NotFoundError: there is none, or there are several; the message has the closest name, or all of them.
     """
-    records, labels = store.bots(), store.labels()
+    records, labels = store.names.bots(), store.names.labels()
     found = [
         record
         for record in records.values()
@@ -133,12 +133,12 @@ def find_bot(store: Store, text: str) -> BotRecord:
     if len(exact or found) == 1:
         return (exact or found)[0]
     if not found:
-        newest = store.last_tournament(unfinished=False)
+        newest = store.tournaments.last(unfinished=False)
         identity = "" if newest is None else identity_of(store, newest, text)
         if identity:
             return records[identity]
         bots = {name for each in records.values() for name in (each.name, each.spec)}
-        known = [*(each.name for each in store.tournaments()), *sorted(bots)]
+        known = [*(each.name for each in store.tournaments.newest()), *sorted(bots)]
         raise NotFoundError(
             f'nothing is called "{text}"{nearest(text, known)} (arena tournaments lists tournaments, arena '
             "bots list lists bots)"
@@ -158,7 +158,7 @@ def bot_address(store: Store, bot: BotRecord, others: Iterable[BotRecord]) -> st
         others: all bots of the store; may include the bot itself.
     """
     same = [other for other in others if other.spec == bot.spec and other.identity != bot.identity]
-    if not same and bot.spec != LAST and store.tournament(bot.spec) is None:
+    if not same and bot.spec != LAST and store.tournaments.find(bot.spec) is None:
         return bot.spec
     digits = _DIGITS
     while any(other.identity.startswith(bot.identity[:digits]) for other in same):
@@ -209,22 +209,22 @@ def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> Tourn
     Raises:
         NotFoundError: there is none; names the closest one.
     """
-    found = None if key is None else store.tournament(key)
+    found = None if key is None else store.tournaments.find(key)
     if found is not None:
         return found
     if key is None or key == LAST:
-        found = store.last_tournament(unfinished=unfinished)
+        found = store.tournaments.last(unfinished=unfinished)
         if found is None:
             kind = "unfinished tournament" if unfinished else "tournament"
             raise NotFoundError(f"there is no {kind} in {store.place}")
         return found
-    removal = next((each for each in store.removals() if each.name == key), None)
+    removal = next((each for each in store.transfers.removals() if each.name == key), None)
     if removal is not None:
         raise NotFoundError(
             f"no tournament {key}: {removal.who} moved it to {removal.file}; "
             f"arena db merge {shlex.quote(removal.file)} takes it back"
         )
-    known = [tournament.name for tournament in store.tournaments()]
+    known = [tournament.name for tournament in store.tournaments.newest()]
     way_out = f"the newest is {known[0]}" if known else "arena tournament holds the first one"
     raise NotFoundError(f'no tournament "{key}"{nearest(key, known)} ({way_out})')
 
@@ -261,7 +261,7 @@ def check_new_name(store: Store, name: str) -> None:
             f'--name "{name}" is not valid; use letters, digits, "_", ".", "-", at most 64, neither a bare '
             f'number nor "{LAST}"'
         )
-    known = store.tournament(name)
+    known = store.tournaments.find(name)
     if known is None:
         return
     if known.has_begun or known.archived_at is not None:
@@ -269,7 +269,7 @@ def check_new_name(store: Store, name: str) -> None:
             f"there is a tournament {name} already; arena resume {name} continues it, another --name "
             "begins a new one"
         )
-    lease = store.lease(known.id)
+    lease = store.leases.find(known.id)
     if lease is not None and lease.is_alive:
         raise ConfigError(
             f"{name} is being prepared by {lease.owner.called}; arena watch {name} shows it, another --name "
@@ -289,7 +289,7 @@ def find_entrants(store: Store, tournament: TournamentRecord, text: str | None) 
     Raises:
         NotFoundError: no entrant matches; names the closest label.
     """
-    entrants = store.entrants(tournament.id)
+    entrants = store.tournaments.entrants(tournament.id)
     if text is None:
         return entrants
     found = [entrant for entrant in entrants if entrant.label == text] or [
@@ -320,7 +320,7 @@ def planned_match(store: Store, address: Address) -> PlannedMatch:
         NotFoundError: the plan has no such match.
     """
     number = address.number or 0
-    found = store.planned(address.tournament.id, after=number - 1, limit=1)
+    found = store.plans.planned(address.tournament.id, after=number - 1, limit=1)
     if not found or found[0].number != number:
         raise NotFoundError(f"there is no match {address}")
     return found[0]
@@ -341,8 +341,8 @@ def _number(text: str | None) -> int | None:
 
 
 def _by_store_number(store: Store, number: int, ply: int | None) -> Address:
-    match = store.match(number) if number < 1 << 63 else None
-    record = None if match is None else store.tournament(match.tournament)
+    match = store.matches.find(number) if number < 1 << 63 else None
+    record = None if match is None else store.tournaments.find(match.tournament)
     if match is None or record is None:
         raise NotFoundError(f"no match {number} in the store; arena matches lists the stored ones")
 
@@ -374,7 +374,7 @@ def _within(
 def _attempts(store: Store, record: TournamentRecord, number: int) -> list[StoredMatch]:
     """Return the stored attempts at a match, oldest first; all but the last are void."""
     found: list[StoredMatch] = []
-    while (match := store.match_of(record.id, number, len(found))) is not None:
+    while (match := store.matches.find_attempt(record.id, number, len(found))) is not None:
         found.append(match)
     return found
 

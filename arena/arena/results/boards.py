@@ -34,11 +34,11 @@ class Boards:
         self._store = store
         # Threads that need the same part wait for the first one, instead of computing it again.
         self._lock = RLock()
-        self.tallies = [tally for tally in store.tallies(MatchFilter()) if tally.first != tally.second]
+        self.tallies = [tally for tally in store.sums.tallies(MatchFilter()) if tally.first != tally.second]
         """Tallies of rated matches of all tournaments, except matches of a bot against itself."""
-        self.bots = store.bots()
+        self.bots = store.names.bots()
         """Bots by identity."""
-        self.labels = store.labels()
+        self.labels = store.names.labels()
         """The most recent label of each bot, by identity."""
         self._counts = PoolCounts.of(self.tallies)
         self.pools = pools(self._counts.tallies)

@@ -94,7 +94,7 @@ def bot_history(store: Store, text: str, *, can_scan: bool = True) -> BotHistory
     """
     boards = boards_of(store)
     bots, labels = boards.bots, boards.labels
-    entries = store.entries(called(store, text))
+    entries = store.names.entries(called(store, text))
     by_tournament: defaultdict[int, list[Tally]] = defaultdict(list)
     for tally in boards.tallies:
         by_tournament[tally.tournament].append(tally)
@@ -140,14 +140,16 @@ def version_ratings(store: Store, name: str) -> list[VersionRating]:
     played = {tally.tournament for tally in boards.tallies}
     rated = [
         entry
-        for entry in store.entries(name)
+        for entry in store.names.entries(name)
         if entry.tournament in played and boards.bots[entry.identity].name == name
     ]
     return list(_versions(boards, rated, _records(store, rated), boards.names))
 
 
 def _records(store: Store, entries: Sequence[Entered]) -> dict[int, TournamentRecord]:
-    found = {number: store.tournament(number) for number in sorted({entry.tournament for entry in entries})}
+    found = {
+        number: store.tournaments.find(number) for number in sorted({entry.tournament for entry in entries})
+    }
     return {number: record for number, record in found.items() if record is not None}
 
 

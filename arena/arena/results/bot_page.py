@@ -198,7 +198,7 @@ def unrated_page(store: Store, identity: str) -> BotPage:
 
 def _records(store: Store, boards: Boards, own: set[str]) -> dict[int, TournamentRecord]:
     numbers = {tally.tournament for tally in boards.tallies if tally.first in own or tally.second in own}
-    found = {number: store.tournament(number) for number in sorted(numbers)}
+    found = {number: store.tournaments.find(number) for number in sorted(numbers)}
     return {number: record for number, record in found.items() if record is not None}
 
 
@@ -256,7 +256,7 @@ def _entries(
     found: list[Participation] = []
     for number, record in _records(store, boards, own).items():
         sides = Sides(tuple(by_tournament[number]))
-        for entrant in store.entrants(number):
+        for entrant in store.tournaments.entrants(number):
             identity = entrant.bot.identity
             results = sides.results[entrant.seat, 0] + sides.results[entrant.seat, 1]
             if identity not in own or not results:
@@ -296,7 +296,7 @@ def _point(stand: Stand) -> CurvePoint:
 
 def _faults(store: Store, own: set[str], losses: Sequence[LostMatch]) -> list[ForfeitKind]:
     """Return all forfeits from stored counts, so that the page of all bots shows the same numbers."""
-    tallies = store.tallies(MatchFilter(rated_only=False))
+    tallies = store.sums.tallies(MatchFilter(rated_only=False))
     counts: Counter[str] = Counter()
     for identity, found in count_forfeits(tallies, lambda tally: (tally.first, tally.second)).items():
         if identity in own:

@@ -373,5 +373,5 @@ def _games(game: str | None, store: Store | None) -> list[str]:
         return [game]
     if store is None:
         raise ConfigError("opening: name its game, too, as game:connect-four")
-    known = {tally.game for tally in store.tallies(MatchFilter(rated_only=False))}
+    known = {tally.game for tally in store.sums.tallies(MatchFilter(rated_only=False))}
     return sorted(spec for spec in known if game is None or is_like(spec, game))

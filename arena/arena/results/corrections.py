@@ -56,7 +56,7 @@ def declare_void(
     Raises:
         StoreError: there is no such match, or the reason is missing or too long.
     """
-    judge = store.unvoid if undo else store.void
+    judge = store.changes.unvoid if undo else store.changes.void
     num = judge(numbers, reason=reason, who=author())
     if num:
         for tournament in tournaments:
@@ -67,7 +67,7 @@ def declare_void(
 
 def _tell_void(store: Store, tournament: int, numbers: Collection[int], reason: str, *, undo: bool) -> None:
     """Publish to viewers which matches of a tournament became void or valid."""
-    found = [match for match in map(store.match, sorted(numbers)) if match is not None]
+    found = [match for match in map(store.matches.find, sorted(numbers)) if match is not None]
     own = [match.number for match in found if match.tournament == tournament]
     single = own[0] if len(own) == 1 else None
     _tell(store, tournament, Voided(num=len(own), match=single, reason=reason[:_MOST_TOLD], undone=undo))
@@ -86,7 +86,7 @@ def _tell(store: Store, tournament: int, body: Voided | EntrantChange) -> None:
         tournament=tournament, number=None, kind=kind_of(body), payload=pack(body), t=time.time()
     )
     with suppress(LockedError):
-        store.append_events([event])
+        store.events.append([event])
 
 
 def rate_after_change(store: Store, tournament: int) -> None:
@@ -94,11 +94,11 @@ def rate_after_change(store: Store, tournament: int) -> None:
     # Imported late: it loads NumPy, which most commands do not need.
     from arena.results.history import rate_now
 
-    lease = store.lease(tournament)
+    lease = store.leases.find(tournament)
     if lease is not None and lease.is_alive:
         return
     # Points can be recomputed from the matches, so a failure here loses nothing.
     with suppress(ArenaError, LockedError, RefusedError):
-        point = rate_now(store, tournament, len(store.entrants(tournament)))
+        point = rate_now(store, tournament, len(store.tournaments.entrants(tournament)))
         if point is not None:
-            store.add_rating_point(tournament, point)
+            store.ratings.add_point(tournament, point)

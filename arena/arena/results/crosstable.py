@@ -81,7 +81,7 @@ def crosstable(
         order: labels of the bots.
         book: the tournament's matches, if the caller has read them.
     """
-    labels = {entrant.seat: entrant.label for entrant in store.entrants(tournament.id)}
+    labels = {entrant.seat: entrant.label for entrant in store.tournaments.entrants(tournament.id)}
     cells = {
         (labels[one], labels[other]): cell_of(labels[one], labels[other], met)
         for (one, other), met in meetings(store, tournament, book).items()

@@ -48,13 +48,13 @@ class Scores:
     def restore(self, store: Store, tournament: TournamentRecord) -> None:
         """Add the matches played before this run; the ticker gets only about the last 20,000."""
         where = MatchFilter(tournament=tournament.name)
-        for tally in store.tallies(where):
+        for tally in store.sums.tallies(where):
             seats = self._labels[tally.first_seat], self._labels[tally.second_seat]
             if tally.outcome in POINTS:
                 self._points[seats][POINTS[Outcome(tally.outcome)]] += tally.num_matches
         is_long = tournament.num_done > _TICKED
-        after = store.last_match(tournament.id) - _TICKED if is_long else 0
-        for match in store.played(where, after=after):
+        after = store.matches.last_id(tournament.id) - _TICKED if is_long else 0
+        for match in store.matches.played(where, after=after):
             seats = self._labels[match.first_seat], self._labels[match.second_seat]
             self.ticker.update(*seats, POINTS[Outcome(match.outcome)])
 
@@ -184,10 +184,10 @@ def meetings(
     if book is None:
         book = RatedMatches(where)
     book.update(store)
-    seats = [entrant.seat for entrant in store.entrants(tournament.id)]
+    seats = [entrant.seat for entrant in store.tournaments.entrants(tournament.id)]
     encounters = book.of_tournament(tournament.id, {seat: seat for seat in seats})
     forfeits = count_forfeits(
-        store.tallies(where),
+        store.sums.tallies(where),
         lambda tally: ((tally.first_seat, tally.second_seat), (tally.second_seat, tally.first_seat)),
     )
     return Meetings(encounters, range(max(seats, default=0) + 1), forfeits, look)
@@ -207,7 +207,7 @@ def pool_meetings(store: Store, game: str, pool: str, where: MatchFilter | None 
     where = replace(where or MatchFilter(), game=game, pool=pool)
     book = RatedMatches(where)
     book.update(store)
-    return meetings_of(store.tallies(where), book, game, pool)
+    return meetings_of(store.sums.tallies(where), book, game, pool)
 
 
 def meetings_of(tallies: Iterable[Tally], book: RatedMatches, game: str, pool: str) -> Meetings[str]:

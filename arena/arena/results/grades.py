@@ -80,7 +80,7 @@ def analysis_of(store: Store, match: StoredMatch, *, is_solved: bool = True) -> 
     """
     try:
         game = load_game(match.game)
-        stored = preferred(store.analyses([match.id]).get(match.id, ()))
+        stored = preferred(store.analyses.of([match.id]).get(match.id, ()))
         if stored is not None and stored.is_complete:
             return restored(game, match.actions, match.num_opening, stored)
         if is_solved and has_solver(game):

@@ -44,13 +44,13 @@ def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None
     Raises:
         ArenaError: the fit does not converge.
     """
-    moment = store.moment(tournament)
+    moment = store.sums.moment(tournament)
     if moment is None:
         return None
     seats = {seat: seat for seat in range(num_bots)}
     anchors = [
         (entrant.seat, entrant.anchor)
-        for entrant in store.entrants(tournament)
+        for entrant in store.tournaments.entrants(tournament)
         if entrant.anchor is not None and entrant.seat < num_bots
     ]
     ratings = rate_event(
@@ -77,7 +77,7 @@ class History:
             seats: seats whose ratings are wanted; None for all.
         """
         self._tournament = tournament
-        self._num_bots = len(store.entrants(tournament.id))
+        self._num_bots = len(store.tournaments.entrants(tournament.id))
         self._seats = seats
         self._is_scanned = False
         self._change = 0
@@ -85,12 +85,12 @@ class History:
 
     def update(self, store: Store) -> None:
         """Read the points stored since the last call; all of them if matches became void or valid since."""
-        change = store.last_change()
+        change = store.changes.last()
         if change != self._change:
             self._change, self._is_scanned, self.points = change, False, []
-            self._num_bots = len(store.entrants(self._tournament.id))
+            self._num_bots = len(store.tournaments.entrants(self._tournament.id))
         newest = self.points[-1].num_matches if self.points else 0
-        self.points += store.rating_points(self._tournament.id, after=newest, seats=self._seats)
+        self.points += store.ratings.points(self._tournament.id, after=newest, seats=self._seats)
 
     def needs_scan(self, tournament: TournamentRecord) -> bool:
         """Return whether points are missing for a part of the tournament.
@@ -130,7 +130,7 @@ class History:
         matches = GatheredMatches()
         found: list[RatingPoint] = []
         last: CountedMatch | None = None
-        for page in store.counted_matches(self._tournament.id):
+        for page in store.bulk.counted_matches(self._tournament.id):
             start = 0
             while start < len(page) and len(matches) < end:
                 # Continue to the next point, or to the end of the page.
@@ -151,7 +151,7 @@ class History:
         ratings = _seat_ratings(fit(matches.encounters(), self._num_bots))
         if self._seats is not None:
             ratings = tuple(rating for rating in ratings if rating.seat in self._seats)
-        match = store.match(last.id)
+        match = store.matches.find(last.id)
         ended_at = 0.0 if match is None else match.started_at + match.duration_ms / 1000
         return RatingPoint(len(matches), last.id, ratings, ended_at)
 

@@ -73,12 +73,12 @@ def rate(
     condition = condition.spelled_out(store)
     rated = replace(condition, pool="") if refit else replace(condition, pool="", bot="", vs="")
     where = rated.to_filter(store, rated_only=True)
-    counts = store.pool_counts(where)
+    counts = store.sums.pool_counts(where)
     found = pools(counts.tallies)
-    bots, event = store.bots(), None if refit else _event_of(store, rated)
+    bots, event = store.names.bots(), None if refit else _event_of(store, rated)
     if found:
         of = choose_pool(found, condition.pool or None)
-    elif event is None or not store.entrants(event.id) or condition.pool:
+    elif event is None or not store.tournaments.entrants(event.id) or condition.pool:
         return None
     else:
         # All matches may be void: the bots are those of the standings, without a match.
@@ -88,7 +88,7 @@ def rate(
     if event is None:
         book = RatedMatches(of_pool)
         book.update(store)
-        board = Leaderboard(counts, bots, of, book, store.labels())
+        board = Leaderboard(counts, bots, of, book, store.names.labels())
         tables = mark_tested(board.tables(anchor, num_samples=num_samples), count_tested(store, of_pool))
     else:
         tables = standings(store, event, anchor=anchor, num_samples=num_samples)
@@ -120,7 +120,7 @@ def _event_of(store: Store, rated: Condition) -> TournamentRecord | None:
     """Return the tournament if a condition selects exactly its rated matches; otherwise None."""
     if [word for word, _ in rated.pairs()] != ["tournament"] or is_wild(rated.tournament):
         return None
-    return store.tournament(rated.tournament)
+    return store.tournaments.find(rated.tournament)
 
 
 def _goes_by(bot: BotRecord, wanted: str, texts: Iterable[str]) -> bool:

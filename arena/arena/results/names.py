@@ -95,10 +95,10 @@ def naming_of(store: Store, tournament: TournamentRecord, width: int = LABEL_WID
         tournament: the tournament.
         width: cells of a label.
     """
-    entrants = store.entrants(tournament.id)
+    entrants = store.tournaments.entrants(tournament.id)
     seats = named_seats((entrant.bot, entrant.label) for entrant in entrants)
     own = {bot.identity for bot in seats}
-    known, called = store.bots(), store.labels()
+    known, called = store.names.bots(), store.names.labels()
     others = [
         named_bot(known[identity], called.get(identity, ""))
         for identity in sorted(_rated_beside(store, tournament) - own)
@@ -125,17 +125,17 @@ def called(store: Store, text: str, tournament: str = "") -> str:
     """
     if "@" in text:
         # In a spec `@` may match several bots; in a printed table the same text is the unique name of one.
-        bots = store.bots()
-        printed = dict(zip(long_names(list(bots.values()), store.labels()), bots, strict=True))
+        bots = store.names.bots()
+        printed = dict(zip(long_names(list(bots.values()), store.names.labels()), bots, strict=True))
         if text in printed:
             return f"{MARK}{printed[text]}"
-    if not text or is_wild(text) or store.has_entrant(text):
+    if not text or is_wild(text) or store.names.has_entrant(text):
         return text
-    record = store.tournament(tournament) or store.last_tournament(unfinished=False)
+    record = store.tournaments.find(tournament) or store.tournaments.last(unfinished=False)
     identity = "" if record is None else identity_of(store, record, text)
     if identity:
         return f"{MARK}{identity}"
-    names = store.entrant_labels()
+    names = store.names.entrant_labels()
     for width in LIST_WIDTHS:
         for name, label in zip(names, shortened(names, width), strict=True):
             if label == text:
@@ -146,7 +146,7 @@ def called(store: Store, text: str, tournament: str = "") -> str:
 def identity_of(store: Store, tournament: TournamentRecord, label: str) -> str:
     """Return the identity of the bot with a label on a tournament's dashboard; empty if none."""
     naming = naming_of(store, tournament)
-    for entrant in store.entrants(tournament.id):
+    for entrant in store.tournaments.entrants(tournament.id):
         if naming.seats[entrant.label] == label:
             return entrant.bot.identity
     return next((identity for identity, known in naming.bots.items() if known == label), "")
@@ -156,7 +156,7 @@ def _rated_beside(store: Store, tournament: TournamentRecord) -> set[str]:
     """Return the identities of all bots on the leaderboards shown beside a tournament."""
     sizes: Counter[tuple[str, str]] = Counter()
     members: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for tally in store.pool_counts(MatchFilter()).tallies:
+    for tally in store.sums.pool_counts(MatchFilter()).tallies:
         sizes[tally.game, tally.pool] += tally.num_matches
         members[tally.game, tally.pool] |= {tally.first, tally.second}
     shown = largest_pools(sizes, tournament)

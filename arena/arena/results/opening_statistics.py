@@ -66,7 +66,7 @@ def find_openings(
         replace(condition, game=spec).to_filter(store, rated_only=rated_only), game=spec
     )
     counting = _Counting(game, actions)
-    for page in store.begun_lines(where, game.num_actions, len(actions) + 1):
+    for page in store.plays.begun_lines(where, game.num_actions, len(actions) + 1):
         counting.add(page)
         if not is_wanted():
             break
@@ -145,7 +145,7 @@ def _game_of(store: Store, condition: Condition) -> str:
     """Return the canonical spec of the game with the most matches, among those that a condition allows."""
     own = condition.to_filter(rated_only=False)
     sizes: Counter[str] = Counter()
-    for tally in store.tallies(MatchFilter(game=own.game, tournament=own.tournament, rated_only=False)):
+    for tally in store.sums.tallies(MatchFilter(game=own.game, tournament=own.tournament, rated_only=False)):
         sizes[tally.game] += tally.num_matches
     if not sizes:
         raise NotFoundError("no stored match fits; arena matches --unrated shows what there is")

@@ -69,7 +69,7 @@ def place_table(
         tournament: the tournament, whose rated matches count.
         book: these matches, if the caller has read them.
     """
-    entrants = sorted(store.entrants(tournament.id), key=lambda entrant: entrant.seat)
+    entrants = sorted(store.tournaments.entrants(tournament.id), key=lambda entrant: entrant.seat)
     index = {entrant.seat: number for number, entrant in enumerate(entrants)}
     met = [
         Meeting(

@@ -138,11 +138,13 @@ class Plays:
     def read_grades(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
         """Read the newest gradings of the solver or, if it has none, of the judge with the most."""
         where, own, others = self._scope
-        judges = self._store.judges(where, own, others)
+        judges = self._store.plays.judges(where, own, others)
         if judges and is_wanted():
             self._judge = max(judges, key=lambda name: (name == _SOLVER, judges[name], name))
             self._num_graded = judges[self._judge]
-            self._graded = self._store.graded_matches(where, self._judge, own, others, limit=MOST_GRADED)
+            self._graded = self._store.plays.graded_matches(
+                where, self._judge, own, others, limit=MOST_GRADED
+            )
 
     def turned(self) -> Plays:
         """Return the same matches from the view of the opponents; gradings are not read again."""
@@ -178,7 +180,7 @@ class Plays:
         samples: dict[tuple[str, int], int] = {}
         games = {number: record.game for number, record in tournaments.items()}
         points = {"first": 1.0, "draw": 0.5, "second": 0.0}
-        for tally in self._store.opening_tallies(where, own, others):
+        for tally in self._store.plays.opening_tallies(where, own, others):
             key = games[tally.tournament], tally.opening_hash
             samples[key] = min(samples.get(key, tally.sample), tally.sample)
             if tally.is_first:
@@ -211,7 +213,7 @@ class Plays:
     def losses(self) -> list[LostMatch]:
         """Return the matches that own bots lost, newest first, unrated ones included."""
         where = replace(self._scope.where, rated_only=False)
-        return self._store.lost_matches(where, self._scope.own, self._scope.others)
+        return self._store.plays.lost_matches(where, self._scope.own, self._scope.others)
 
     def worst_of(
         self,
@@ -226,7 +228,7 @@ class Plays:
         """
         where, own, others = self._scope
         wrong = [match.id for match in self._graded if any(loss > 0 for _, loss in self._own_losses(match))]
-        losses = self._store.newest_lost(
+        losses = self._store.plays.newest_lost(
             replace(where, rated_only=True), own, others or (), limit=limit, among=wrong
         )
         return self.worst(losses, tournaments, names, limit)
@@ -265,7 +267,7 @@ class Plays:
             return (1.0 if points is None else -points), (inf if ply is None else ply), -lost.id
 
         chosen = nsmallest(limit, losses, key=surprise)
-        matches = self._store.matches_with([lost.id for lost in chosen])
+        matches = self._store.matches.by_id([lost.id for lost in chosen])
         return [
             _loss(
                 matches[lost.id],
@@ -344,7 +346,7 @@ def _loss(
 def _opening_moves(store: Store, samples: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], str]:
     """Return the moves of each opening, read from one of its matches."""
     found: dict[tuple[str, int], str] = {}
-    begun = store.given_actions(sorted(samples.values()))
+    begun = store.plays.given_actions(sorted(samples.values()))
     games: dict[str, Game | None] = {}
     for key, number in samples.items():
         if key[0] not in games:

@@ -51,10 +51,10 @@ class RatedMatches:
         if not self._is_kept:
             self._read_matches()
         elif self._where.tournament is None:
-            self._kept = store.pool_sums(self._where.game, self._where.pool)
+            self._kept = store.sums.of_pools(self._where.game, self._where.pool)
         else:
-            tournament = store.tournament(self._where.tournament)
-            self._kept = [] if tournament is None else store.tournament_sums(tournament.id)
+            tournament = store.tournaments.find(self._where.tournament)
+            self._kept = [] if tournament is None else store.sums.of_tournament(tournament.id)
 
     def matches(self, index: Mapping[Seat, int]) -> MatchArrays:
         """Return the matches of a field, one by one.
@@ -78,7 +78,7 @@ class RatedMatches:
         if self._is_kept and self._where.tournament is not None:
             return encounters_of(self._kept, {**index})
         if self._is_kept and self._store is not None:
-            return encounters_of(self._store.tournament_sums(tournament), {**index})
+            return encounters_of(self._store.sums.of_tournament(tournament), {**index})
         return encounters(self.matches({(tournament, seat): bot for seat, bot in index.items()}))
 
     def of_pool(
@@ -126,9 +126,9 @@ class RatedMatches:
         events: dict[int, dict[int, int]] = {}
         for (tournament, seat), bot in seats.items():
             events.setdefault(tournament, {})[seat] = bot
-        marks = {} if self._store is None else self._store.replay_marks()
+        marks = {} if self._store is None else self._store.ratings.replay_marks()
         for tournament in sorted(events.keys() & marks.keys()):
-            kept = None if self._store is None else self._store.replay_of(tournament)
+            kept = None if self._store is None else self._store.ratings.replay_of(tournament)
             if kept is not None and kept.weight < 1:
                 part = self.of_tournament(tournament, events[tournament])
                 whole = lightened(whole, part, kept.weight)
@@ -137,12 +137,12 @@ class RatedMatches:
     def _read_matches(self) -> None:
         if self._store is None:
             return
-        change = self._store.last_change()
+        change = self._store.changes.last()
         if change != self._change:
             # Matches that were read may have become void or valid since.
             self._change, self._newest = change, 0
             self._seats, self._matches = {}, MatchArrays()
-        found = self._store.played(self._where, after=self._newest)
+        found = self._store.matches.played(self._where, after=self._newest)
         if not found:
             return
         self._newest = found[-1].id

@@ -56,13 +56,13 @@ def standings(
     Raises:
         ConfigError: the anchor is not among the bots.
     """
-    entrants = store.entrants(tournament.id)
+    entrants = store.tournaments.entrants(tournament.id)
     where = MatchFilter(tournament=tournament.name)
     field = BotTable(
         GamePool(tournament.game, tournament.pool.name),
         tuple(entrant.label for entrant in entrants),
         tuple(entrant.bot.identity for entrant in entrants),
-        tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in store.tallies(where)),
+        tuple(Result(tally.first_seat, tally.second_seat, tally) for tally in store.sums.tallies(where)),
     )
     if book is None:
         book = RatedMatches(where)

@@ -24,7 +24,7 @@ def replayed_of(store: Store, tournament: int) -> Replayed | None:
         store: the store with the tournament.
         tournament: id of the tournament.
     """
-    kept = store.replay_of(tournament)
+    kept = store.ratings.replay_of(tournament)
     if kept is None:
         return None
     return Replayed(np.array(kept.strength), kept.slope, np.array(kept.away))

@@ -124,7 +124,7 @@ class SprtBook:
         self._num_openings = int(config["pairs"])
         self._then_rate = int(config.get("then-rate", 0))
         self._is_rated = bool(config.get("rated", False))
-        labels = [entrant.label for entrant in store.entrants(tournament.id)]
+        labels = [entrant.label for entrant in store.tournaments.entrants(tournament.id)]
         self._labels = (labels[0], labels[1])
         self._results: dict[MatchKey, float | None] = {}
         self._last = 0
@@ -136,15 +136,15 @@ class SprtBook:
         Raises:
             ArenaError: the tournament is gone, or its decision cannot be read.
         """
-        record = self._store.tournament(self._id)
+        record = self._store.tournaments.find(self._id)
         if record is None:
             raise ArenaError(f"tournament {self._id} is no longer in {self._store.place}")
-        change = self._store.last_change(self._id)
+        change = self._store.changes.last(self._id)
         if change != self._change:
             # A match may have become void or valid since, so all results are read again.
             self._results, self._last, self._change = {}, 0, change
-        last = self._store.last_match(self._id)
-        for result in self._store.results(self._id, after=self._last, last=last):
+        last = self._store.matches.last_id(self._id)
+        for result in self._store.plans.results(self._id, after=self._last, last=last):
             self._results[result.encounter, result.match_no] = result.points
         self._last = last
         state = self._test.after(self._results, num_openings=self._num_openings, decision=record.decision)
@@ -157,7 +157,7 @@ class SprtBook:
             num_rated=sum(encounter == RATED_ENCOUNTER for encounter, _ in self._results),
             num_matches=sum(encounter == TEST_ENCOUNTER for encounter, _ in self._results),
             is_rated=self._is_rated,
-            played_s=self._store.play_time(self._id, TEST_ENCOUNTER),
+            played_s=self._store.plans.play_time(self._id, TEST_ENCOUNTER),
         )
 
 

@@ -62,13 +62,13 @@ def once_per_state(
 
     Args:
         function: a function of the store and of hashable values. Its result may depend only on what
-            `Store.results_mark` covers: matches that count, bots and their labels.
+            `Store.sums.results_mark` covers: matches that count, bots and their labels.
     """
 
     @wraps(function)
     def read(store: Store, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         with store.at_one_moment():
-            key = (store.results_mark(), function, args, tuple(kwargs.items()))
+            key = (store.sums.results_mark(), function, args, tuple(kwargs.items()))
             if not isinstance(store.shared, _SharedResults):
                 store.shared = _SharedResults()
             # The key names the state, so results of an earlier state are never found again and fall out of

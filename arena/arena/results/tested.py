@@ -47,11 +47,11 @@ def count_tested(store: Store, where: MatchFilter) -> Tested:
     """
     tests = {
         tournament: bool(tomllib.loads(config).get("rated", False))
-        for tournament, config in store.sequential_tests().items()
+        for tournament, config in store.plans.sequential_tests().items()
     }
     num_unrated = 0
     rated: Counter[str] = Counter()
-    for tally in store.tallies(dataclasses.replace(where, rated_only=False)) if tests else ():
+    for tally in store.sums.tallies(dataclasses.replace(where, rated_only=False)) if tests else ():
         if tally.tournament not in tests or not _is_played(tally):
             continue
         if not tally.rated:

@@ -27,14 +27,14 @@ def state_of(store: Store, record: TournamentRecord) -> State:
     """Return the state: `left` if no process runs the tournament, `silent` without a heartbeat."""
     if record.state in ("finished", "refused", "stopped"):
         return cast("State", record.state)
-    lease = store.lease(record.id)
+    lease = store.leases.find(record.id)
     if lease is None or not lease.is_alive:
         return "left"
     if lease.is_silent:
         return "silent"
     if record.state == "preparing":
         return "preparing"
-    told = store.newest_state(record.id)
+    told = store.events.newest_state(record.id)
     return "paused" if told is not None and _is_paused(told.payload) else "running"
 
 
@@ -56,7 +56,7 @@ def refuse_copy(store: Store, record: TournamentRecord) -> None:
     Raises:
         ConfigError: it is such a copy; the message says where it can be continued.
     """
-    origin = store.origin(record.id)
+    origin = store.transfers.origin(record.id)
     if origin is not None:
         again = "play --attach" if record.type == "play" else "resume"
         raise ConfigError(

@@ -149,7 +149,7 @@ class EventMeetings:
         self._record = record
         # By seat, since the same bot may have two seats.
         self._met = meetings(store, record)
-        self._bots = {entrant.seat: entrant.bot.identity for entrant in store.entrants(record.id)}
+        self._bots = {entrant.seat: entrant.bot.identity for entrant in store.tournaments.entrants(record.id)}
 
     def expected(self, one: str, other: str) -> tuple[float | None, float | None]:
         """Return the points that the pool's fit expects of the bot that moves first, for both orders."""
@@ -188,9 +188,9 @@ class EventMeetings:
 
 
 def _identities(store: Store, text: str, tournament: str) -> set[str]:
-    found = {entry.identity for entry in store.entries(called(store, text, tournament))}
+    found = {entry.identity for entry in store.names.entries(called(store, text, tournament))}
     if not found:
-        known = sorted({name for bot in store.bots().values() for name in (bot.name, bot.spec)})
+        known = sorted({name for bot in store.names.bots().values() for name in (bot.name, bot.spec)})
         raise NotFoundError(f'no stored bot "{text}"{nearest(text, known)} (arena leaderboard shows them)')
     return found
 
@@ -199,7 +199,7 @@ def _meetings(
     store: Store, boards: Boards, where: MatchFilter, own: set[str], others: set[str]
 ) -> dict[tuple[str, str, str, str], HeadToHead]:
     """Return the encounters of bots of two sets, by game, pool and both identities."""
-    tournament = None if where.tournament is None else store.tournament(where.tournament)
+    tournament = None if where.tournament is None else store.tournaments.find(where.tournament)
     if tournament is not None and where == MatchFilter(tournament=tournament.name):
         event = EventMeetings(store, tournament)
         key = tournament.game, tournament.pool.name
@@ -209,7 +209,7 @@ def _meetings(
         for tally in boards.tallies
         if (tally.first in own and tally.second in others) or (tally.second in own and tally.first in others)
     }
-    fits = {(tally.game, tally.pool) for tally in store.tallies(where)} & met_in
+    fits = {(tally.game, tally.pool) for tally in store.sums.tallies(where)} & met_in
     return {
         (game, pool, one, other): met
         for game, pool, _ in boards.pools
@@ -250,7 +250,7 @@ def _detailed(
         opponent_worst=tuple(opponent_worst),
         matches=tuple(
             _played(match, row.identity)
-            for match in store.newest_met(where, {pair[0]}, {pair[1]}, limit=_NUM_MATCHES)
+            for match in store.plays.newest_met(where, {pair[0]}, {pair[1]}, limit=_NUM_MATCHES)
         ),
     )
 
@@ -272,5 +272,5 @@ def _played(match: StoredMatch, bot: str) -> MetMatch:
 def _records(store: Store, boards: Boards, row: PoolMeeting) -> dict[int, TournamentRecord]:
     pair = {row.identity, row.opponent_identity}
     numbers = {tally.tournament for tally in boards.tallies if {tally.first, tally.second} == pair}
-    found = {number: store.tournament(number) for number in numbers}
+    found = {number: store.tournaments.find(number) for number in numbers}
     return {number: record for number, record in found.items() if record is not None}

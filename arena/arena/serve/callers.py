@@ -100,7 +100,7 @@ class Callers:
         from arena_db.errors import DamagedError, DatabaseError
 
         try:
-            found = reading.store.find_token(digest)
+            found = reading.store.tokens.find(digest)
         except DamagedError as error:
             # If the whole store is damaged, the page reports it; a damaged token has no known role.
             _log.warning("%s", error)
@@ -113,7 +113,7 @@ class Callers:
             # Before the attempt: a store that is locked today is not asked at every request.
             self._noted[found.id] = day
             with suppress(DatabaseError):
-                reading.store.note_use(found.id, day)
+                reading.store.tokens.note_use(found.id, day)
         return found
 
     async def traded(self, path: str, query: str) -> dict[str, str] | None:

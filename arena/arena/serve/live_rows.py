@@ -137,7 +137,7 @@ def followed_match(
     """Return the view of a match without a result, whether it has begun or not."""
     planned = planned_match(reading.store, address)
     found = _followed(reading, context, record, str(planned.number))
-    entrants = {entrant.seat: entrant for entrant in reading.store.entrants(record.id)}
+    entrants = {entrant.seat: entrant for entrant in reading.store.tournaments.entrants(record.id)}
     pair = entrants[planned.first], entrants[planned.second]
     names = tuple(show_name(entrant.label) for entrant in pair)
     match = found.model.view.matches.get(planned.number) or MatchView(

@@ -53,7 +53,7 @@ class Reading:
 
     @cached_property
     def _records(self) -> list[TournamentRecord]:
-        return self.store.tournaments(limit=_MOST_EVENTS)
+        return self.store.tournaments.newest(limit=_MOST_EVENTS)
 
     def tournament(self, slug: str) -> TournamentRecord:
         """Return the tournament with this slug: its name, or its uid if the name cannot be a slug.
@@ -61,7 +61,7 @@ class Reading:
         Raises:
             NotFoundError: there is none; the error names the nearest.
         """
-        found = self.store.tournament(slug)
+        found = self.store.tournaments.find(slug)
         if found is None:
             found = next((record for record in self._records if record.uid == slug), None)
         if found is None:
@@ -105,7 +105,7 @@ class _Opened:
             version, now = self.store.data_version(), time.monotonic()
             known = self._checked
             if known is None or (known[0] != version and now - known[1] >= _CHECK_S):
-                self._faults = self.store.check()
+                self._faults = self.store.integrity.check()
                 self._checked = version, time.monotonic()
             return self._faults
 

@@ -46,7 +46,7 @@ def stored_matches(game: Game, db: str | None) -> Iterator[TrainingMatch]:
         for tournament in _all_tournaments(store):
             if tournament.game != spec:
                 continue
-            for match in store.tournament_matches(tournament.id):
+            for match in store.matches.of_tournament(tournament.id):
                 if match.void_reason:
                     continue
                 if match.outcome in _OUTCOMES and Termination(match.termination).is_regular:
@@ -56,7 +56,7 @@ def stored_matches(game: Game, db: str | None) -> Iterator[TrainingMatch]:
 def _all_tournaments(store: Store) -> Iterator[TournamentRecord]:
     """Yield all tournaments, newest first."""
     before: int | None = None
-    while page := store.tournaments(before=before, limit=_PAGE):
+    while page := store.tournaments.newest(before=before, limit=_PAGE):
         yield from page
         before = page[-1].id
 
@@ -154,9 +154,9 @@ def keep(
         for number in range(1, len(found) + 1)
     ]
     with open_store(db) as store:
-        record = store.add_tournament(_tournament(game, _free_name(store, name), seats), seats, planned)
-        store.save(list(_records(game, record.id, seats, ends)))
-        store.set_state(record.id, "finished")
+        record = store.tournaments.add(_tournament(game, _free_name(store, name), seats), seats, planned)
+        store.matches.save(list(_records(game, record.id, seats, ends)))
+        store.tournaments.set_state(record.id, "finished")
     return len(found)
 
 

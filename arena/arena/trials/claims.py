@@ -147,7 +147,7 @@ def unflagged_liar(tier: Tier, game: Game, folder: Path) -> Iterator[str]:
         plan = make_plan(config)
         tournament = store_plan(store, plan)
         hold(store, PreparedTournament(tournament, plan, num_workers=1), Listener(_ignore, _ignore))
-        (match,) = store.tournament_matches(tournament.id)
+        (match,) = store.matches.of_tournament(tournament.id)
         if match.termination != Termination.RULES:
             yield f"its match ended in {match.termination}: {match.fault}"
         if all(verify_match(store, match).agrees for _ in range(_REPLAYS)):

@@ -100,7 +100,7 @@ def bot_app(
         options: as for the shell.
     """
     with open_store(store, read_only=True, create=False) as opened:
-        newest = opened.last_tournament(unfinished=False)
+        newest = opened.tournaments.last(unfinished=False)
     if newest is None:
         app = empty_app(store, is_read_only=is_read_only, **options)
     else:

@@ -163,9 +163,9 @@ def _competitors(query: Query) -> dict[str, list[CompetitorView]]:
 
     try:
         with query.store() as store:
-            tallies = store.tallies(MatchFilter(rated_only=False))
-            records = store.bots()
-            names = {record.id: record.name for record in store.tournaments(limit=_MAX_TOURNAMENTS)}
+            tallies = store.sums.tallies(MatchFilter(rated_only=False))
+            records = store.names.bots()
+            names = {record.id: record.name for record in store.tournaments.newest(limit=_MAX_TOURNAMENTS)}
     except NoStoreYet:
         return {}
     games, faults = _counted(tallies)

@@ -54,7 +54,7 @@ class DashboardTables:
         event = event_tables(store, tournament)
         self.goal = goal_line(store, tournament, tables=tables, event=event)
         # Bots may join meanwhile, so entrants are read last: no table then has a bot without a name.
-        entrants = store.entrants(tournament.id)
+        entrants = store.tournaments.entrants(tournament.id)
         names = [entrant.label for entrant in entrants]
         naming = naming_of(store, tournament)
         trend = [
@@ -118,13 +118,13 @@ class DashboardTables:
         from arena.results.table_notes import notes_on
         from arena.results.tested import count_tested, mark_tested
 
-        counts = store.pool_counts(MatchFilter())
-        bots, called = store.bots(), store.labels()
+        counts = store.sums.pool_counts(MatchFilter())
+        bots, called = store.names.bots(), store.names.labels()
         if called != self._called:
             self._boards, self._called = {}, called
         self._all.update(store)
         sizes = {(game, pool): num for game, pool, num in pools(counts.tallies)}
-        marks = tuple(sorted(store.replay_marks().items()))
+        marks = tuple(sorted(store.ratings.replay_marks().items()))
         views: dict[tuple[object, ...], StandingsView] = {}
         for game, pool in largest_pools(sizes, tournament):
             num = sizes[game, pool]

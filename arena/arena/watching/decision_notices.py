@@ -10,9 +10,9 @@ from arena_plugins.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from arena_db.changes import ChangeRecord
     from arena_db.records import TournamentRecord
     from arena_db.store import Store
-    from arena_db.voiding import ChangeRecord
 
 _VERBS: Final[Mapping[str, str]] = {
     "void": "is void",
@@ -30,7 +30,7 @@ def decision_notices(store: Store, record: TournamentRecord) -> list[Notice]:
     """Return the decisions about a tournament as notices, newest first."""
     return [
         Notice(t=change.made_at, text=_text(change), is_decision=True)
-        for change in reversed(store.changes(record.id))
+        for change in reversed(store.changes.of(record.id))
         if change.kind in _VERBS
     ]
 

@@ -84,7 +84,7 @@ class FirstFeed:
         if version == self._version:
             return None
         self._version = version
-        record = self._store.last_tournament(unfinished=False)
+        record = self._store.tournaments.last(unfinished=False)
         return (
             None if record is None else FeedUpdate(facts={FIRST: First(record.id, record.name)}, is_last=True)
         )

@@ -58,13 +58,13 @@ class MatchSource:
             search = self._search
             if search is None or not search.is_for(request, self.tournament):
                 search = self._search = _Search(request, self.tournament)
-            bots = tuple(store.entrant_labels())
+            bots = tuple(store.names.entrant_labels())
             ids: list[int] | None = None
             rows: tuple[MatchRow, ...] = ()
             for _ in search.steps(store, condition, query):
                 before, ids = ids, search.page(store, request)
                 if ids != before:
-                    rows = with_mistakes(store, tuple(map(row_of, store.matches_of(ids))))
+                    rows = with_mistakes(store, tuple(map(row_of, store.matches.with_ids(ids))))
                 query.check()
                 yield Page(
                     rows=rows,
@@ -121,7 +121,7 @@ class _Search:
         """Continue the search; yield whenever more is known, at least once."""
         every = MatchFilter(rated_only=False)
         if condition.is_empty:
-            self._num_all, self._is_whole = store.num_matches(every), True
+            self._num_all, self._is_whole = store.matches.count(every), True
             self._num_first = self._num_first or self._num_all
             yield
             return
@@ -140,8 +140,8 @@ class _Search:
 
     def _begin(self, store: Store, where: MatchFilter, every: MatchFilter) -> None:
         """Start the search, or examine the matches stored since."""
-        newest = next(iter(store.match_ids("number", descending=True, offset=0, limit=1)), 0)
-        self._num_all = newest if self._order == "number" else store.num_matches(every)
+        newest = next(iter(store.matches.ids("number", descending=True, offset=0, limit=1)), 0)
+        self._num_all = newest if self._order == "number" else store.matches.count(every)
         if not self._is_begun:
             self._ids, self._newest, self._is_begun = array("q"), newest, True
         elif newest > self._newest and self._order == "number":
@@ -151,7 +151,7 @@ class _Search:
         found = array("q")
         end: OrderPlace | None = OrderPlace(self._newest, self._newest)
         while end is not None:
-            piece = store.search_piece(where, "number", descending=False, after=end, num=PIECE)
+            piece = store.matches.search_piece(where, "number", descending=False, after=end, num=PIECE)
             found.extend(number for number in piece.ids if number <= newest)
             end = piece.end if piece.end is None or piece.end.id < newest else None
         if self._descending:
@@ -161,7 +161,7 @@ class _Search:
         self._newest = newest
 
     def _step(self, store: Store, where: MatchFilter) -> None:
-        piece = store.search_piece(
+        piece = store.matches.search_piece(
             where, self._order, descending=self._descending, after=self._end, num=PIECE
         )
         if self._ids is not None:
@@ -185,8 +185,8 @@ class _Search:
         """Return the ids of a page of all matches, using the offset from the nearer end."""
         behind = self._num_all - begin - limit
         if begin <= behind:
-            return store.match_ids(self._order, descending=self._descending, offset=begin, limit=limit)
-        found = store.match_ids(self._order, descending=not self._descending, offset=behind, limit=limit)
+            return store.matches.ids(self._order, descending=self._descending, offset=begin, limit=limit)
+        found = store.matches.ids(self._order, descending=not self._descending, offset=behind, limit=limit)
         return found[::-1]
 
 

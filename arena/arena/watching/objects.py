@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arena.live.opening_views import OpeningsView
+    from arena_db.changes import ChangeRecord
     from arena_db.owner import LeaseRecord
     from arena_db.records import BotRecord, Entrant, MatchRecord, TournamentRecord
     from arena_db.store import Store
-    from arena_db.voiding import ChangeRecord
 
 RESULT = {"first": "1-0", "second": "0-1", "draw": "1/2-1/2", "void": "*"}
 """Written form of outcomes."""
@@ -139,10 +139,10 @@ def listed_object(store: Store, record: TournamentRecord) -> dict[str, object]:
         "num_done": record.num_done,
         "num_planned": record.num_total,
         "created_at": utc(record.created_at),
-        "held_by": holder_of(store.lease(record.id)),
+        "held_by": holder_of(store.leases.find(record.id)),
         "refusal": refusal_of(record) or None,
         "archived_at": None if record.archived_at is None else utc(record.archived_at),
-        "num_bots": len(store.entrants(record.id)),
+        "num_bots": len(store.tournaments.entrants(record.id)),
     }
 
 

@@ -60,8 +60,8 @@ def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
             if step == 0:
                 raise ArenaError(f"no match {number} in the store")
             raise ArenaError(f"there is no {'older' if step < 0 else 'newer'} match")
-        record = store.tournament(match.tournament)
-        remarks = store.remarks([match.id]).get(match.id, ())
+        record = store.tournaments.find(match.tournament)
+        remarks = store.matches.remarks([match.id]).get(match.id, ())
         labels = naming_of(store, record).seats if record else dict[str, str]()
         return OneMatch(
             recorded=recorded_of(match, labels, record.pool if record else None, remarks),
@@ -69,7 +69,7 @@ def load_match(query: Query, number: int, step: int = 0) -> OneMatch:
             address=address_of(match),
             specs=_specs(store, record, match),
             void_reason=match.void_reason,
-            analyses=store.analyses([match.id]).get(match.id, ()),
+            analyses=store.analyses.of([match.id]).get(match.id, ()),
         )
 
 
@@ -81,7 +81,7 @@ def load_analyses(query: Query, number: int) -> tuple[JudgedMatch, ...]:
         ArenaError: the store cannot be read.
     """
     with query.store() as store:
-        return store.analyses([number]).get(number, ())
+        return store.analyses.of([number]).get(number, ())
 
 
 class ToldPly(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +160,7 @@ def replay_of(match: OneMatch, judge: str = "") -> Replay:
 
 def _specs(store: Store, record: TournamentRecord | None, match: StoredMatch) -> tuple[str, str]:
     """Return the specs of both bots, with the files that they name if the configuration has their paths."""
-    entered = {entrant.seat: entrant.bot.spec for entrant in store.entrants(match.tournament)}
+    entered = {entrant.seat: entrant.bot.spec for entrant in store.tournaments.entrants(match.tournament)}
     with suppress(tomllib.TOMLDecodeError):
         config = tomllib.loads(record.config if record else "")
         entered |= dict(enumerate(map(str, config.get("bots", ()))))
@@ -171,11 +171,11 @@ def _specs(store: Store, record: TournamentRecord | None, match: StoredMatch) ->
 
 def _found(store: Store, number: int, step: int) -> StoredMatch | None:
     if step == 0:
-        return store.match(number) if 0 < number < 1 << 63 else None
+        return store.matches.find(number) if 0 < number < 1 << 63 else None
     if step < 0:
         from arena_db.records import MatchFilter
 
-        older = store.matches(MatchFilter(rated_only=False), before=number, limit=1)
+        older = store.matches.newest(MatchFilter(rated_only=False), before=number, limit=1)
         return older[0] if older else None
-    near = (store.match(number + gap) for gap in range(1, _MOST_GAPS))
+    near = (store.matches.find(number + gap) for gap in range(1, _MOST_GAPS))
     return next((match for match in near if match is not None), None)

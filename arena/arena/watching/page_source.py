@@ -52,8 +52,8 @@ _MOST_EVENTS: Final = 1000
 
 def home_view(store: Store, title: str) -> HomePage:
     """Return the tournaments that are not archived, newest first, and the newest matches."""
-    records = store.tournaments(limit=_MOST_EVENTS, archived=False)
-    newest = store.matches(MatchFilter(rated_only=False), limit=NUM_NEWEST)
+    records = store.tournaments.newest(limit=_MOST_EVENTS, archived=False)
+    newest = store.matches.newest(MatchFilter(rated_only=False), limit=NUM_NEWEST)
     return HomePage(
         title=title,
         events=tuple(tournament_row(store, record) for record in records),
@@ -66,7 +66,7 @@ def event_view(store: Store, record: TournamentRecord) -> TournamentPage:
     """Return a tournament with all its tables."""
     book = RatedMatches(MatchFilter(tournament=record.name))
     found = standings(store, record, book=book)
-    entrants = store.entrants(record.id)
+    entrants = store.tournaments.entrants(record.id)
     names = {entrant.label: show_name(entrant.label) for entrant in entrants}
     rows = with_standing(standing_rows(found, names, {}), standings_in(store, record, entrants, found))
     # Bots without a rated match have a row without a rating, and empty cells in the crosstable.
@@ -83,18 +83,18 @@ def event_view(store: Store, record: TournamentRecord) -> TournamentPage:
         bracket=() if by_place is None else tuple(by_place.bracket),
         identities={entrant.label: entrant.bot.identity for entrant in entrants},
         goal=goal_of(store, record),
-        newest=tuple(map(row_of, store.matches(where, limit=NUM_NEWEST))),
+        newest=tuple(map(row_of, store.matches.newest(where, limit=NUM_NEWEST))),
     )
 
 
 def match_list(store: Store, record: TournamentRecord, per_page: int) -> Iterator[MatchListPage]:
     """Yield the pages of a tournament's list of matches, newest first; at least one."""
     where = MatchFilter(tournament=record.name, rated_only=False)
-    total = sum(tally.num_matches for tally in store.tallies(where))
+    total = sum(tally.num_matches for tally in store.sums.tallies(where))
     num_pages = max(1, -(-total // per_page))
     before: int | None = None
     for number in range(1, num_pages + 1):
-        found = store.matches(where, before=before, limit=per_page)
+        found = store.matches.newest(where, before=before, limit=per_page)
         before = found[-1].id if found else before
         yield MatchListPage(
             tournament=record.name,
@@ -124,11 +124,11 @@ def match_list_page(
     where = replace(
         condition.to_filter(store, tournament=record.name), tournament=record.name, rated_only=False
     )
-    total = store.num_matches(where)
+    total = store.matches.count(where)
     num_pages = max(1, -(-total // per_page))
     if not 1 <= number <= num_pages:
         raise NotFoundError(f"there is no page {number} of these matches; the last one is page {num_pages}")
-    rows = store.tournament_page(record.id, where, offset=(number - 1) * per_page, limit=per_page)
+    rows = store.matches.page(record.id, where, offset=(number - 1) * per_page, limit=per_page)
     return MatchListPage(
         tournament=record.name,
         number=number,
@@ -141,12 +141,12 @@ def match_list_page(
 
 def match_view(store: Store, record: TournamentRecord, match: StoredMatch) -> MatchPage:
     """Return a stored match with the reports of its bots and its grading."""
-    remarks = store.remarks([match.id]).get(match.id, ())
+    remarks = store.matches.remarks([match.id]).get(match.id, ())
     replay = replay_of(
         OneMatch(
             recorded=recorded_of(match, {}, record.pool, remarks),
             tournament=record.name,
-            analyses=store.analyses([match.id]).get(match.id, ()),
+            analyses=store.analyses.of([match.id]).get(match.id, ()),
         )
     )
     view = replay.at(replay.num_plies)
@@ -174,7 +174,7 @@ def _has_versus(store: Store, record: TournamentRecord, match: StoredMatch) -> b
         return True
     where = MatchFilter(tournament=record.name, bot=f"{MARK}{match.first}", vs=f"{MARK}{match.second}")
     # Tallies contain valid matches only, while `num_matches` includes void ones.
-    return bool(store.tallies(where))
+    return bool(store.sums.tallies(where))
 
 
 def _clocks(views: Sequence[MatchView]) -> tuple[tuple[int, int], ...]:

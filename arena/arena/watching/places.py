@@ -63,7 +63,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 def place_of(store: Store, found: Address | BotRecord) -> Place:
     """Return the place of a resolved address or bot."""
-    return _place_of(store, found) if isinstance(found, Address) else _bot_place(store, found, store.bots())
+    return (
+        _place_of(store, found)
+        if isinstance(found, Address)
+        else _bot_place(store, found, store.names.bots())
+    )
 
 
 def read_place(option: str | None, text: str) -> Place:
@@ -102,11 +106,11 @@ def search_places(query: Query, text: str) -> list[Place]:
         return []
     with query.store() as store:
         found = _exact(store, text)
-        hits = store.find_named(text, MOST, query.is_wanted)
+        hits = store.names.search(text, MOST, query.is_wanted)
         query.check()
-        bots = store.bots() if any(hit.kind == "bot" for hit in hits) else {}
+        bots = store.names.bots() if any(hit.kind == "bot" for hit in hits) else {}
         for hit in hits:
-            record = store.tournament(hit.name) if hit.kind == "tournament" else None
+            record = store.tournaments.find(hit.name) if hit.kind == "tournament" else None
             if record is not None:
                 place = _place_of(store, Address(record))
             elif hit.name in bots:
@@ -171,7 +175,7 @@ def _about_tournament(store: Store, record: TournamentRecord) -> str:
 
 def _about_planned(store: Store, address: Address) -> str:
     planned = planned_match(store, address)
-    labels = {entrant.seat: entrant.label for entrant in store.entrants(address.tournament.id)}
+    labels = {entrant.seat: entrant.label for entrant in store.tournaments.entrants(address.tournament.id)}
     who = f"{labels[planned.first]} v {labels[planned.second]}"
     return f"match, {address.tournament.game}, {who}, no result yet"
 

@@ -120,10 +120,10 @@ class Profiles:
             page = bot_page(self._store, name)
         else:
             page = unrated_page(self._store, identity)
-            unrated = self._store.matches(MatchFilter(bot=name, rated_only=False), limit=MAX_UNRATED)
+            unrated = self._store.matches.newest(MatchFilter(bot=name, rated_only=False), limit=MAX_UNRATED)
         newest = {fault.newest: fault.termination for fault in page.faults if fault.newest is not None}
         samples = [one.match for one in page.openings[:MAX_OPENINGS]]
-        found = self._store.matches_with([*newest, *samples])
+        found = self._store.matches.by_id([*newest, *samples])
         return BotProfile(
             name=self.boards.names[identity],
             identity=identity,
@@ -147,7 +147,7 @@ class Profiles:
             if identity in {tally.first, tally.second}:
                 other = tally.second if tally.first == identity else tally.first
                 newest[other] = max(tally.tournament, newest.get(other, 0))
-        records = {number: self._store.tournament(number) for number in set(newest.values())}
+        records = {number: self._store.tournaments.find(number) for number in set(newest.values())}
         return {
             other: record.name
             for other, number in sorted(newest.items())
@@ -162,7 +162,9 @@ class EventProfiles:
         """Read the encounters; see `EventMeetings`."""
         self._store = store
         self._record = record
-        self._labels = {entrant.bot.identity: entrant.label for entrant in store.entrants(record.id)}
+        self._labels = {
+            entrant.bot.identity: entrant.label for entrant in store.tournaments.entrants(record.id)
+        }
         self._meetings = EventMeetings(store, record)
         self.expected = self._meetings.expected
 
@@ -174,7 +176,7 @@ class EventProfiles:
         """
         with self._store.at_one_moment():
             meeting = self._meetings.of(one, other)
-            found = self._store.matches_with([each.match for each in meeting.openings[:MAX_OPENINGS]])
+            found = self._store.matches.by_id([each.match for each in meeting.openings[:MAX_OPENINGS]])
         return VersusPage(
             tournament=self._record.name,
             labels=(self._labels[one], self._labels[other]),

@@ -4,7 +4,7 @@ A source is a function of a `Query` that returns `Rows` or `Empty`:
 
     def read_something(query: Query, number: int) -> Rows[Something] | Empty:
         with query.store() as store:
-            for page in store.whole_matches(...):
+            for page in store.bulk.whole_matches(...):
                 query.check()  # in every loop that may take longer than 50 ms
                 ...
 

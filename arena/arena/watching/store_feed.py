@@ -179,7 +179,7 @@ class StoreFeed:
 
     def _look(self, store: Store) -> tuple[LiveView, int, list[Event]]:
         record = self._record(store)
-        snapshot = store.snapshot(record.id)
+        snapshot = store.events.snapshot(record.id)
         events = list(translated(snapshot.events))
         past = past_view(store, record, self._naming.seats)
         view = reduce_all(past, events)
@@ -198,7 +198,7 @@ class StoreFeed:
         return replace(view, seq=snapshot.seq, progress=progress), snapshot.seq, events
 
     def _following(self, store: Store) -> FeedUpdate | None:
-        page = store.events_after(self._seq, _LIMIT, tournament=self._tournament)
+        page = store.events.after(self._seq, _LIMIT, tournament=self._tournament)
         if page.has_gap:
             return self._beginning(store)
         if len(page.events) == _LIMIT:
@@ -252,7 +252,8 @@ class StoreFeed:
     def _ends(self, store: Store) -> list[Event]:
         """Return ends of running matches with stored results; called after everything that counts them."""
         found = [
-            store.match_of(self._tournament, number, attempt) for number, attempt in self._running.items()
+            store.matches.find_attempt(self._tournament, number, attempt)
+            for number, attempt in self._running.items()
         ]
         return [event for match in found if match is not None for event in end_events(match)]
 
@@ -272,13 +273,13 @@ class StoreFeed:
         from arena_db.records import MatchFilter
 
         # Matches are numbered as they are stored, so the newest one stands for all of them.
-        newest = store.matches(MatchFilter(rated_only=False), limit=1)
+        newest = store.matches.newest(MatchFilter(rated_only=False), limit=1)
         # Decisions about any tournament may change its tables.
-        later = (store.last_change(), tuple(sorted(store.replay_marks().items())))
+        later = (store.changes.last(), tuple(sorted(store.ratings.replay_marks().items())))
         return (newest[0].id if newest else 0, record.num_done, record.num_total, record.state, *later)
 
     def _record(self, store: Store) -> TournamentRecord:
-        record = store.tournament(self._tournament)
+        record = store.tournaments.find(self._tournament)
         # After the store was replaced, another tournament may have the same id.
         if record is not None and record.uid == (self._uid or record.uid):
             self._uid = record.uid
@@ -307,7 +308,7 @@ class StoreFeed:
         """Check which process runs the tournament; events are signs of life, too."""
         self._health_at = self._clock()
         was_played = self._health.lease_until
-        lease = store.lease(self._tournament)
+        lease = store.leases.find(self._tournament)
         beat_t, until, is_silent = None, None, False
         if lease is not None and lease.is_alive:
             until, is_silent = lease.expires_at, lease.is_silent

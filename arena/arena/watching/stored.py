@@ -143,7 +143,7 @@ def row_of(match: StoredMatch) -> MatchRow:
 
 def with_mistakes(store: Store, rows: Sequence[MatchRow]) -> tuple[MatchRow, ...]:
     """Return rows with the counted mistakes of their matches."""
-    found = store.mistakes([row.stored for row in rows])
+    found = store.analyses.mistakes([row.stored for row in rows])
     return tuple(replace(row, mistakes=found[row.stored]) if row.stored in found else row for row in rows)
 
 
@@ -202,7 +202,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
     from arena_db.records import MatchFilter
 
     where = MatchFilter(tournament=record.name, rated_only=False)
-    matches = store.matches(where, limit=MAX_FINISHED)
+    matches = store.matches.newest(where, limit=MAX_FINISHED)
     finished = tuple(finished_of(match, labels) for match in matches)
     boards = _boards(matches[:NUM_BOARDS], labels, record.pool)
     times = sorted(match.t for match in finished[:MAX_RECENT])
@@ -269,8 +269,10 @@ def _faults(store: Store, record: TournamentRecord) -> dict[str, dict[str, int]]
     """Count forfeits by name of the bot and termination."""
     from arena_db.records import MatchFilter
 
-    names = {entrant.seat: clean_text(entrant.label, MAX_NAME) for entrant in store.entrants(record.id)}
-    tallies = store.tallies(MatchFilter(tournament=record.name, rated_only=False))
+    names = {
+        entrant.seat: clean_text(entrant.label, MAX_NAME) for entrant in store.tournaments.entrants(record.id)
+    }
+    tallies = store.sums.tallies(MatchFilter(tournament=record.name, rated_only=False))
     found = count_forfeits(tallies, lambda tally: (names[tally.first_seat], names[tally.second_seat]))
     return {name: dict(counts) for name, counts in found.items()}
 

@@ -38,7 +38,8 @@ def read_tournaments(query: Query, *, archived: bool = False) -> Rows[list[Tourn
     """
     with query.store() as store:
         found = [
-            tournament_row(store, record) for record in store.tournaments(limit=_MAX_ROWS, archived=archived)
+            tournament_row(store, record)
+            for record in store.tournaments.newest(limit=_MAX_ROWS, archived=archived)
         ]
     return Rows(found) if found else Empty("no tournament yet")
 
@@ -50,7 +51,7 @@ def read_tournament(option: str | None, name: str) -> TournamentRow:
         ArenaError: the store cannot be read, or there is no such tournament.
     """
     with open_store(option, read_only=True, create=False) as store:
-        record = store.tournament(name)
+        record = store.tournaments.find(name)
         if record is None:
             raise ArenaError(f"{name} is no longer in {store.place}")
         return tournament_row(store, record)
@@ -58,7 +59,7 @@ def read_tournament(option: str | None, name: str) -> TournamentRow:
 
 def tournament_row(store: Store, record: TournamentRecord) -> TournamentRow:
     """Return a tournament as a row of a list."""
-    lease = store.lease(record.id)
+    lease = store.leases.find(record.id)
     return TournamentRow(
         id=record.id,
         name=record.name,
@@ -69,7 +70,7 @@ def tournament_row(store: Store, record: TournamentRecord) -> TournamentRow:
         planned=record.num_total,
         done=record.num_done,
         created_t=record.created_at,
-        bots=tuple(show_name(entrant.label) for entrant in store.entrants(record.id)),
+        bots=tuple(show_name(entrant.label) for entrant in store.tournaments.entrants(record.id)),
         held_by="" if lease is None or not lease.is_alive else heard_of(lease),
         is_archived=record.archived_at is not None,
         refused=tuple((show_name(bot), clean_text(why, _MAX_CAUSE)) for bot, why in refusals(record.config)),

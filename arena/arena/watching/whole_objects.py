@@ -48,8 +48,8 @@ def whole_tournament(store: Store, record: TournamentRecord) -> dict[str, object
     report = report_of(store, record)
     more = event_objects(event_tables(store, record))
     return {
-        **tournament_object(record, store.entrants(record.id), store.changes(record.id)),
-        "holder": holder_object(store.lease(record.id)),
+        **tournament_object(record, store.tournaments.entrants(record.id), store.changes.of(record.id)),
+        "holder": holder_object(store.leases.find(record.id)),
         "test": None if report is None else report.to_object(),
         "places": [row for kind, row in more if kind == "place"],
         "bracket": [row for kind, row in more if kind == "bracket"],
@@ -64,7 +64,7 @@ def whole_match(store: Store, match: StoredMatch, *, is_solved: bool = True) -> 
         match: the match.
         is_solved: whether the solver judges a match without a stored grading.
     """
-    remarks = store.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
+    remarks = store.matches.remarks([match.id]).get(match.id) or (None,) * len(match.actions)
     said = [None if remark is None else dataclasses.asdict(remark) for remark in remarks]
     judged = analysis_object(analysis_of(store, match, is_solved=is_solved))
     return stored_match_object(match) | {"remarks": said, "analysis": judged}
@@ -78,7 +78,7 @@ def unplayed_match(store: Store, address: Address) -> UnplayedMatch:
     """
     record = address.tournament
     planned = planned_match(store, address)
-    labels = {entrant.seat: entrant.label for entrant in store.entrants(record.id)}
+    labels = {entrant.seat: entrant.label for entrant in store.tournaments.entrants(record.id)}
     running = _running(store, record, planned.number)
     actions = tuple(planned.opening) if running is None else running.actions
     if address.ply is not None and address.ply > len(actions):
@@ -108,9 +108,9 @@ def is_played_again(store: Store, address: Address) -> bool:
 
 def _running(store: Store, record: TournamentRecord, number: int) -> MatchView | None:
     """Return a running match as viewers see it; None if it is not being played."""
-    lease = store.lease(record.id)
+    lease = store.leases.find(record.id)
     if lease is None or not lease.is_alive:
         return None
-    view = reduce_all(LiveView(), translated(store.snapshot(record.id).events))
+    view = reduce_all(LiveView(), translated(store.events.snapshot(record.id).events))
     match = view.matches.get(number)
     return match if match is not None and not match.is_over and not match.trouble else None

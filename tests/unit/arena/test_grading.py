@@ -48,11 +48,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 
 def add(store: Store, spec: str, actions: Sequence[int], *, num_opening: int = 0) -> StoredMatch:
-    length, name = len(actions), f"cup-{len(store.tournaments())}"
+    length, name = len(actions), f"cup-{len(store.tournaments.newest())}"
     cup = add_cup(store, name=name, game=spec, num_actions=load_game(spec).num_actions)
     changes: dict[str, Any] = {"times_ms": (5,) * length, "values": (None,) * length}
-    store.save([cup.match(1, actions=tuple(actions), num_opening=num_opening, **changes)])
-    (match,) = store.tournament_matches(cup.record.id)
+    store.matches.save([cup.match(1, actions=tuple(actions), num_opening=num_opening, **changes)])
+    (match,) = store.matches.of_tournament(cup.record.id)
     return match
 
 
@@ -76,7 +76,7 @@ def graded(store: Store, match: StoredMatch, judge: MatchJudge | None = None) ->
         store, match, judge or SolverJudge(None), keep=True, tell=lambda _, ply: told.append(ply.ply)
     )
     assert told == sorted(told, reverse=True), "from the end"
-    assert store.analyses([match.id], name=analysis.name)[match.id] == (analysis,), "what is stored"
+    assert store.analyses.of([match.id], name=analysis.name)[match.id] == (analysis,), "what is stored"
     return analysis
 
 
@@ -153,17 +153,17 @@ def test_an_interrupted_grading_goes_on_with_the_rest(store: Store) -> None:
     whole = graded(store, add(store, "tic-tac-toe", match.actions))
     for most in (1, 2, num - 4):
         judge = Interrupted(most)
-        before = store.analyses([match.id]).get(match.id, ())
+        before = store.analyses.of([match.id]).get(match.id, ())
         done = sum(ply.is_judged for ply in before[0].plies) if before else 0
         with pytest.raises(KeyboardInterrupt):
             graded(store, match, judge)
-        (partial,) = store.analyses([match.id])[match.id]
+        (partial,) = store.analyses.of([match.id])[match.id]
         assert judge.judged == list(range(num - done))[::-1][:most], "nothing twice"
         assert [ply.is_judged for ply in partial.plies] == [False] * (num - done - most) + [True] * (
             done + most
         )
     assert not partial.is_complete
-    assert store.check() == []
+    assert store.integrity.check() == []
     assert graded(store, match).plies == whole.plies
     again = Interrupted(num)
     graded(store, match, again)
@@ -179,14 +179,14 @@ def test_what_was_not_solved_is_tried_again_with_more(store: Store) -> None:
     told: list[int] = []
     grade_match(store, match, SolverJudge(200), keep=False, tell=lambda _, ply: told.append(ply.ply))
     assert told == unknown[::-1]
-    assert store.analyses([match.id])[match.id] == (first,), "nothing was kept"
+    assert store.analyses.of([match.id])[match.id] == (first,), "nothing was kept"
 
 
 def test_gradings_of_older_versions_are_completed(store: Store) -> None:
     match = add(store, "tic-tac-toe", random_match("tic-tac-toe", 3))
     whole = graded(store, match)
     plies = tuple(JudgedPly(value=ply.value, loss=ply.loss, best=ply.best) for ply in whole.plies)
-    store.add_analysis(replace(whole, plies=plies))
+    store.analyses.add(replace(whole, plies=plies))
     assert graded(store, match).plies == whole.plies
 
 
@@ -211,7 +211,10 @@ def test_a_bot_judges_what_it_would_play_and_what_it_expects(store: Store) -> No
                 assert (said.loss or 0) >= 0.5 if sure.loss else said.loss == pytest.approx(0, abs=0.49)
                 assert {each.action for each in said.scores} == {said.best[0], match.actions[ply]}
                 assert said.line[0] == said.best[0]
-            assert {one.name for one in store.analyses([match.id])[match.id]} == {"solver", "minimax:depth=9"}
+            assert {one.name for one in store.analyses.of([match.id])[match.id]} == {
+                "solver",
+                "minimax:depth=9",
+            }
     finally:
         judge.close()
 
@@ -269,7 +272,7 @@ def test_another_version_of_the_bot_judges_everything_anew(store: Store) -> None
         judge.identity = "0" * 64
         grade_match(store, match, judge, keep=True, tell=lambda _, ply: told.append(ply.ply))
         assert told == [3, 2, 1, 0]
-        assert store.analyses([match.id])[match.id][0].plies == found.plies
+        assert store.analyses.of([match.id])[match.id][0].plies == found.plies
     finally:
         judge.close()
 
@@ -307,7 +310,7 @@ def test_a_killed_command_loses_no_ply_it_stored(tmp_path: Path, store: Store) -
     assert niceness >= 10
     assert [line["ply"] for line in lines] == [11, 10, 9]
     assert [line["done"] for line in lines] == [1, 2, 3]
-    (partial,) = store.analyses([match.id])[match.id]
+    (partial,) = store.analyses.of([match.id])[match.id]
     judged = [ply for ply, said in enumerate(partial.plies) if said.is_judged]
     assert judged == list(range(judged[0], 12))
-    assert store.check() == []
+    assert store.integrity.check() == []

@@ -56,7 +56,7 @@ def test_a_store_at_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         assert store.path == tmp_path / "new" / "data" / "arena.db"
         assert add_cup(store).record.name == "rr-1"
     with home.open_store(read_only=True) as store:
-        assert len(store.tournaments()) == 1
+        assert len(store.tournaments.newest()) == 1
 
 
 def test_a_backup_at_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_backup_at_the_usual_place(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert home.restore_store(backup) is None
     assert home.restore_store(backup) is not None
     with home.open_store(read_only=True) as store:
-        assert len(store.tournaments()) == 1
+        assert len(store.tournaments.newest()) == 1
     with pytest.raises(StoreError, match="no backup at"):
         home.restore_store(tmp_path / "nowhere.db")
 
@@ -90,7 +90,7 @@ def test_errors_within_the_block(tmp_path: Path) -> None:
 def save_too_much(path: Path) -> None:
     with home.open_store(str(path)) as store:
         cup = add_cup(store)
-        store.save([replace(cup.match(1), number=99)])
+        store.matches.save([replace(cup.match(1), number=99)])
 
 
 def test_importing_it_loads_no_database(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_numbers_are_those_of_the_commands(played: Path, tmp_path: Path) -> None
     _build(played, tmp_path)
     twin = json.loads((tmp_path / "t/spring/index.json").read_text(encoding="utf-8"))
     with Store.open(played / "arena.db", read_only=True) as store:
-        record = store.tournament("spring")
+        record = store.tournaments.find("spring")
         assert record is not None
         rows = rating_objects(standings(store, record))
         cross = crosstable(store, record, [str(row["name"]) for row in rows])
@@ -188,7 +188,7 @@ def test_moves_of_a_match_and_its_plies(played: Path, tmp_path: Path) -> None:
 def test_names_of_bots_do_nothing(name: str, tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, f"a/{name}", "b", name="cup", num=2)
-        store.save([cup.match(1, reason=f"{name} wins"), cup.match(2)])
+        store.matches.save([cup.match(1, reason=f"{name} wins"), cup.match(2)])
         build(store, tmp_path / "out")
     for path in (tmp_path / "out").rglob("*.html"):
         page = _read(path)

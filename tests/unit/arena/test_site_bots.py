@@ -33,9 +33,9 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.open(path, fast=True) as store:
         first = add_league(store, NAMES, League(rounds=6, name="winter", game="tic-tac-toe", points=4))
         add_league(store, NAMES, League(rounds=6, name="spring/1", game="tic-tac-toe", points=4))
-        for match in list(store.tournament_matches(first.id))[:9]:
+        for match in list(store.matches.of_tournament(first.id))[:9]:
             plies = tuple(JudgedPly(value=0.0, loss=float(ply % 3 == 2)) for ply in range(len(match.actions)))
-            store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
+            store.analyses.add(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
     return path
 
 
@@ -134,19 +134,21 @@ def test_a_run_writes_what_has_changed(tmp_path: Path) -> None:
     assert _written(path, out)
     assert _written(path, out) == set()
     with Store.open(path, read_only=True) as store:
-        record = store.tournament("one")
+        record = store.tournaments.find("one")
         assert record is not None
-        match = next(store.tournament_matches(record.id))
+        match = next(store.matches.of_tournament(record.id))
 
     def grade(store: Store) -> None:
         plies = tuple(JudgedPly(value=0.0, loss=2.0) for _ in match.actions)
-        store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=2.0))
+        store.analyses.add(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=2.0))
 
     changed = _written(path, out, grade)
     pair = f"t/one/v/{match.first[:16]}/{match.second[:16]}.html"
     assert {f"t/one/{match.number}.html", pair, f"b/{match.first[:16]}.html"} <= changed
     assert not [name for name in changed if name.startswith("t/two")]
-    changed = _written(path, out, lambda store: store.void([match.id], reason="a test", who="me@here"))
+    changed = _written(
+        path, out, lambda store: store.changes.void([match.id], reason="a test", who="me@here")
+    )
     assert {f"t/one/{match.number}.html", pair, "t/one/index.html", "leaderboard.html"} <= changed
     assert not [name for name in changed if name.startswith("t/two/v")]
     assert _written(path, out) == set()
@@ -156,7 +158,7 @@ def test_pairs_are_bounded(league: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(building, "MOST_PAIRS", 4)
     with Store.open(league, read_only=True) as store:
         build(store, tmp_path)
-        newest = store.tournaments(limit=1)[0]
+        newest = store.tournaments.newest(limit=1)[0]
     names = sorted(page.relative_to(tmp_path / "t").parts[0] for page in tmp_path.glob("t/*/v/*/*.html"))
     assert names == sorted([newest.uid] * 3 + ["winter"])
 

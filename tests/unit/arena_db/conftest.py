@@ -173,7 +173,7 @@ def _new_database(
         made.append(empty.take())
         return databases.url(made[-1])
     # A database can be copied only while nobody is connected to it; the store connects again.
-    copy_of._engine.dispose()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
+    copy_of._access.engine.dispose()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
     assert isinstance(copy_of.place, Server)
     copies.append(empty.copy(copy_of.place.database))
     return databases.url(copies[-1])

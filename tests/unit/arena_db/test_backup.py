@@ -27,7 +27,7 @@ pytestmark = pytest.mark.sqlite("a database on a server is copied by pg_dump")
 
 def test_a_backup_of_a_store_in_use(store: Store, tmp_path: Path) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2)])
+    store.matches.save([cup.match(1), cup.match(2)])
     target = tmp_path / "kept 100%41.db"
     with closing(open_raw(FileSettings(place=store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -35,11 +35,11 @@ def test_a_backup_of_a_store_in_use(store: Store, tmp_path: Path) -> None:
         store.backup(target)
         other.execute("ROLLBACK")
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == [target.name]
-    store.save([cup.match(3)])
+    store.matches.save([cup.match(3)])
     with Store.open(target) as copy:
-        assert copy.check() == []
-        assert [match.reason for match in copy.matches(MatchFilter())] == [cup.match(1).reason] * 2
-        assert copy.save([cup.match(3)]) == 1
+        assert copy.integrity.check() == []
+        assert [match.reason for match in copy.matches.newest(MatchFilter())] == [cup.match(1).reason] * 2
+        assert copy.matches.save([cup.match(3)]) == 1
 
 
 def test_a_target_that_exists_is_kept(store: Store, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_nothing_is_left_of_a_failure(store: Store, tmp_path: Path, monkeypatch:
 
 def test_a_store_with_a_wrong_index_gives_no_backup(store: Store, tmp_path: Path) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2)])
+    store.matches.save([cup.match(1), cup.match(2)])
     store.close()
     break_index(store.path)
     with pytest.raises(DamagedError, match="the copy was not kept"):
@@ -94,7 +94,7 @@ def test_a_store_with_a_wrong_index_gives_no_backup(store: Store, tmp_path: Path
 @pytest.mark.parametrize("page", [0, 40])
 def test_a_damaged_store_gives_no_backup(store: Store, tmp_path: Path, page: int) -> None:
     cup = add_cup(store, num=200)
-    store.save([cup.match(number) for number in range(1, 201)])
+    store.matches.save([cup.match(number) for number in range(1, 201)])
     store.close()
     content = bytearray(store.path.read_bytes())
     content[4096 * page : 4096 * (page + 3)] = b"\xff" * 4096 * 3
@@ -172,7 +172,7 @@ def test_a_file_system_without_links(store: Store, tmp_path: Path, claim: str | 
         store.backup(target)
     assert [file for file in tmp_path.iterdir() if file.is_file()] == [target]
     with Store.open(target, read_only=True) as copy:
-        assert copy.check() == []
+        assert copy.integrity.check() == []
 
 
 @pytest.mark.usefixtures("without_links")

@@ -39,8 +39,8 @@ def store(module_place: str) -> Iterator[Store]:
     seats = [Entrant(seat=n, label=label, bot=one, limit="") for n, (one, label) in enumerate(entered)]
     matches = [replace(each, first=n, second=len(BOTS)) for n, each in enumerate(plan(2, len(BOTS)))]
     with Store.open(module_place) as made:
-        cup = Cup(made.add_tournament(new_tournament(name="cup"), seats, matches), seats, matches)
-        made.save([cup.match(number) for number in range(1, len(BOTS) + 1)])
+        cup = Cup(made.tournaments.add(new_tournament(name="cup"), seats, matches), seats, matches)
+        made.matches.save([cup.match(number) for number in range(1, len(BOTS) + 1)])
         yield made
 
 
@@ -51,10 +51,12 @@ def test_sql_and_python_mean_the_same_bots(store: Store, text: str) -> None:
         for one, label in BOTS
         if is_called(text, (one.name, one.spec, label), version=one.version, identity=one.identity)
     }
-    assert {match.first for match in store.matches(MatchFilter(bot=text), limit=100)} == wanted
-    assert {match.first for match in store.matches(MatchFilter(bot="stranger", vs=text), limit=9)} == wanted
-    assert {tally.first for tally in store.tallies(MatchFilter(bot=text))} == wanted
-    assert store.has_entrant(text) is bool(wanted)
+    assert {match.first for match in store.matches.newest(MatchFilter(bot=text), limit=100)} == wanted
+    assert {
+        match.first for match in store.matches.newest(MatchFilter(bot="stranger", vs=text), limit=9)
+    } == wanted
+    assert {tally.first for tally in store.sums.tallies(MatchFilter(bot=text))} == wanted
+    assert store.names.has_entrant(text) is bool(wanted)
 
 
 @pytest.mark.parametrize(

@@ -131,10 +131,10 @@ SETTING: dict[str, object] = {
 def filled(store: Store) -> Place:
     """Return the place of a sound store with matches."""
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2), cup.match(3, **SETTING), cup.void(4)])
-    assert store.check() == store.check(quick=True) == []
-    store.sum_up()
-    assert store.check() == store.check(quick=True) == []
+    store.matches.save([cup.match(1), cup.match(2), cup.match(3, **SETTING), cup.void(4)])
+    assert store.integrity.check() == store.integrity.check(quick=True) == []
+    store.sums.sum_up()
+    assert store.integrity.check() == store.integrity.check(quick=True) == []
     return store.place
 
 
@@ -143,17 +143,17 @@ def test_faults_that_a_quick_check_finds(
     store: Store, filled: Place, statements: list[str], text: str
 ) -> None:
     tamper(filled, *statements)
-    faults = store.check()
+    faults = store.integrity.check()
     assert any(text in fault for fault in faults), faults
-    assert store.check(quick=True)
+    assert store.integrity.check(quick=True)
 
 
 @pytest.mark.parametrize(("statements", "text"), WHOLE)
 def test_faults(store: Store, filled: Place, statements: list[str], text: str) -> None:
     tamper(filled, *statements)
-    faults = store.check()
+    faults = store.integrity.check()
     assert any(text in fault for fault in faults), faults
-    assert store.check(quick=True) == []
+    assert store.integrity.check(quick=True) == []
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,13 @@ def test_a_reader_of_a_damaged_row(filled: Place, statement: str) -> None:
     with Store.open(filled, read_only=True) as store:
         with pytest.raises(DamagedError, match="`arena db check`"):
             read_all(store)
-        assert store.check() != []
+        assert store.integrity.check() != []
 
 
 def read_all(store: Store) -> None:
-    store.tallies(MatchFilter())
-    store.tournaments()
-    store.matches(MatchFilter())
+    store.sums.tallies(MatchFilter())
+    store.tournaments.newest()
+    store.matches.newest(MatchFilter())
 
 
 @FILE
@@ -201,15 +201,15 @@ def test_a_match_that_billions_are_missing_before(filled: Place) -> None:
         "UPDATE matches SET id = 1152921504606846976 WHERE id = 3",
     )
     with Store.open(filled, read_only=True) as store:
-        assert sum(sum(each.sums[:6]) for each in store.tournament_sums(1)) > 0
-        assert store.check() != []
+        assert sum(sum(each.sums[:6]) for each in store.sums.of_tournament(1)) > 0
+        assert store.integrity.check() != []
 
 
 @FILE
 def test_rules_of_tables_hold_for_readers_too(filled: Place) -> None:
     tamper(filled, "UPDATE matches SET outcome = 'lost', attempt = -1 WHERE id < 3")
     with Store.open(filled, read_only=True) as reader:
-        faults = reader.check()
+        faults = reader.integrity.check()
     assert "2 rows of matches break the rule ck_matches_outcome_known" in faults
     assert "2 rows of matches break the rule ck_matches_attempt_least" in faults
     assert not any("seed" in fault for fault in faults)
@@ -220,25 +220,25 @@ def test_a_broken_index(store: Store, filled: Path) -> None:
     store.close()
     break_index(filled)
     with Store.open(filled, read_only=True) as damaged:
-        assert any("SQLite finds" in fault for fault in damaged.check())
+        assert any("SQLite finds" in fault for fault in damaged.integrity.check())
 
 
 @pytest.mark.sqlite("pages of a file")
 def test_lost_grades_are_not_repaired_away(store: Store, filled: Path) -> None:
-    match = store.match(1)
+    match = store.matches.find(1)
     assert match is not None
     plies = tuple(JudgedPly(value=0.5, loss=0.0, best=(3,)) for _ in match.actions)
-    store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=1.0))
+    store.analyses.add(JudgedMatch(match=1, name="solver", plies=plies, made_at=1.0))
     store.close()
     blank_table(filled, "analyses")
     with Store.open(filled) as opened:
-        assert any("sqlite_autoindex_analyses_1" in fault for fault in opened.check())
+        assert any("sqlite_autoindex_analyses_1" in fault for fault in opened.integrity.check())
         for _ in range(2):
             with pytest.raises(
                 DamagedError, match=r"1 rows of analyses are lost, .* `arena db restore BACKUP`"
             ):
-                opened.repair()
-            assert any("sqlite_autoindex_analyses_1" in fault for fault in opened.check()), (
+                opened.integrity.repair()
+            assert any("sqlite_autoindex_analyses_1" in fault for fault in opened.integrity.check()), (
                 "nothing was changed"
             )
 
@@ -249,16 +249,16 @@ def test_lost_sums_are_computed_again(store: Store, filled: Path, table: str) ->
     store.close()
     blank_table(filled, table)
     with Store.open(filled) as opened:
-        assert opened.check() != []
-        opened.repair()
-        assert opened.check() == []
+        assert opened.integrity.check() != []
+        opened.integrity.repair()
+        assert opened.integrity.check() == []
 
 
 def test_a_long_list_is_cut(store: Store) -> None:
     cup = add_cup(store, num=60)
-    store.save([cup.match(number, match_hash=f"{number:064x}") for number in range(1, 61)])
+    store.matches.save([cup.match(number, match_hash=f"{number:064x}") for number in range(1, 61)])
     tamper(store.place, "UPDATE tallies SET num_matches = 0", "UPDATE matches SET fault = 'x'")
-    faults = store.check()
+    faults = store.integrity.check()
     assert len([fault for fault in faults if "as it was stored" in fault]) == 20
     assert faults.count("more of the same kind") == 1
 
@@ -267,7 +267,7 @@ def test_a_long_list_is_cut(store: Store) -> None:
 def test_a_check_leaves_the_collection_of_garbage_as_it_was(store: Store, *, is_on: bool) -> None:
     (gc.enable if is_on else gc.disable)()
     try:
-        assert store.check() == []
+        assert store.integrity.check() == []
         assert gc.isenabled() == is_on
     finally:
         gc.enable()

@@ -17,44 +17,44 @@ from stores import add_cup, locked
 
 def test_commands_are_taken_once(store: Store) -> None:
     one, two = add_cup(store).record.id, add_cup(store).record.id
-    assert store.take_commands(one) == []
-    ids = [store.ask(one, kind, f'{{"of": "{kind}"}}') for kind in COMMAND_KINDS]
-    store.ask(two, "abort")
-    taken = store.take_commands(one)
+    assert store.commands.take(one) == []
+    ids = [store.commands.send(one, kind, f'{{"of": "{kind}"}}') for kind in COMMAND_KINDS]
+    store.commands.send(two, "abort")
+    taken = store.commands.take(one)
     assert [(command.id, command.kind) for command in taken] == list(zip(ids, COMMAND_KINDS, strict=True))
     assert taken[4].payload == '{"of": "move"}'
-    assert store.take_commands(one) == []
-    assert [command.kind for command in store.take_commands(two)] == ["abort"]
+    assert store.commands.take(one) == []
+    assert [command.kind for command in store.commands.take(two)] == ["abort"]
 
 
 def test_an_answer_is_given_once(store: Store) -> None:
-    number = store.ask(add_cup(store).record.id, "hint")
-    asked = store.command(number)
+    number = store.commands.send(add_cup(store).record.id, "hint")
+    asked = store.commands.find(number)
     assert asked is not None
     assert (asked.taken_at, asked.answered_at, asked.answer) == (None, None, "")
-    (taken,) = store.take_commands(1)
+    (taken,) = store.commands.take(1)
     assert taken.taken_at is not None
     assert taken.taken_at >= taken.asked_at
-    store.answer(number, "play the middle")
-    answered = store.command(number)
+    store.commands.answer(number, "play the middle")
+    answered = store.commands.find(number)
     assert answered is not None
     assert answered.answer == "play the middle"
     assert answered.answered_at is not None
     for unanswerable in (number, 99):
         with pytest.raises(RefusedError, match=f"command {unanswerable} does not exist"):
-            store.answer(unanswerable, "again")
-    assert store.command(99) is None
+            store.commands.answer(unanswerable, "again")
+    assert store.commands.find(99) is None
 
 
 def test_a_viewer_asks(store: Store) -> None:
     add_cup(store)
     with Store.open(store.place, read_only=True) as viewer:
-        number = viewer.ask(1, "pause")
+        number = viewer.commands.send(1, "pause")
         version = viewer.data_version()
-        assert [command.id for command in store.take_commands(1)] == [number]
-        store.answer(number, "paused")
+        assert [command.id for command in store.commands.take(1)] == [number]
+        store.commands.answer(number, "paused")
         assert viewer.data_version() != version
-        command = viewer.command(number)
+        command = viewer.commands.find(number)
         assert command is not None
         assert command.answer == "paused"
 
@@ -65,11 +65,11 @@ def test_asking_checkpoints_no_log(store: Store) -> None:
     log = store.path.with_name("arena.db-wal")
     with Store.open(store.place, read_only=True) as viewer:
         size = log.stat().st_size
-        viewer.ask(1, "pause")
+        viewer.commands.send(1, "pause")
         assert log.stat().st_size > size
     store.close()
     with Store.open(store.place, read_only=True) as viewer:
-        viewer.ask(1, "stop")
+        viewer.commands.send(1, "stop")
         assert log.stat().st_size > 0
 
 
@@ -77,9 +77,9 @@ def test_nobody_else_has_the_store_open(store: Store) -> None:
     add_cup(store)
     store.close()
     with Store.open(store.place, read_only=True) as viewer:
-        viewer.ask(1, "stop")
+        viewer.commands.send(1, "stop")
     with Store.open(store.place) as coordinator:
-        assert [command.kind for command in coordinator.take_commands(1)] == ["stop"]
+        assert [command.kind for command in coordinator.commands.take(1)] == ["stop"]
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_nobody_else_has_the_store_open(store: Store) -> None:
 def test_refused(store: Store, tournament: int, kind: str, payload: str) -> None:
     add_cup(store)
     with pytest.raises(RefusedError, match=re.escape(str(store.place))):
-        store.ask(tournament, kind, payload)
-    store.ask(1, "stop")
-    assert len(store.take_commands(1)) == 1
+        store.commands.send(tournament, kind, payload)
+    store.commands.send(1, "stop")
+    assert len(store.commands.take(1)) == 1
 
 
 def test_asking_does_not_wait_long_for_a_writer(store: Store) -> None:
@@ -99,9 +99,9 @@ def test_asking_does_not_wait_long_for_a_writer(store: Store) -> None:
     with locked(store.place), Store.open(store.place, read_only=True, busy_ms=20) as viewer:
         if isinstance(store.place, Path):
             with pytest.raises(LockedError, match="locked by another process"):
-                viewer.ask(1, "stop")
+                viewer.commands.send(1, "stop")
         else:
-            assert viewer.ask(1, "stop"), "a command is one row, for which a server needs no lock"
+            assert viewer.commands.send(1, "stop"), "a command is one row, for which a server needs no lock"
 
 
 @pytest.mark.sqlite("old libraries of SQLite")
@@ -111,8 +111,8 @@ def test_one_writer_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(engine, "SAFE_SQLITE", (99, 0, 0))
     with Store.open(store.place, read_only=True, busy_ms=20) as viewer:
         with writer_lock(FileSettings(place=store.path)), pytest.raises(LockedError):
-            viewer.ask(1, "stop")
-        assert viewer.ask(1, "stop") == 1
+            viewer.commands.send(1, "stop")
+        assert viewer.commands.send(1, "stop") == 1
 
 
 @pytest.mark.sqlite("a file that may only be read")
@@ -129,13 +129,13 @@ def test_a_store_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPa
 
             monkeypatch.setattr(engine, "_uri", may_only_read)
             with pytest.raises(AccessError, match="permissions"):
-                viewer.ask(1, "stop")
+                viewer.commands.send(1, "stop")
 
 
 def test_asking_for_commands_writes_nothing(store: Store) -> None:
     tournament = add_cup(store).record.id
     version = store.data_version()
-    store.take_commands(tournament)
+    store.commands.take(tournament)
     assert store.data_version() == version
-    store.ask(tournament, "stop")
+    store.commands.send(tournament, "stop")
     assert store.data_version() != version

@@ -56,17 +56,17 @@ def test_a_lease_has_one_owner(store: Store) -> None:
     claim(store, tournament, ELSEWHERE)
     first = claim(store, tournament, ELSEWHERE)
     assert store.claim(tournament, OTHER) is None
-    first.beat()
-    first.release()
+    first.leases.beat()
+    first.leases.release()
     second = claim(store, tournament, OTHER)
-    for forbidden in (first.beat, first.release):
+    for forbidden in (first.leases.beat, first.leases.release):
         with pytest.raises(
             LeaseLostError, match="rr-1 was taken over by pid 1 on elsewhere, which continues"
         ):
             forbidden()
-    second.beat()
+    second.leases.beat()
     assert store.claim(99, OTHER) is None
-    for impossible in (store.beat, store.release):
+    for impossible in (store.leases.beat, store.leases.release):
         with pytest.raises(RefusedError, match="none of its tournaments is claimed"):
             impossible()
 
@@ -75,43 +75,43 @@ def test_each_claim_raises_the_epoch(store: Store) -> None:
     tournament = add_cup(store).record.id
     for epoch in (1, 2, 3):
         held = claim(store, tournament, ELSEWHERE)
-        lease = store.lease(tournament)
+        lease = store.leases.find(tournament)
         assert lease is not None
         assert lease.epoch == epoch
-    held.release()
+    held.leases.release()
     claim(store, tournament, OTHER)
-    lease = store.lease(tournament)
+    lease = store.leases.find(tournament)
     assert lease is not None
     assert lease.epoch == 4, "a lease that was given back begins no new count"
 
 
 def test_viewers_see_who_has_a_lease_and_whether_it_lives(store: Store) -> None:
     tournament = add_cup(store).record.id
-    assert store.lease(tournament) is None
+    assert store.leases.find(tournament) is None
     for owner, is_alive_ in ((current_owner(), True), (gone(), False), (ELSEWHERE, True)):
         held = claim(store, tournament, owner)
         with Store.open(store.place, read_only=True) as viewer:
-            lease = viewer.lease(tournament)
+            lease = viewer.leases.find(tournament)
         assert lease is not None
         assert (lease.owner, lease.is_alive, lease.is_silent) == (owner, is_alive_, False)
         assert 50 < lease.expires_at - time.time() <= 60
         assert lease.expires_at == pytest.approx(lease.beat_at + 60)
-        held.release()
-    assert store.lease(tournament) is None
+        held.leases.release()
+    assert store.leases.find(tournament) is None
     claim(store, tournament, ELSEWHERE, expires_s=0)
-    lease = store.lease(tournament)
+    lease = store.leases.find(tournament)
     assert lease is not None
     assert not lease.is_alive, "of another machine the lease alone tells"
     assert (lease.owner.called, lease.silent_s < 30) == ("pid 1 on elsewhere", True)
     silence(store, 700)
-    lease = store.lease(tournament)
+    lease = store.leases.find(tournament)
     assert lease is not None
     assert (lease.is_silent, round(lease.silent_s, -2)) == (True, 700)
     silence(store, -7000)
-    lease = store.lease(tournament)
+    lease = store.leases.find(tournament)
     assert lease is not None
     assert lease.silent_s == 0, "the clock was set back"
-    assert store.lease(99) is None
+    assert store.leases.find(99) is None
 
 
 def test_a_lease_expires(store: Store) -> None:
@@ -119,7 +119,7 @@ def test_a_lease_expires(store: Store) -> None:
     late = claim(store, tournament, ELSEWHERE, expires_s=0)
     claim(store, tournament, OTHER)
     with pytest.raises(LeaseLostError):
-        late.beat()
+        late.leases.beat()
 
 
 def test_a_beat_of_the_holder_renews_its_lease(store: Store) -> None:
@@ -127,11 +127,11 @@ def test_a_beat_of_the_holder_renews_its_lease(store: Store) -> None:
     held = claim(store, 1, ELSEWHERE, expires_s=0)
     silence(store, 700)
     # Saves look at the lease and leave it as it is: renewing it in each would cost them a tenth of their log.
-    for save in (store.save, held.save):
-        save([cup.match(12 if save == store.save else 1)])
-        assert getattr(store.lease(1), "silent_s", 0) > 600
-    held.beat()
-    lease = store.lease(1)
+    for save in (store.matches.save, held.matches.save):
+        save([cup.match(12 if save == store.matches.save else 1)])
+        assert getattr(store.leases.find(1), "silent_s", 0) > 600
+    held.leases.beat()
+    lease = store.leases.find(1)
     assert lease is not None
     assert (lease.is_alive, lease.is_silent) == (True, False)
     assert lease.expires_at == pytest.approx(lease.beat_at + 60)
@@ -142,20 +142,20 @@ def test_a_fence_that_cannot_be_read_is_damage(store: Store) -> None:
     held = claim(store, add_cup(store).record.id, OTHER)
     tamper(store.place, "ALTER TABLE leases RENAME COLUMN epoch TO era")
     with pytest.raises(DamagedError, match=r"no such column|does not exist"):
-        held.set_state(1, "stopped")
+        held.tournaments.set_state(1, "stopped")
 
 
 writes: dict[str, Callable[[Store, Cup], object]] = {
-    "beat": lambda store, _: store.beat(),
-    "save": lambda store, cup: store.save([cup.match(1)]),
-    "state": lambda store, _: store.set_state(1, "running"),
-    "events": lambda store, _: store.append_events(
+    "beat": lambda store, _: store.leases.beat(),
+    "save": lambda store, cup: store.matches.save([cup.match(1)]),
+    "state": lambda store, _: store.tournaments.set_state(1, "running"),
+    "events": lambda store, _: store.events.append(
         [LiveEvent(tournament=1, number=1, kind="started", t=1.0)]
     ),
-    "commands": lambda store, _: (store.ask(1, "stop"), store.take_commands(1)),
-    "plan": lambda store, cup: store.extend_plan(1, plan(3, 3, start=12), cup.record.config),
-    "sums": lambda store, _: store.sum_up(),
-    "points": lambda store, _: store.add_rating_point(
+    "commands": lambda store, _: (store.commands.send(1, "stop"), store.commands.take(1)),
+    "plan": lambda store, cup: store.plans.extend(1, plan(3, 3, start=12), cup.record.config),
+    "sums": lambda store, _: store.sums.sum_up(),
+    "points": lambda store, _: store.ratings.add_point(
         1, RatingPoint(1, 1, (SeatRating(0, 0.0, 1.0, rests_on_prior=False),))
     ),
 }
@@ -165,7 +165,7 @@ writes: dict[str, Callable[[Store, Cup], object]] = {
 @pytest.mark.parametrize("write", writes)
 def test_nothing_is_written_once_another_has_taken_over(store: Store, write: str) -> None:
     cup = add_cup(store)
-    store.save([cup.match(2)])
+    store.matches.save([cup.match(2)])
     old = claim(store, 1, current_owner())
     assert store.claim(1, OTHER, take_over=True) is None, "it is not silent"
     silence(store, 30)
@@ -179,8 +179,8 @@ def test_nothing_is_written_once_another_has_taken_over(store: Store, write: str
     assert contents(store) == before
     writes[write](new, cup)
     old.close()
-    new.beat()
-    assert store.check() == []
+    new.leases.beat()
+    assert store.integrity.check() == []
 
 
 def contents(store: Store) -> dict[str, list[tuple[Any, ...]]]:
@@ -194,7 +194,7 @@ def test_a_run_writes_to_no_other_tournament(store: Store) -> None:
     two = add_cup(store)
     held = claim(store, 1, OTHER)
     with pytest.raises(RefusedError, match="a run of tournament 1 does not write to 2"):
-        held.set_state(two.record.id, "stopped")
+        held.tournaments.set_state(two.record.id, "stopped")
 
 
 def test_a_dead_owner_loses_its_lease_at_once(store: Store) -> None:
@@ -217,9 +217,9 @@ def test_the_clock_is_set_while_a_lease_is_held(
     held = claim(store, tournament, current_owner())
     monkeypatch.setattr(coordination, "now", lambda: now() + jump_s)
     assert not store.claim(tournament, OTHER), "its holder lives here"
-    held.beat()
+    held.leases.beat()
     assert not store.claim(tournament, OTHER)
-    held.release()
+    held.leases.release()
     assert store.claim(tournament, gone())
     monkeypatch.setattr(coordination, "now", now)
     assert store.claim(tournament, OTHER), "its holder is dead"
@@ -233,7 +233,7 @@ def test_the_clock_is_set_while_another_machine_holds_a_lease(
     monkeypatch.setattr(coordination, "now", lambda: now() + 3600)
     assert store.claim(tournament, OTHER), "nothing but the clock tells of another machine"
     with pytest.raises(LeaseLostError):
-        held.beat()
+        held.leases.beat()
 
 
 _CLAIMING = """
@@ -294,7 +294,7 @@ def test_a_store_that_is_taken_over_is_looked_at(store: Store) -> None:
 
 def test_a_store_that_was_given_back_is_not(store: Store) -> None:
     tournament = add_cup(store).record.id
-    claim(store, tournament, gone()).release()
+    claim(store, tournament, gone()).leases.release()
     tamper(store.place, "UPDATE tournaments SET num_done = 5")
     assert store.claim(tournament, current_owner())
     assert store.claim(tournament, current_owner())

@@ -22,57 +22,57 @@ MATCHES = [
 
 def _add(store: Store) -> Cup:
     seats = entrants("a", "b")
-    cup = Cup(store.add_tournament(new_tournament(), seats, OpenPlan(100)), seats, MATCHES)
-    store.add_batch(cup.record.id, NewBatch(matches=MATCHES[:8], num_total=100))
+    cup = Cup(store.tournaments.add(new_tournament(), seats, OpenPlan(100)), seats, MATCHES)
+    store.plans.add_batch(cup.record.id, NewBatch(matches=MATCHES[:8], num_total=100))
     return cup
 
 
 def test_what_is_not_needed_after_a_decision_is_dropped(store: Store) -> None:
     cup = _add(store)
-    store.save([cup.match(number) for number in (1, 2, 4)])
-    assert store.decide(cup.record.id, "H1", num_more=4, encounter=0, running=(3, 5)) == 3
-    record = store.tournament(cup.record.id)
+    store.matches.save([cup.match(number) for number in (1, 2, 4)])
+    assert store.plans.decide(cup.record.id, "H1", num_more=4, encounter=0, running=(3, 5)) == 3
+    record = store.tournaments.find(cup.record.id)
     assert record is not None
     assert (record.decision, record.num_dropped, record.is_planned) == ("H1", 3, False)
     # Three are played, two are being played, four follow.
     assert record.num_total == 9
-    assert [match.number for match in store.unplayed(cup.record.id)] == [3, 5]
-    store.add_batch(cup.record.id, NewBatch(matches=MATCHES[8:], num_total=9))
-    assert [match.number for match in store.unplayed(cup.record.id)] == [3, 5, 9, 10, 11, 12]
+    assert [match.number for match in store.plans.unplayed(cup.record.id)] == [3, 5]
+    store.plans.add_batch(cup.record.id, NewBatch(matches=MATCHES[8:], num_total=9))
+    assert [match.number for match in store.plans.unplayed(cup.record.id)] == [3, 5, 9, 10, 11, 12]
     # A run that was killed leaves what was being played then; the other encounter stays.
-    assert store.decide(cup.record.id, "H1", num_more=4, encounter=0) == 2
-    record = store.tournament(cup.record.id)
+    assert store.plans.decide(cup.record.id, "H1", num_more=4, encounter=0) == 2
+    record = store.tournaments.find(cup.record.id)
     assert record is not None
     assert (record.num_dropped, record.num_total) == (5, 7)
-    store.save([cup.match(number) for number in (9, 10, 11, 12)])
-    store.close_plan(cup.record.id, "H1")
-    record = store.tournament(cup.record.id)
+    store.matches.save([cup.match(number) for number in (9, 10, 11, 12)])
+    store.plans.close(cup.record.id, "H1")
+    record = store.tournaments.find(cup.record.id)
     assert record is not None
     assert record.is_complete
     assert (record.decision, record.num_total) == ("H1", 7)
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_a_result_of_a_dropped_match_counts(store: Store) -> None:
     cup = _add(store)
-    store.decide(cup.record.id, "H0", num_more=0, encounter=0)
-    store.save([cup.match(7)])
-    record = store.tournament(cup.record.id)
+    store.plans.decide(cup.record.id, "H0", num_more=0, encounter=0)
+    store.matches.save([cup.match(7)])
+    record = store.tournaments.find(cup.record.id)
     assert record is not None
     assert (record.num_done, record.num_dropped) == (1, 7)
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_play_time_is_that_of_one_encounter(store: Store) -> None:
     cup = _add(store)
-    store.add_batch(cup.record.id, NewBatch(matches=MATCHES[8:], num_total=12))
-    assert store.play_time(cup.record.id, 0) == 0.0
-    store.save([replace(cup.match(number), duration_ms=1000 * number) for number in (1, 3, 10)])
-    assert store.play_time(cup.record.id, 0) == 4.0
-    assert store.play_time(cup.record.id, 1) == 10.0
-    assert store.play_time(cup.record.id + 1, 0) == 0.0
+    store.plans.add_batch(cup.record.id, NewBatch(matches=MATCHES[8:], num_total=12))
+    assert store.plans.play_time(cup.record.id, 0) == 0.0
+    store.matches.save([replace(cup.match(number), duration_ms=1000 * number) for number in (1, 3, 10)])
+    assert store.plans.play_time(cup.record.id, 0) == 4.0
+    assert store.plans.play_time(cup.record.id, 1) == 10.0
+    assert store.plans.play_time(cup.record.id + 1, 0) == 0.0
 
 
 def test_nobody_decides_what_is_not_there(store: Store) -> None:
     with pytest.raises(RefusedError, match="no tournament with id 7"):
-        store.decide(7, "H1", num_more=0, encounter=0)
+        store.plans.decide(7, "H1", num_more=0, encounter=0)

@@ -112,27 +112,31 @@ def fill(store: Store) -> None:
     other = add_cup(store, "a", "b", name="other")
     said = pack_remarks([None, None, Remark(depth=4), None])
     setting = {"idle_cpu_first_ms": 0.5, "limits": "polled", "runtime_first": "x", "runtime_second": "y"}
-    store.save([cup.match(1, remarks=said, **setting), cup.match(2), cup.void(4), cup.match(3, fault="{}")])
+    store.matches.save(
+        [cup.match(1, remarks=said, **setting), cup.match(2), cup.void(4), cup.match(3, fault="{}")]
+    )
     # Other moves from one opening, twice: one of them is a stray.
-    store.save([cup.match(7, match_hash="11" * 32), cup.match(10, match_hash="11" * 32)])
-    store.save([other.match(1), other.match(2)])
-    store.sum_up()
-    store.void([2], reason="it was helped", who="anna@lab")
-    store.unvoid([2], reason="it was not", who="anna@lab")
-    store.leave(1, 2, reason="it crashes", who="anna@lab")
+    store.matches.save([cup.match(7, match_hash="11" * 32), cup.match(10, match_hash="11" * 32)])
+    store.matches.save([other.match(1), other.match(2)])
+    store.sums.sum_up()
+    store.changes.void([2], reason="it was helped", who="anna@lab")
+    store.changes.unvoid([2], reason="it was not", who="anna@lab")
+    store.changes.leave(1, 2, reason="it crashes", who="anna@lab")
     plies = (JudgedPly(value=0.5, loss=0.0, best=(3,)),) * 4
-    store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=2.0))
+    store.analyses.add(JudgedMatch(match=1, name="solver", plies=plies, made_at=2.0))
     ratings = tuple(SeatRating(seat, 1500.0 + seat, 30.0, rests_on_prior=False) for seat in range(3))
-    assert store.add_rating_point(1, RatingPoint(2, 2, ratings))
-    assert store.add_replay(2, ReplayRecord(2, 8, 1.2, 0.9, (20.0, -20.0), ((5.0, -5.0), (-5.0, 5.0))))
-    store.append_events([LiveEvent(tournament=1, number=5, kind="started", t=1.0)] * 2)
-    store.append_events([LiveEvent(tournament=1, number=None, kind="state", t=1.0)])
-    store.ask(1, "stop", '{"number": 1}')
-    (command,) = store.take_commands(1)
-    store.answer(command.id, "it stops")
-    store.add_token("anna", bytes(32), "viewer", expires_at=2.0)
-    store.note_use(1, 20_000)
-    with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - 10,000 events make one
+    assert store.ratings.add_point(1, RatingPoint(2, 2, ratings))
+    assert store.ratings.add_replay(
+        2, ReplayRecord(2, 8, 1.2, 0.9, (20.0, -20.0), ((5.0, -5.0), (-5.0, 5.0)))
+    )
+    store.events.append([LiveEvent(tournament=1, number=5, kind="started", t=1.0)] * 2)
+    store.events.append([LiveEvent(tournament=1, number=None, kind="state", t=1.0)])
+    store.commands.send(1, "stop", '{"number": 1}')
+    (command,) = store.commands.take(1)
+    store.commands.answer(command.id, "it stops")
+    store.tokens.add("anna", bytes(32), "viewer", expires_at=2.0)
+    store.tokens.note_use(1, 20_000)
+    with store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - 10,000 events make one
         connection.exec_driver_sql("UPDATE leases SET pruned_seq = 1 WHERE tournament_id = 1")
         # As a merge and a removal leave them.
         connection.exec_driver_sql("INSERT INTO origins VALUES (2, 'lab.db', 1.0)")

@@ -70,10 +70,10 @@ from arena_db.store import Store
 from stores import add_cup
 with Store.open(sys.argv[1], busy_ms=10000) as store, Store.open(sys.argv[1], read_only=True) as reader:
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2)])
-    assert len(reader.matches(MatchFilter())) == 2
-    assert store.check() == []
-    with store._read() as connection:
+    store.matches.save([cup.match(1), cup.match(2)])
+    assert len(reader.matches.newest(MatchFilter())) == 2
+    assert store.integrity.check() == []
+    with store._access.read() as connection:
         assert connection.exec_driver_sql("PRAGMA wal_autocheckpoint").scalar() == 0
 """
 
@@ -84,7 +84,7 @@ def test_one_writer_at_a_time(path: Path) -> None:
     run_child([sys.executable, "-c", script, path], cwd=path.parent)
     assert sorted(file.name for file in path.parent.iterdir()) == ["arena.db", "arena.db-lock"]
     with Store.open(path) as store:
-        assert len(store.matches(MatchFilter())) == 2
+        assert len(store.matches.newest(MatchFilter())) == 2
 
 
 def test_a_writer_keeps_others_out_before_it_writes(store: Store) -> None:
@@ -125,11 +125,11 @@ def test_writers_of_an_old_library(store: Store) -> None:
     with Store.open(store.place, busy_ms=50) as locking, writer_lock(FileSettings(place=store.path)):
         with pytest.raises(LockedError):
             add_cup(locking)
-        assert locking.tournaments() == []
+        assert locking.tournaments.newest() == []
     with Store.open(store.place) as locking:
         cup = add_cup(locking)
-        assert locking.save([cup.match(1)]) == 1
-        assert locking.check() == []
+        assert locking.matches.save([cup.match(1)]) == 1
+        assert locking.integrity.check() == []
 
 
 @pytest.mark.usefixtures("old_library")

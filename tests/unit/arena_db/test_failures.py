@@ -40,20 +40,20 @@ def test_locked_by_another_process(store: Store) -> None:
     with Store.open(store.place, busy_ms=20) as waiting:
         with locked(store.place):
             with pytest.raises(LockedError, match="locked by another process"):
-                waiting.set_state(1, "stopped")
-            assert waiting.tournament(1) == cup.record, "a reader does not wait"
-        assert waiting.save([cup.match(1)]) == 1
+                waiting.tournaments.set_state(1, "stopped")
+            assert waiting.tournaments.find(1) == cup.record, "a reader does not wait"
+        assert waiting.matches.save([cup.match(1)]) == 1
 
 
 def test_a_writer_waits_for_the_other(store: Store) -> None:
     cup = add_cup(store)
     with locked(store.place) as other:
-        saving = threading.Thread(target=lambda: store.save([cup.match(1)]))
+        saving = threading.Thread(target=lambda: store.matches.save([cup.match(1)]))
         saving.start()
         other.execute("UPDATE tournaments SET event = 'now'")
         other.execute("COMMIT")
     saving.join(30)
-    record = store.tournament(1)
+    record = store.tournaments.find(1)
     assert record is not None
     assert (record.event, record.num_done) == ("now", 1)
 
@@ -61,20 +61,20 @@ def test_a_writer_waits_for_the_other(store: Store) -> None:
 @pytest.mark.sqlite("SQLite limits the pages of a file")
 def test_a_full_disk(store: Store) -> None:
     cup = add_cup(store, num=2000)
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     records = [cup.match(number, reason="long" * 500) for number in range(2, 1001)]
 
     def fill_up(connection: Connection) -> None:
         size = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count={size + 20}")
 
-    engine = store._engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to set a limit on its connections
+    engine = store._access.engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to set a limit on its connections
     event.listen(engine, "begin", fill_up)
     with pytest.raises(FullError, match="nothing is half stored"):
-        store.save(records)
+        store.matches.save(records)
     event.remove(engine, "begin", fill_up)
-    assert [match.number for match in store.matches(ALL)] == [1]
-    assert store.check() == []
+    assert [match.number for match in store.matches.newest(ALL)] == [1]
+    assert store.integrity.check() == []
 
 
 _SMALL_FILES = """
@@ -85,10 +85,10 @@ from stores import add_cup
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Store.open(sys.argv[1]) as store:
     cup = add_cup(store, num=2000)
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
     try:
-        store.save([cup.match(number, reason="long" * 500) for number in range(2, 2001)])
+        store.matches.save([cup.match(number, reason="long" * 500) for number in range(2, 2001)])
     except DatabaseError as error:
         print(type(error).__name__)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -100,8 +100,8 @@ def test_a_disk_that_takes_no_more(path: Path) -> None:
     child = _start(_SMALL_FILES, path)
     assert child.communicate(timeout=120)[0].strip() in {"AccessError", "FullError"}
     with Store.open(path) as store:
-        assert [match.number for match in store.matches(ALL)] == [1]
-        assert store.check() == []
+        assert [match.number for match in store.matches.newest(ALL)] == [1]
+        assert store.integrity.check() == []
 
 
 _SAVING = """
@@ -109,12 +109,12 @@ import sys
 from arena_db.store import Store
 from stores import Cup, plan, entrants
 with Store.open(sys.argv[1], fast=True) as store:
-    record = store.tournament(1)
-    cup = Cup(record, store.entrants(1), store.planned(1))
-    left = [match.number for match in store.unplayed(1)]
+    record = store.tournaments.find(1)
+    cup = Cup(record, store.tournaments.entrants(1), store.plans.planned(1))
+    left = [match.number for match in store.plans.unplayed(1)]
     print("ready", flush=True)
     for start in range(0, len(left), 7):
-        store.save([cup.match(number) for number in left[start : start + 7]])
+        store.matches.save([cup.match(number) for number in left[start : start + 7]])
         print(start, flush=True)
 """
 
@@ -131,12 +131,12 @@ def test_killed_while_saving(store: Store, place: str) -> None:
         # Not by communicate(), which does not see what readline() has read ahead.
         acknowledged = lines - 1 + len(child.stdout.read().split())
         child.communicate(timeout=60)
-        now = len(list(store.tournament_matches(cup.record.id)))
+        now = len(list(store.matches.of_tournament(cup.record.id)))
         assert now % 7 == 0, "whole or not at all"
         assert acknowledged <= (now - stored) // 7 <= acknowledged + 1
         stored = now
-    assert store.check() == []
-    assert len(store.unplayed(cup.record.id)) == 4000 - stored
+    assert store.integrity.check() == []
+    assert len(store.plans.unplayed(cup.record.id)) == 4000 - stored
 
 
 def test_two_writers_store_each_match_once(store: Store, place: str) -> None:
@@ -145,8 +145,8 @@ def test_two_writers_store_each_match_once(store: Store, place: str) -> None:
     for child in children:
         child.communicate(timeout=120)
         assert child.returncode == 0
-    assert [match.number for match in store.tournament_matches(cup.record.id)] == list(range(1, 401))
-    assert store.check() == []
+    assert [match.number for match in store.matches.of_tournament(cup.record.id)] == list(range(1, 401))
+    assert store.integrity.check() == []
 
 
 _CREATING = """
@@ -154,7 +154,7 @@ import sys
 from arena_db.store import Store
 sys.stdin.readline()
 with Store.open(sys.argv[1]) as store:
-    print(store.check())
+    print(store.integrity.check())
 """
 
 
@@ -181,7 +181,7 @@ def test_a_store_that_another_process_begins_is_waited_for(path: Path) -> None:
         timer = threading.Timer(0.3, other.execute, ["ROLLBACK"])
         timer.start()
         with Store.open(path) as store:
-            assert store.check() == []
+            assert store.integrity.check() == []
         timer.join()
 
 
@@ -198,8 +198,8 @@ def test_threads_share_a_store(store: Store) -> None:
     def save(numbers: range) -> None:
         try:
             for number in numbers:
-                store.save([cup.match(number)])
-                store.tallies(MatchFilter())
+                store.matches.save([cup.match(number)])
+                store.sums.tallies(MatchFilter())
         except BaseException as error:  # noqa: BLE001 — whatever it is, the test shall fail
             failures.append(error)
 
@@ -209,8 +209,8 @@ def test_threads_share_a_store(store: Store) -> None:
     for thread in threads:
         thread.join(60)
     assert failures == []
-    assert sum(tally.num_matches for tally in store.tallies(MatchFilter())) == 200
-    assert store.check() == []
+    assert sum(tally.num_matches for tally in store.sums.tallies(MatchFilter())) == 200
+    assert store.integrity.check() == []
 
 
 def test_a_damaged_length_asks_for_more_memory_than_there_is(store: Store) -> None:
@@ -250,7 +250,7 @@ def test_results_of_sqlite(path: Path, name: str, kind: type[DatabaseError]) -> 
 def test_an_error_leaves_the_store_usable(store: Store) -> None:
     for _ in range(20):
         with pytest.raises(RefusedError):
-            store.add_tournament(new_tournament(type="cup"), [], [])
+            store.tournaments.add(new_tournament(type="cup"), [], [])
     assert add_cup(store).record.id == 1
 
 

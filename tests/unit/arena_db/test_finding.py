@@ -29,13 +29,13 @@ def store(place: str) -> Iterator[Store]:
                 Entrant(seat=0, label="Anna" if name == "mcts" else first, bot=bots[0], limit=""),
                 Entrant(seat=1, label=second, bot=bots[1], limit=""),
             ]
-            opened.add_tournament(new_tournament(name=name), entrants, plan(2, 2))
+            opened.tournaments.add(new_tournament(name=name), entrants, plan(2, 2))
         yield opened
 
 
 def found(store: Store, text: str, limit: int = 20) -> list[tuple[int, str, str]]:
-    specs = {record.identity: record.spec for record in store.bots().values()}
-    hits = store.find_named(text, limit, lambda: True)
+    specs = {record.identity: record.spec for record in store.names.bots().values()}
+    hits = store.names.search(text, limit, lambda: True)
     return [(hit.rank, hit.kind, specs.get(hit.name, hit.name)) for hit in hits]
 
 
@@ -72,7 +72,7 @@ def test_bots_are_found_by_label_version_and_digits(store: Store) -> None:
     (anna,) = found(store, "anna")
     assert anna[:2] == (0, "bot")
     assert {name for _, _, name in found(store, "minimax 0.1.0")} == {"minimax:depth=3"}
-    (record,) = (each for each in store.bots().values() if each.spec == "odd%_spec")
+    (record,) = (each for each in store.names.bots().values() if each.spec == "odd%_spec")
     assert found(store, f"~{record.identity[:6]}") == [(2, "bot", "odd%_spec")]
     assert found(store, record.identity[:3] + "zz") == []
 
@@ -90,15 +90,15 @@ def test_ranges_of_rows_are_put_together_and_a_search_can_be_ended(
         asked.append(1)
         return len(asked) < 2
 
-    newest = {hit.name for hit in store.find_named("s", 20, is_wanted) if hit.kind == "tournament"}
+    newest = {hit.name for hit in store.names.search("s", 20, is_wanted) if hit.kind == "tournament"}
     assert newest <= set(NAMES[-2:])
     assert len(asked) == 2
-    assert store.find_named("s", 20, lambda: False) == []
-    assert store.find_named("   ", 20, lambda: True) == []
+    assert store.names.search("s", 20, lambda: False) == []
+    assert store.names.search("   ", 20, lambda: True) == []
 
 
 def test_an_empty_store_has_nothing(place: str) -> None:
     with Store.open(place) as opened:
-        assert opened.find_named("a", 20, lambda: True) == []
+        assert opened.names.search("a", 20, lambda: True) == []
         add_cup(opened, name="a")
-        assert opened.find_named("a", 1, lambda: True)[0].rank == 0
+        assert opened.names.search("a", 1, lambda: True)[0].rank == 0

@@ -36,25 +36,25 @@ if TYPE_CHECKING:
 def test_cold_is_as_warm(store: Store, path: Path, kind: str) -> None:
     cup = cup_of(store, kind)
     other = add_cup(store, "a", "b")
-    store.save([other.match(1), other.match(2)])
-    store.sum_up()
+    store.matches.save([other.match(1), other.match(2)])
+    store.sums.sum_up()
     before, table, kept = seen(store, cup), tables(store, cup), rows(store)
-    found = store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    found = store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO)
     assert found is not None
     assert found.num_matches == len(before["matches"])
     assert seen(store, cup) == before
     assert tables(store, cup) == table
-    assert store.check() == []
+    assert store.integrity.check() == []
     # Only stored matches are in lists of all tournaments, and their number is that of the list.
-    assert [match.tournament for match in store.matches(ALL)] == [other.record.id] * 2
-    assert store.num_matches(ALL) == 2
+    assert [match.tournament for match in store.matches.newest(ALL)] == [other.record.id] * 2
+    assert store.matches.count(ALL) == 2
     with Store.open(path, read_only=True) as viewer, viewer.at_one_moment():
         assert seen(viewer, cup) == before
-    assert store.freeze(cup.record.id, path.with_name("cold"), who=WHO) is None
-    assert store.thaw(cup.record.id, who=WHO) is not None
-    assert store.thaw(cup.record.id, who=WHO) is None
+    assert store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO) is None
+    assert store.cold.thaw(cup.record.id, who=WHO) is not None
+    assert store.cold.thaw(cup.record.id, who=WHO) is None
     assert rows(store) == kept
-    assert (seen(store, cup), tables(store, cup), store.check()) == (before, table, [])
+    assert (seen(store, cup), tables(store, cup), store.integrity.check()) == (before, table, [])
 
 
 def test_tables_that_are_read_match_by_match_include_cold_matches(
@@ -62,7 +62,7 @@ def test_tables_that_are_read_match_by_match_include_cold_matches(
 ) -> None:
     first = cup_of(store, "round-robin")
     other = add_cup(store, "a", "d", "b", pool=pool("1/move hosted"))
-    store.save([other.match(number) for number in range(1, 9)])
+    store.matches.save([other.match(number) for number in range(1, 9)])
     last = cup_of(store, "match")
     conditions = ("pool:all", "game:connect-*", "bot:a", "tournament:*")
 
@@ -71,36 +71,39 @@ def test_tables_that_are_read_match_by_match_include_cold_matches(
             rate(store, read_condition(text), refit="bot" in text, num_samples=5) for text in conditions
         ]
         wheres = (MatchFilter(), MatchFilter(bot="c"), MatchFilter(pool="5*"), MatchFilter(tournament="rr-*"))
-        return [*boards, *(store.played(where, after=after) for where in wheres for after in (0, 3, 12))]
+        return [
+            *boards,
+            *(store.matches.played(where, after=after) for where in wheres for after in (0, 3, 12)),
+        ]
 
     before = told()
     late = MatchFilter(since=0.0)
-    num = len(store.played(late))
+    num = len(store.matches.played(late))
     for cup in (first, last):
-        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+        store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     assert told() == before
     # Counts cannot answer this filter, so neither counts nor matches include those in files.
-    assert len(store.played(late)) == sum(each.num_matches for each in store.tallies(late)) < num
+    assert len(store.matches.played(late)) == sum(each.num_matches for each in store.sums.tallies(late)) < num
     # Only files with new counted matches are loaded.
-    newest = max(match.id for match in store.played(MatchFilter()))
+    newest = max(match.id for match in store.matches.played(MatchFilter()))
     shutil.rmtree(tmp_path / "cold")
     with Store.open(place, read_only=True) as viewer:
-        assert viewer.played(MatchFilter(bot="d"))
-        assert viewer.played(MatchFilter(), after=newest) == []
+        assert viewer.matches.played(MatchFilter(bot="d"))
+        assert viewer.matches.played(MatchFilter(), after=newest) == []
         with pytest.raises(DamagedError):
-            viewer.played(MatchFilter(), after=newest - 1)
+            viewer.matches.played(MatchFilter(), after=newest - 1)
 
 
 def test_a_store_on_a_server(url: str, tmp_path: Path) -> None:
     with Store.open(url, fast=True) as store:
         cup = cup_of(store, "round-robin")
         before, table = seen(store, cup), tables(store, cup)
-        assert store.freeze(cup.record.id, tmp_path, who=WHO) is not None
-        assert (seen(store, cup), tables(store, cup), store.check()) == (before, table, [])
+        assert store.cold.freeze(cup.record.id, tmp_path, who=WHO) is not None
+        assert (seen(store, cup), tables(store, cup), store.integrity.check()) == (before, table, [])
         with Store.open(url, read_only=True) as viewer:
             assert seen(viewer, cup) == before
-        assert store.thaw(cup.record.id, who=WHO) is not None
-        assert (seen(store, cup), store.check()) == (before, [])
+        assert store.cold.thaw(cup.record.id, who=WHO) is not None
+        assert (seen(store, cup), store.integrity.check()) == (before, [])
 
 
 def test_a_store_on_a_server_is_upgraded(url: str) -> None:
@@ -116,66 +119,66 @@ def test_a_store_on_a_server_is_upgraded(url: str) -> None:
     with pytest.raises(OlderError):
         Store.open(url, read_only=True)
     with Store.open(url, fast=True) as store:
-        assert (tables(store, cup), store.check()) == (before, [])
+        assert (tables(store, cup), store.integrity.check()) == (before, [])
 
 
 def test_what_needs_stored_matches_names_the_way_back(store: Store, tmp_path: Path) -> None:
     cup = cup_of(store, "round-robin")
     number = cup.record.id
-    (first, *_) = store.tournament_matches(number)
-    store.freeze(number, tmp_path / "cold", who=WHO)
+    (first, *_) = store.matches.of_tournament(number)
+    store.cold.freeze(number, tmp_path / "cold", who=WHO)
     plies = (JudgedPly(),) * 4
     refused: tuple[Callable[[], object], ...] = (
-        lambda: store.void([first.id], reason="r", who=WHO),
-        lambda: store.add_analysis(JudgedMatch(match=first.id, name="n", plies=plies, made_at=1.0)),
+        lambda: store.changes.void([first.id], reason="r", who=WHO),
+        lambda: store.analyses.add(JudgedMatch(match=first.id, name="n", plies=plies, made_at=1.0)),
         lambda: store.claim(number, current_owner()),
-        lambda: store.reopen_plan(number, None, ""),
-        lambda: store.extend_plan(number, plan(3, 1, 8), ""),
-        lambda: store.leave(number, 0, reason="", who=WHO),
-        lambda: store.disqualify(number, 0, reason="r", who=WHO),
-        lambda: store.remove(number, tmp_path / "out.db", who=WHO),
-        lambda: store.save([cup.match(1)]),
-        lambda: store.require_warm(number),
+        lambda: store.plans.reopen(number, None, ""),
+        lambda: store.plans.extend(number, plan(3, 1, 8), ""),
+        lambda: store.changes.leave(number, 0, reason="", who=WHO),
+        lambda: store.changes.disqualify(number, 0, reason="r", who=WHO),
+        lambda: store.transfers.remove(number, tmp_path / "out.db", who=WHO),
+        lambda: store.matches.save([cup.match(1)]),
+        lambda: store.cold.require_warm(number),
     )
     for each in refused:
         with pytest.raises(RefusedError, match=f"arena unarchive {cup.record.name}"):
             each()
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_ids_of_cold_matches_are_not_given_again(store: Store, tmp_path: Path) -> None:
     other, cup = add_cup(store, "a", "b"), cup_of(store, "round-robin")
-    last = store.last_match(cup.record.id)
-    store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
-    store.save([other.match(1), other.match(2)])
-    assert [match.id for match in store.matches(ALL)] == [last + 2, last + 1]
-    store.sum_up()
-    assert store.check() == []
-    assert store.thaw(cup.record.id, who=WHO) is not None
-    assert store.check() == []
+    last = store.matches.last_id(cup.record.id)
+    store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    store.matches.save([other.match(1), other.match(2)])
+    assert [match.id for match in store.matches.newest(ALL)] == [last + 2, last + 1]
+    store.sums.sum_up()
+    assert store.integrity.check() == []
+    assert store.cold.thaw(cup.record.id, who=WHO) is not None
+    assert store.integrity.check() == []
 
 
 @pytest.mark.sqlite("rows of the file are edited")
 def test_sums_of_a_pool_with_cold_matches(store: Store, path: Path) -> None:
     cup, other = cup_of(store, "round-robin"), add_cup(store, "a", "b")
-    store.save([other.match(n, outcome=("first", "draw", "second")[n % 3]) for n in range(1, 7)])
-    store.sum_up()
-    store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
-    whole = store.pool_sums()
-    number = store.match_of(other.record.id, 3)
+    store.matches.save([other.match(n, outcome=("first", "draw", "second")[n % 3]) for n in range(1, 7)])
+    store.sums.sum_up()
+    store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    whole = store.sums.of_pools()
+    number = store.matches.find_attempt(other.record.id, 3)
     assert number is not None
-    store.void([number.id], reason="r", who=WHO)
-    assert store.pool_sums() != whole
-    assert store.check() == []
-    store.unvoid([number.id], reason="r", who=WHO)
-    assert (store.pool_sums(), store.check()) == (whole, [])
-    store.repair()
-    assert (store.pool_sums(), store.check()) == (whole, [])
+    store.changes.void([number.id], reason="r", who=WHO)
+    assert store.sums.of_pools() != whole
+    assert store.integrity.check() == []
+    store.changes.unvoid([number.id], reason="r", who=WHO)
+    assert (store.sums.of_pools(), store.integrity.check()) == (whole, [])
+    store.integrity.repair()
+    assert (store.sums.of_pools(), store.integrity.check()) == (whole, [])
     wrong = f"UPDATE encounters SET {SUMS[0]} = {SUMS[0]} + 1 WHERE tournament_id = 0"  # noqa: S608 - a column
     tamper(store.place, wrong)
-    assert any("kept sums" in fault for fault in store.check())
-    store.repair()
-    assert (store.pool_sums(), store.check()) == (whole, [])
+    assert any("kept sums" in fault for fault in store.integrity.check())
+    store.integrity.repair()
+    assert (store.sums.of_pools(), store.integrity.check()) == (whole, [])
 
 
 @pytest.mark.sqlite("the store is a file that others merge or open")
@@ -183,49 +186,51 @@ def test_merging_stores_with_cold_tournaments(store: Store, path: Path) -> None:
     cup = cup_of(store, "round-robin")
     before = seen(store, cup)["list"]
     with Store.open(path.with_name("copy.db")) as copy:
-        copy.merge(path)
+        copy.transfers.merge(path)
         # Cold there: the copy gets the matches from the files.
-        store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+        store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO)
         with Store.open(path.with_name("second.db")) as second:
-            second.merge(path)
-            assert [match.match_hash for match in second.matches(ALL)] == [each.match_hash for each in before]
-            assert second.check() == []
+            second.transfers.merge(path)
+            assert [match.match_hash for match in second.matches.newest(ALL)] == [
+                each.match_hash for each in before
+            ]
+            assert second.integrity.check() == []
         # Cold here: the same matches are no news, and others are refused.
-        store.merge(copy.place)
-        (changed, *_) = copy.tournament_matches(1)
-        copy.void([changed.id], reason="r", who=WHO)
+        store.transfers.merge(copy.place)
+        (changed, *_) = copy.matches.of_tournament(1)
+        copy.changes.void([changed.id], reason="r", who=WHO)
         with pytest.raises(RefusedError, match=f"arena unarchive {cup.record.name}"):
-            store.merge(copy.place)
-        assert store.check() == []
+            store.transfers.merge(copy.place)
+        assert store.integrity.check() == []
 
 
 def test_only_ended_tournaments(store: Store, tmp_path: Path) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1)])
-    store.sum_up()
+    store.matches.save([cup.match(1)])
+    store.sums.sum_up()
     with pytest.raises(RefusedError, match=f"arena resume {cup.record.name}"):
-        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+        store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     ended = add_cup(store, num=2)
-    store.save([ended.match(1), ended.match(2)])
-    store.set_state(ended.record.id, "finished")
+    store.matches.save([ended.match(1), ended.match(2)])
+    store.tournaments.set_state(ended.record.id, "finished")
     with pytest.raises(RefusedError, match="sums do not hold"):
-        store.freeze(ended.record.id, tmp_path / "cold", who=WHO)
+        store.cold.freeze(ended.record.id, tmp_path / "cold", who=WHO)
     assert not (tmp_path / "cold").exists()
 
 
 def test_a_folder_of_other_content_is_not_used_again(store: Store, tmp_path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
-    folders = [store.freeze(cup.record.id, tmp_path / "cold", who=WHO)]
-    store.thaw(cup.record.id, who=WHO)
-    folders.append(store.freeze(cup.record.id, tmp_path / "cold", who=WHO))
-    store.thaw(cup.record.id, who=WHO)
+    folders = [store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)]
+    store.cold.thaw(cup.record.id, who=WHO)
+    folders.append(store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO))
+    store.cold.thaw(cup.record.id, who=WHO)
     plies = (JudgedPly(value=0.5, loss=0.5, best=(1,)),) * 4
-    store.add_analysis(JudgedMatch(match=1, name="another", plies=plies, made_at=3.0))
-    folders.append(store.freeze(cup.record.id, tmp_path / "cold", who=WHO))
+    store.analyses.add(JudgedMatch(match=1, name="another", plies=plies, made_at=3.0))
+    folders.append(store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO))
     first, again, changed = (found.folder.name for found in folders if found is not None)
     assert (again, changed) == (first, f"{first}-2")
-    assert [each.name for each in store.analyses([1])[1]] == ["another"]
-    assert store.check() == []
+    assert [each.name for each in store.analyses.of([1])[1]] == ["another"]
+    assert store.integrity.check() == []
 
 
 def test_pyarrow_is_named_where_it_is_missing(
@@ -239,9 +244,9 @@ def test_pyarrow_is_named_where_it_is_missing(
     with monkeypatch.context() as patch:
         patch.setattr(parquet, "find_spec", missing)
         with pytest.raises(UnsupportedError, match=r"bot-arena\[export\]"):
-            store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
-    store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+            store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     monkeypatch.setattr(parquet, "find_spec", missing)
-    assert len(store.tallies(MatchFilter(tournament=cup.record.name))) > 0
+    assert len(store.sums.tallies(MatchFilter(tournament=cup.record.name))) > 0
     with pytest.raises(UnsupportedError, match=r"bot-arena\[export\]"):
-        store.match_of(cup.record.id, 1)
+        store.matches.find_attempt(cup.record.id, 1)

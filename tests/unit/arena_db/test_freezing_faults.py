@@ -71,12 +71,12 @@ def test_killed_at_each_step(
         # What a killed process leaves stays.
         patch.setattr(shutil, "rmtree", _leave)
         with pytest.raises(Killed):
-            store.freeze(cup.record.id, folder, who=WHO)
+            store.cold.freeze(cup.record.id, folder, who=WHO)
     with Store.open(path) as again:
-        assert (seen(again, cup), again.check()) == (before, [])
-        assert bool(again.cold()) == (name == "Frozen")
-        again.freeze(cup.record.id, folder, who=WHO)
-        assert (len(again.cold()), seen(again, cup), again.check()) == (1, before, [])
+        assert (seen(again, cup), again.integrity.check()) == (before, [])
+        assert bool(again.cold.tournaments()) == (name == "Frozen")
+        again.cold.freeze(cup.record.id, folder, who=WHO)
+        assert (len(again.cold.tournaments()), seen(again, cup), again.integrity.check()) == (1, before, [])
         # The folder of the killed call was finished, not written a second time.
         assert len([file for file in folder.iterdir() if not file.name.startswith(".")]) == 1
 
@@ -87,7 +87,7 @@ def test_killed_while_matches_come_back(
 ) -> None:
     cup = cup_of(store, "round-robin", 4)
     before = seen(store, cup)
-    store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
 
     def killed(*_: object, **__: object) -> None:
         raise Killed
@@ -95,15 +95,15 @@ def test_killed_while_matches_come_back(
     with monkeypatch.context() as patch:
         patch.setattr(freezing, step, killed)
         with pytest.raises(Killed):
-            store.thaw(cup.record.id, who=WHO)
-    assert (len(store.cold()), seen(store, cup), store.check()) == (1, before, [])
+            store.cold.thaw(cup.record.id, who=WHO)
+    assert (len(store.cold.tournaments()), seen(store, cup), store.integrity.check()) == (1, before, [])
 
 
 @pytest.mark.sqlite("the store is a file that others merge or open")
 def test_damaged_and_missing_files(store: Store, path: Path) -> None:
     cup, other = cup_of(store, "round-robin"), cup_of(store, "swiss")
     table, others = tables(store, cup), seen(store, other)
-    found = store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    found = store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO)
     assert found is not None
     files = sorted(found.folder.iterdir())
     assert len(files) == 5
@@ -114,29 +114,29 @@ def test_damaged_and_missing_files(store: Store, path: Path) -> None:
             if damaged is not None:
                 file.write_bytes(damaged)
             with Store.open(path, read_only=True) as viewer:
-                (fault,) = viewer.check()
+                (fault,) = viewer.integrity.check()
                 assert cup.record.name in fault
                 assert str(file) in fault
                 with suppress(DamagedError):
                     # Only some queries need this file, and whoever gets an answer gets the right one.
-                    assert len(list(viewer.tournament_matches(cup.record.id))) == 9
+                    assert len(list(viewer.matches.of_tournament(cup.record.id))) == 9
                 assert tables(viewer, cup) == table
             with pytest.raises(DamagedError, match=r"put back a copy of the folder .*cold"):
-                store.thaw(cup.record.id, who=WHO)
+                store.cold.thaw(cup.record.id, who=WHO)
         file.write_bytes(content)
-    assert store.check() == []
+    assert store.integrity.check() == []
     shutil.rmtree(found.folder)
     assert seen(store, other) == others
     with pytest.raises(DamagedError, match=f"archived matches of {cup.record.name} .*is missing"):
-        Store.open(path).match_of(cup.record.id, 1)
+        Store.open(path).matches.find_attempt(cup.record.id, 1)
 
 
 def test_a_tournament_that_has_not_ended_stays(store: Store, tmp_path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
-    store.set_state(cup.record.id, "stopped")
+    store.tournaments.set_state(cup.record.id, "stopped")
     before = seen(store, cup)
     with pytest.raises(RefusedError, match="is stopped, and only matches of finished tournaments"):
-        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+        store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     assert seen(store, cup) == before
     assert not (tmp_path / "cold").exists()
 
@@ -153,21 +153,21 @@ def test_files_that_lack_a_row_replace_nothing(
 
     monkeypatch.setattr(archive, "write", write_less)
     with pytest.raises(DamagedError, match=r"differs from the store; nothing was removed"):
-        store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+        store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     assert seen(store, cup) == before
     assert list((tmp_path / "cold").iterdir()) == []
 
 
 def test_a_row_that_was_forged_is_found_by_its_hash(store: Store, tmp_path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
-    found = store.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    found = store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     assert found is not None
     file = archive.file_of(found.folder, archive.TABLES[1])
     changed = [(*row[:7], row[6], *row[8:]) for row in parquet.read_rows(file, archive.TABLES[1])]
     parquet.write_rows(file, archive.TABLES[1], changed)
-    assert "is not as it was written" in store.check()[0]
+    assert "is not as it was written" in store.integrity.check()[0]
     with pytest.raises(DamagedError, match="does not hold the rows that were written"):
-        store.match_of(cup.record.id, 1)
+        store.matches.find_attempt(cup.record.id, 1)
 
 
 @pytest.mark.sqlite("the store is a file that others merge or open")
@@ -181,16 +181,18 @@ def test_a_tournament_that_changes_meanwhile_stays(
         found = real(*arguments)
         with Store.open(path) as other:
             plies = (JudgedPly(),) * 4
-            other.add_analysis(JudgedMatch(match=store.last_match(1), name="n", plies=plies, made_at=1.0))
+            other.analyses.add(
+                JudgedMatch(match=store.matches.last_id(1), name="n", plies=plies, made_at=1.0)
+            )
         return found
 
     with monkeypatch.context() as patch:
         patch.setattr(freezing, "_written", late)
         with pytest.raises(RefusedError, match="changed while"):
-            store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
-    assert store.cold() == []
-    assert store.freeze(cup.record.id, path.with_name("cold"), who=WHO) is not None
-    assert store.check() == []
+            store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    assert store.cold.tournaments() == []
+    assert store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO) is not None
+    assert store.integrity.check() == []
 
 
 @pytest.mark.sqlite("rows of the file are edited")
@@ -198,7 +200,7 @@ def test_a_damaged_match_is_not_moved(store: Store, path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
     tamper(store.place, "UPDATE matches SET reason = 'another' WHERE number = 3")
     with pytest.raises(DamagedError, match="is not as it was stored"):
-        store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+        store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO)
     assert list(path.with_name("cold").iterdir()) == []
 
 
@@ -218,7 +220,7 @@ HARMLESS = {"cold_tournaments.frozen_at", "pruned_tournaments.pruned_at"}
 def test_edits_of_the_tables_about_files(store: Store, path: Path) -> None:
     cup = cup_of(store, "round-robin", 4)
     cup_of(store, "round-robin", 4)
-    store.freeze(cup.record.id, path.with_name("cold"), who=WHO)
+    store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO)
     store.close()
     silent: set[str] = set()
     with make_migration_engine(FileSettings(place=path)).connect() as connection:

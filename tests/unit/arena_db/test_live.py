@@ -40,32 +40,32 @@ def test_events_come_back_in_order(store: Store) -> None:
     add_cup(store)
     events = [event(1, kind, ply) for ply, kind in enumerate(EVENT_KINDS)]
     num = len(EVENT_KINDS)
-    assert store.append_events(events) == {1: num}
+    assert store.events.append(events) == {1: num}
     others = [event(3, "started", tournament=2, attempt=1)]
-    assert store.append_events([*others, event(None, "state"), *others]) == {1: num + 1, 2: 2}
-    assert store.append_events([]) == {}
-    page = store.events_after(0, tournament=1)
+    assert store.events.append([*others, event(None, "state"), *others]) == {1: num + 1, 2: 2}
+    assert store.events.append([]) == {}
+    page = store.events.after(0, tournament=1)
     assert [replace(found, seq=0) for found in page.events[:num]] == events
     assert seqs(page.events) == list(range(1, num + 2))
     assert (page.seq, page.has_gap) == (num + 1, False)
-    assert store.events_after(num + 1, tournament=1) == replace(page, events=())
+    assert store.events.after(num + 1, tournament=1) == replace(page, events=())
 
 
 def test_pages(store: Store) -> None:
     for _ in range(2):
         add_cup(store)
-    store.append_events([event(1, "move", ply, tournament=1 + ply % 2) for ply in range(1, 11)])
+    store.events.append([event(1, "move", ply, tournament=1 + ply % 2) for ply in range(1, 11)])
     seq, found = 0, list[int]()
-    while (page := store.events_after(seq, 3, tournament=1)).events:
+    while (page := store.events.after(seq, 3, tournament=1)).events:
         assert len(page.events) <= 3
         found, seq = found + seqs(page.events), page.seq
     assert found == list(range(1, 6))
-    page = store.events_after(2, 3, tournament=2)
+    page = store.events.after(2, 3, tournament=2)
     assert (seqs(page.events), page.seq) == ([3, 4, 5], 5)
     assert [found.ply for found in page.events] == [5, 7, 9]
-    page = store.events_after(4, 3, tournament=2)
+    page = store.events.after(4, 3, tournament=2)
     assert (seqs(page.events), page.seq) == ([5], 5)
-    assert store.events_after(4, 3, tournament=3).seq == 4, "nobody knows of it"
+    assert store.events.after(4, 3, tournament=3).seq == 4, "nobody knows of it"
 
 
 @pytest.mark.parametrize(
@@ -82,110 +82,114 @@ def test_pages(store: Store) -> None:
 def test_refused(store: Store, wrong: LiveEvent) -> None:
     add_cup(store)
     with pytest.raises(RefusedError, match=r"arena|no tournament"):
-        store.append_events([event(1, "started"), wrong])
-    assert store.events_after(0, tournament=1).events == ()
+        store.events.append([event(1, "started"), wrong])
+    assert store.events.after(0, tournament=1).events == ()
 
 
 def test_a_snapshot_is_of_what_is_being_played(store: Store) -> None:
     cup = add_cup(store)
-    store.append_events([event(None, "state"), event(1, "started"), event(2, "started"), event(1, "move", 1)])
-    store.append_events([event(2, "info", 1), event(None, "state"), event(2, "info", 2), event(2, "move", 3)])
-    assert store.snapshot(1).events[-1].seq == store.snapshot(1).seq == 8
-    assert seqs(store.snapshot(1).events) == [2, 3, 4, 6, 7, 8]
-    store.save([cup.match(1)])
-    assert seqs(store.snapshot(1).events) == [3, 6, 7, 8], "it has a result, though nobody told of it yet"
-    store.append_events([event(1, "finished")])
-    store.save([cup.void(2)])
-    assert seqs(store.snapshot(1).events) == [6]
-    store.append_events([event(2, "started", attempt=1), event(2, "move", 1, attempt=1)])
-    store.append_events([event(2, "started", attempt=1)])
-    assert seqs(store.snapshot(1).events) == [6, 12], "it began again"
-    stored = store.match_of(1, 1)
+    store.events.append([event(None, "state"), event(1, "started"), event(2, "started"), event(1, "move", 1)])
+    store.events.append([event(2, "info", 1), event(None, "state"), event(2, "info", 2), event(2, "move", 3)])
+    assert store.events.snapshot(1).events[-1].seq == store.events.snapshot(1).seq == 8
+    assert seqs(store.events.snapshot(1).events) == [2, 3, 4, 6, 7, 8]
+    store.matches.save([cup.match(1)])
+    assert seqs(store.events.snapshot(1).events) == [3, 6, 7, 8], (
+        "it has a result, though nobody told of it yet"
+    )
+    store.events.append([event(1, "finished")])
+    store.matches.save([cup.void(2)])
+    assert seqs(store.events.snapshot(1).events) == [6]
+    store.events.append([event(2, "started", attempt=1), event(2, "move", 1, attempt=1)])
+    store.events.append([event(2, "started", attempt=1)])
+    assert seqs(store.events.snapshot(1).events) == [6, 12], "it began again"
+    stored = store.matches.find_attempt(1, 1)
     assert stored is not None
     assert stored.id == 1
-    assert store.match_of(1, 2, attempt=1) is store.match_of(9, 1) is None
+    assert store.matches.find_attempt(1, 2, attempt=1) is store.matches.find_attempt(9, 1) is None
 
 
 def test_the_newest_state_is_that_of_the_run(store: Store) -> None:
     add_cup(store)
-    assert store.newest_state(1) is None
-    store.append_events([event(1, "started"), event(None, "state"), event(None, "state"), event(1, "state")])
-    newest = store.newest_state(1)
+    assert store.events.newest_state(1) is None
+    store.events.append([event(1, "started"), event(None, "state"), event(None, "state"), event(1, "state")])
+    newest = store.events.newest_state(1)
     assert newest is not None
     assert (newest.seq, newest.number) == (3, None)
-    assert store.newest_state(2) is None
+    assert store.events.newest_state(2) is None
 
 
 def test_a_viewer_that_may_only_read(store: Store, place: str) -> None:
     add_cup(store)
     with Store.open(place, read_only=True) as viewer:
         version = viewer.data_version()
-        store.append_events([event(1, "started")])
+        store.events.append([event(1, "started")])
         assert viewer.data_version() != version
-        assert viewer.snapshot(1).events == viewer.events_after(0, tournament=1).events != ()
+        assert viewer.events.snapshot(1).events == viewer.events.after(0, tournament=1).events != ()
 
 
 def test_old_events_are_pruned(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     few_kept(monkeypatch, 4)
     cup = add_cup(store)
-    store.append_events(
+    store.events.append(
         [event(None, "state"), event(1, "started"), event(2, "started"), event(None, "state")]
     )
-    assert not store.events_after(0, tournament=1).has_gap
-    store.save([cup.match(1)])
-    store.append_events([event(2, "info"), event(1, "finished"), event(2, "move", 1)])
-    assert seqs(store.events_after(0, tournament=1).events) == [3, 4, 5, 6, 7]
-    page = store.events_after(1, tournament=1)
+    assert not store.events.after(0, tournament=1).has_gap
+    store.matches.save([cup.match(1)])
+    store.events.append([event(2, "info"), event(1, "finished"), event(2, "move", 1)])
+    assert seqs(store.events.after(0, tournament=1).events) == [3, 4, 5, 6, 7]
+    page = store.events.after(1, tournament=1)
     assert page.has_gap, "the events 1 and 2 were removed, of which it knows the first only"
-    assert not store.events_after(2, tournament=1).has_gap
-    store.append_events([event(3, "started"), event(3, "move", 1), event(3, "move", 2), event(3, "move", 3)])
-    assert seqs(store.events_after(6, tournament=1).events) == [7, 8, 9, 10, 11]
-    assert seqs(store.snapshot(1).events) == [3, 4, 7, 8, 9, 10, 11], "but for remarks nothing is missing"
+    assert not store.events.after(2, tournament=1).has_gap
+    store.events.append([event(3, "started"), event(3, "move", 1), event(3, "move", 2), event(3, "move", 3)])
+    assert seqs(store.events.after(6, tournament=1).events) == [7, 8, 9, 10, 11]
+    assert seqs(store.events.snapshot(1).events) == [3, 4, 7, 8, 9, 10, 11], (
+        "but for remarks nothing is missing"
+    )
 
 
 def test_numbers_are_never_given_twice(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     few_kept(monkeypatch, 0)
     cup = add_cup(store)
-    store.save([cup.match(1)])
-    assert store.append_events([event(1, "started"), event(1, "finished")]) == {1: 2}
-    assert store.events_after(0, tournament=1) == replace(
-        store.events_after(0, tournament=1), events=(), seq=2, has_gap=True
+    store.matches.save([cup.match(1)])
+    assert store.events.append([event(1, "started"), event(1, "finished")]) == {1: 2}
+    assert store.events.after(0, tournament=1) == replace(
+        store.events.after(0, tournament=1), events=(), seq=2, has_gap=True
     )
-    assert store.snapshot(1).seq == 2
-    assert store.append_events([event(2, "started")]) == {1: 3}
-    assert seqs(store.events_after(2, tournament=1).events) == [3]
+    assert store.events.snapshot(1).seq == 2
+    assert store.events.append([event(2, "started")]) == {1: 3}
+    assert seqs(store.events.after(2, tournament=1).events) == [3]
 
 
 def test_pruning_is_seldom(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "KEPT", 100)
     cup = add_cup(store)
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     for _ in range(19):
-        store.append_events([event(1, "move")] * 99)
-    assert seqs(store.events_after(0, 5000, tournament=1).events)[0] == 1089 - 100 + 1
-    assert store.events_after(988, tournament=1).has_gap
-    assert not store.events_after(989, tournament=1).has_gap
+        store.events.append([event(1, "move")] * 99)
+    assert seqs(store.events.after(0, 5000, tournament=1).events)[0] == 1089 - 100 + 1
+    assert store.events.after(988, tournament=1).has_gap
+    assert not store.events.after(989, tournament=1).has_gap
 
 
 def test_who_takes_over_begins_anew(store: Store) -> None:
     one, two = add_cup(store), add_cup(store)
     owner = current_owner()
     assert store.claim(1, owner)
-    store.append_events([event(1, "started"), event(1, "started", tournament=2), event(1, "move", 1)])
+    store.events.append([event(1, "started"), event(1, "started", tournament=2), event(1, "move", 1)])
     held = store.claim(1, owner)
     assert held is not None, "it has it already"
-    assert len(store.events_after(0, tournament=1).events) == 2
+    assert len(store.events.after(0, tournament=1).events) == 2
     assert not store.claim(1, replace(owner, uuid="another"))
-    assert len(store.events_after(0, tournament=1).events) == 2
-    held.release()
+    assert len(store.events.after(0, tournament=1).events) == 2
+    held.leases.release()
     assert store.claim(1, replace(owner, uuid="another"))
-    assert store.events_after(0, tournament=1).events == ()
-    assert seqs(store.events_after(0, tournament=2).events) == [1]
-    assert store.events_after(1, tournament=1).has_gap, (
+    assert store.events.after(0, tournament=1).events == ()
+    assert seqs(store.events.after(0, tournament=2).events) == [1]
+    assert store.events.after(1, tournament=1).has_gap, (
         "whoever watched has a match on screen that nobody plays"
     )
-    assert store.snapshot(one.record.id) == replace(store.snapshot(1), events=(), seq=2)
-    assert seqs(store.snapshot(two.record.id).events) == [1]
+    assert store.events.snapshot(one.record.id) == replace(store.events.snapshot(1), events=(), seq=2)
+    assert seqs(store.events.snapshot(two.record.id).events) == [1]
 
 
 def test_events_of_ended_runs_make_room(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,13 +200,13 @@ def test_events_of_ended_runs_make_room(store: Store, monkeypatch: pytest.Monkey
     held = store.claim(2, current_owner())
     assert held is not None
     for own in (1, 2, 3):
-        store.append_events([event(None, "state", tournament=own), event(1, "finished", tournament=own)])
-        store.append_events([event(None, "state", tournament=own)])
+        store.events.append([event(None, "state", tournament=own), event(1, "finished", tournament=own)])
+        store.events.append([event(None, "state", tournament=own)])
     assert store.claim(4, current_owner())
-    left = [seqs(store.events_after(0, tournament=own).events) for own in (1, 2, 3)]
+    left = [seqs(store.events.after(0, tournament=own).events) for own in (1, 2, 3)]
     assert left == [[2, 3], [1, 2, 3], [1, 2, 3]], "match 1 has no result yet"
-    assert store.events_after(0, tournament=1).has_gap
-    assert store.newest_state(1) is not None
+    assert store.events.after(0, tournament=1).has_gap
+    assert store.events.newest_state(1) is not None
 
 
 @given(
@@ -215,22 +219,22 @@ def test_any_point_to_join_gives_the_same(
     """Following from a snapshot shows the moves that following from the start shows."""
     cup = add_cup(store)
     own = cup.record.id
-    last = store.append_events([event(number, "started", tournament=own) for number in range(1, 5)])[own]
+    last = store.events.append([event(number, "started", tournament=own) for number in range(1, 5)])[own]
     over, join_at = set[int](), data.draw(st.integers(0, len(steps)))
-    joined = store.snapshot(own)
+    joined = store.events.snapshot(own)
     for index, (number, kind) in enumerate(steps):
         if number in over:
             continue
         if kind == "end":
             over.add(number)
-            store.save([cup.match(number)])
+            store.matches.save([cup.match(number)])
         name = "finished" if kind == "end" else kind
-        last = store.append_events([event(number, name, index, tournament=own)])[own]
+        last = store.events.append([event(number, name, index, tournament=own)])[own]
         if index < join_at:
-            joined = store.snapshot(own)
-    page = store.events_after(joined.seq, 1000, tournament=own)
+            joined = store.events.snapshot(own)
+    page = store.events.after(joined.seq, 1000, tournament=own)
     followed = [*joined.events, *page.events]
-    watched = store.events_after(0, 100_000, tournament=own).events
+    watched = store.events.after(0, 100_000, tournament=own).events
     assert page.seq == watched[-1].seq == last
     for number in set(range(1, 5)) - over:
         of_both = [

@@ -46,7 +46,7 @@ def grow(store: Store, num: int, start: int = 0) -> list[int]:
     """Write to a store; give the sizes of its log in KiB after each time."""
     sizes: list[int] = []
     for index in range(start, start + num):
-        store.extend_plan(1, [], f"{index:6}" * 10_000)
+        store.plans.extend(1, [], f"{index:6}" * 10_000)
         sizes.append(store.path.with_name("arena.db-wal").stat().st_size // KIB)
     return sizes
 
@@ -78,7 +78,7 @@ def test_a_reader_that_stands_still(store: Store, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(database, "monotonic", lambda: clock[0])
     add_cup(store)
     with reading(store.path):
-        with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to see what is asked
+        with store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to see what is asked
             raw: Any = connection.connection.driver_connection
             raw.set_trace_callback(asked.append)
         sizes = grow(store, 30)

@@ -35,7 +35,7 @@ def store(module_place: str) -> Iterator[Store]:
     """Return a store whose numbers have gaps, and whose matches tie in every order."""
     with Store.open(module_place) as store:
         gone = add_cup(store, num=12, name="gone")
-        store.save([gone.match(number) for number in range(1, 9)])
+        store.matches.save([gone.match(number) for number in range(1, 9)])
         cup = add_cup(store, num=NUM, name="kept")
         records = [
             replace(
@@ -50,7 +50,7 @@ def store(module_place: str) -> Iterator[Store]:
             for number in range(1, NUM + 1)
             for match in [cup.match(number)]
         ]
-        store.save(records)
+        store.matches.save(records)
         yield store
 
 
@@ -64,7 +64,7 @@ KEYS: dict[str, Callable[[StoredMatch], float]] = {
 
 def in_order(store: Store, order: str, *, descending: bool) -> list[StoredMatch]:
     """Return all matches, sorted by Python."""
-    every = store.matches(ALL, limit=1000)
+    every = store.matches.newest(ALL, limit=1000)
     return sorted(every, key=lambda match: (KEYS[order](match), match.id), reverse=descending)
 
 
@@ -74,9 +74,9 @@ def test_any_page_of_any_order(store: Store, order: Order, *, descending: bool) 
     wanted = [match.id for match in in_order(store, order, descending=descending)]
     assert len(wanted) == NUM + 8
     for offset, limit in ((0, 10), (13, 7), (60, 20), (68, 5)):
-        found = store.match_ids(order, descending=descending, offset=offset, limit=limit)
+        found = store.matches.ids(order, descending=descending, offset=offset, limit=limit)
         assert found == wanted[offset : offset + limit]
-    assert [match.id for match in store.matches_of([*wanted[5:9], 999])] == wanted[5:9]
+    assert [match.id for match in store.matches.with_ids([*wanted[5:9], 999])] == wanted[5:9]
 
 
 @pytest.mark.parametrize("num", [9, 1000])
@@ -84,12 +84,12 @@ def test_any_page_of_any_order(store: Store, order: Order, *, descending: bool) 
 @pytest.mark.parametrize("order", get_args(Order))
 def test_pieces_together_are_the_whole(store: Store, order: Order, num: int, *, descending: bool) -> None:
     for where in WHERE:
-        fitting = {match.id for match in store.matches(where, limit=1000)}
+        fitting = {match.id for match in store.matches.newest(where, limit=1000)}
         ids: list[int] = []
         end: OrderPlace | None = None
         num_searched = 0
         while True:
-            piece = store.search_piece(where, order, descending=descending, after=end, num=num)
+            piece = store.matches.search_piece(where, order, descending=descending, after=end, num=num)
             assert len(piece.ids) <= num
             ids += piece.ids
             num_searched += piece.num_searched
@@ -103,7 +103,7 @@ def test_pieces_together_are_the_whole(store: Store, order: Order, num: int, *, 
 
 def test_numbers_that_nobody_has_are_passed_over(place: str) -> None:
     with Store.open(place) as store:
-        piece = store.search_piece(ALL, "number", descending=True, after=None, num=10)
+        piece = store.matches.search_piece(ALL, "number", descending=True, after=None, num=10)
         assert (piece.ids, piece.end) == ((), None)
 
 
@@ -111,7 +111,7 @@ def test_an_interrupted_store_answers_nothing_more(store: Store) -> None:
     with Store.open(store.place, read_only=True) as reader:
         assert reader.data_version()
         reader.interrupt()
-        for ask in (reader.bots, reader.data_version, lambda: reader.matches(ALL)):
+        for ask in (reader.names.bots, reader.data_version, lambda: reader.matches.newest(ALL)):
             with pytest.raises(StoppedError):
                 ask()
 

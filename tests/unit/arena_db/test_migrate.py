@@ -88,7 +88,7 @@ def test_migrations_make_the_tables_of_the_models(store: Store, path: Path) -> N
 
 
 def test_nothing_is_left_to_migrate(store: Store) -> None:
-    with store._read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to look at it
+    with store._access.read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to look at it
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, models.metadata) == []
 
@@ -106,8 +106,8 @@ def test_from_every_revision(path: Path, revision: str) -> None:
         migrate.upgrade(connection, revision)
     with Store.open(path) as store:
         cup = add_cup(store)
-        assert store.save([cup.match(1), cup.match(2)]) == 2
-        assert store.check() == []
+        assert store.matches.save([cup.match(1), cup.match(2)]) == 2
+        assert store.integrity.check() == []
 
 
 @pytest.mark.sqlite("revisions before 0015 exist only in files")
@@ -130,17 +130,17 @@ def test_down_and_up_again(path: Path) -> None:
 
 def test_an_older_store_is_upgraded(store: Store, next_version: Callable[[], None]) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2)])
+    store.matches.save([cup.match(1), cup.match(2)])
     store.close()
     next_version()
     with pytest.raises(OlderError, match="arena db upgrade"):
         Store.open(store.place, read_only=True)
     with Store.open(store.place) as upgraded:
-        assert [match.number for match in upgraded.matches(MatchFilter())] == [2, 1]
-        assert upgraded.entrants(1) == cup.entrants
+        assert [match.number for match in upgraded.matches.newest(MatchFilter())] == [2, 1]
+        assert upgraded.tournaments.entrants(1) == cup.entrants
     assert rows(store.place, "SELECT note FROM tournaments") == [("",)]
     with Store.open(store.place) as again:
-        assert len(again.matches(MatchFilter())) == 2
+        assert len(again.matches.newest(MatchFilter())) == 2
     if isinstance(store.place, Path):
         (backup,) = store.path.parent.glob("arena.db.*.bak")
         assert "note" not in str(statements(backup)["tournaments"])
@@ -153,7 +153,7 @@ def test_an_upgrade_that_would_lose_rows(
     store: Store, next_version: Callable[[str], None], more: str
 ) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     store.close()
     next_version(more)
     with pytest.raises(DamagedError, match="stays as it was"):

@@ -42,8 +42,8 @@ def old(path: Path) -> Path:
 
 def everything(path: Path) -> tuple[list[StoredMatch], list[Tally]]:
     with Store.open(path) as store:
-        assert store.check() == []
-        return store.matches(ALL), store.tallies(ALL)
+        assert store.integrity.check() == []
+        return store.matches.newest(ALL), store.sums.tallies(ALL)
 
 
 def test_all_is_kept(old: Path) -> None:
@@ -66,39 +66,39 @@ def test_all_is_kept(old: Path) -> None:
 
 def test_tournaments_of_the_first_version_have_no_ratings_over_time(old: Path) -> None:
     with Store.open(old) as store:
-        assert store.rating_points(1) == []
-        moment = store.moment(1)
+        assert store.ratings.points(1) == []
+        moment = store.sums.moment(1)
         assert moment is not None
-        counted = [match for page in store.counted_matches(1) for match in page]
+        counted = [match for page in store.bulk.counted_matches(1) for match in page]
         assert (len(counted), counted[-1].id) == (moment.num_matches, moment.last_match)
         rating = SeatRating(0, 1500.0, 40.0, rests_on_prior=True)
-        assert store.add_rating_point(1, RatingPoint(moment.num_matches, moment.last_match, (rating,)))
-        assert store.check() == []
+        assert store.ratings.add_point(1, RatingPoint(moment.num_matches, moment.last_match, (rating,)))
+        assert store.integrity.check() == []
     downgrade(old, "0007")
     with Store.open(old) as store:
-        assert store.rating_points(1) == []
-        assert len(store.matches(ALL)) == 10
-        assert store.check() == []
+        assert store.ratings.points(1) == []
+        assert len(store.matches.newest(ALL)) == 10
+        assert store.integrity.check() == []
 
 
 def test_it_goes_on_where_it_was(old: Path) -> None:
     with Store.open(old) as store:
-        record = store.tournament("cup")
+        record = store.tournaments.find("cup")
         assert record is not None
-        cup = Cup(record, store.entrants(1), store.planned(1))
+        cup = Cup(record, store.tournaments.entrants(1), store.plans.planned(1))
         repeat = cup.match(6, match_hash=cup.match(1).match_hash)
-        assert store.save([cup.match(1), repeat, cup.match(7)]) == 1
-        assert store.unplayed(1) == []
-        assert store.check() == []
-        assert store.take_commands(1) == [], "what was asked then is out of date"
-        command = store.command(1)
+        assert store.matches.save([cup.match(1), repeat, cup.match(7)]) == 1
+        assert store.plans.unplayed(1) == []
+        assert store.integrity.check() == []
+        assert store.commands.take(1) == [], "what was asked then is out of date"
+        command = store.commands.find(1)
         assert command is not None
         assert (command.kind, command.asked_at, command.taken_at) == (
             "stop",
             1_750_000_001.0,
             1_750_000_002.0,
         )
-        assert store.snapshot(1).seq == 0
+        assert store.events.snapshot(1).seq == 0
 
 
 def test_two_upgrades_in_one_second(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_damage_is_not_made_good(old: Path) -> None:
         raw.execute("UPDATE matches SET reason = 'another' WHERE id = 2")
         raw.commit()
     with Store.open(old) as store:
-        assert store.check() == ["match #2 is not as it was stored"]
+        assert store.integrity.check() == ["match #2 is not as it was stored"]
 
 
 def test_down_and_up_again(old: Path) -> None:
@@ -144,7 +144,7 @@ def test_what_0004_does_not_know(store: Store) -> None:
         "limits": "polled",
         "runtime_first": "python 3.11.2",
     }
-    store.save(
+    store.matches.save(
         [
             cup.match(1),
             cup.match(2, termination="pondering", **facts),
@@ -155,14 +155,14 @@ def test_what_0004_does_not_know(store: Store) -> None:
             cup.match(5, limits="kernel"),
         ]
     )
-    assert store.check() == []
-    before = store.matches(ALL)
+    assert store.integrity.check() == []
+    before = store.matches.newest(ALL)
     store.close()
     tamper(store.place, "UPDATE matches SET reason = 'another' WHERE number = 5")
     downgrade(store.path, "0004")
     with Store.open(store.place) as again:
-        assert again.check() == ["match #6 is not as it was stored"]
-        after = again.matches(ALL)
+        assert again.integrity.check() == ["match #6 is not as it was stored"]
+        after = again.matches.newest(ALL)
     assert [match.termination for match in reversed(before)] == [
         *("rules", "pondering", "bot_error", "rules", "pondering", "rules"),
     ]
@@ -185,17 +185,17 @@ def test_a_held_lease_was_last_renewed_a_minute_before_it_ends(store: Store) -> 
     held, free = add_cup(store), add_cup(store, name="free")
     owner = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
     assert store.claim(held.record.id, owner, expires_s=500)
-    before = store.lease(held.record.id)
+    before = store.leases.find(held.record.id)
     assert before is not None
     store.close()
     downgrade(store.path, "0009")
     with Store.open(store.place) as again:
-        lease = again.lease(held.record.id)
+        lease = again.leases.find(held.record.id)
         assert lease is not None
         assert (lease.owner, lease.epoch, lease.expires_at) == (owner, 0, before.expires_at)
         assert lease.beat_at == pytest.approx(before.expires_at - 60)
-        assert again.lease(free.record.id) is None
-        assert again.check() == []
+        assert again.leases.find(free.record.id) is None
+        assert again.integrity.check() == []
 
 
 def test_numbers_of_events_go_on_after_an_upgrade(tmp_path: Path) -> None:
@@ -203,23 +203,23 @@ def test_numbers_of_events_go_on_after_an_upgrade(tmp_path: Path) -> None:
     event = LiveEvent(tournament=1, number=None, kind="state", t=1.0)
     with Store.open(path) as store:
         add_cup(store)
-        assert store.append_events([event] * 3) == {1: 3}
-        with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as a new owner does
+        assert store.events.append([event] * 3) == {1: 3}
+        with store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as a new owner does
             live.forget(connection, 1)
     downgrade(path, "0012")
     with Store.open(path) as store:
-        assert store.append_events([replace(event, kind="voided"), replace(event, kind="entrant")]) == {1: 5}
-        assert [each.seq for each in store.events_after(3, tournament=1).events] == [4, 5]
-        assert store.check() == []
+        assert store.events.append([replace(event, kind="voided"), replace(event, kind="entrant")]) == {1: 5}
+        assert [each.seq for each in store.events.after(3, tournament=1).events] == [4, 5]
+        assert store.integrity.check() == []
     downgrade(path, "0012")
     with Store.open(path) as store:
-        assert store.append_events([event]) == {1: 6}
-        assert store.check() == []
+        assert store.events.append([event]) == {1: 6}
+        assert store.integrity.check() == []
     downgrade(path, "0014")
     # An event of the older version, which nobody has removed.
     columns, values = "tournament_id, attempt, ply, kind, payload, t", "1, 0, 0, 'state', '', 1.0"
     tamper(path, f"INSERT INTO live_events ({columns}) VALUES ({values})")  # noqa: S608 - no input
     with Store.open(path) as store:
-        assert store.append_events([event]) == {1: 8}
-        assert [each.seq for each in store.events_after(6, tournament=1).events] == [7, 8]
-        assert store.check() == []
+        assert store.events.append([event]) == {1: 8}
+        assert [each.seq for each in store.events.after(6, tournament=1).events] == [7, 8]
+        assert store.integrity.check() == []

@@ -38,7 +38,7 @@ ALL = MatchFilter(rated_only=False)
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_settings_of_a_connection(path: Path, *, fast: bool) -> None:
-    with Store.open(path, fast=fast, busy_ms=1234) as store, store._read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to look at it
+    with Store.open(path, fast=fast, busy_ms=1234) as store, store._access.read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to look at it
         found = {
             name: connection.execute(text(f"PRAGMA {name}")).scalar()
             for name in (
@@ -61,8 +61,8 @@ def test_settings_of_a_connection(path: Path, *, fast: bool) -> None:
 def test_a_new_store_is_empty_and_sound(path: Path) -> None:
     with Store.open(str(path)) as store:
         assert store.path == path
-        assert (store.check(), store.tournaments(), store.bots()) == ([], [], {})
-        assert (store.matches(ALL), store.tallies(ALL)) == ([], [])
+        assert (store.integrity.check(), store.tournaments.newest(), store.names.bots()) == ([], [], {})
+        assert (store.matches.newest(ALL), store.sums.tallies(ALL)) == ([], [])
     assert [file.name for file in path.parent.iterdir()] == ["arena.db"]
 
 
@@ -124,7 +124,7 @@ def test_newer(store: Store) -> None:
 @pytest.mark.parametrize("share", [0.02, 0.5])
 def test_damaged(store: Store, share: float) -> None:
     cup = add_cup(store, num=300)
-    store.save([cup.match(number) for number in range(1, 301)])
+    store.matches.save([cup.match(number) for number in range(1, 301)])
     store.close()
     content = bytearray(store.path.read_bytes())
     start = 4096 + int(share * len(content)) // 4096 * 4096
@@ -149,15 +149,15 @@ def test_without_a_readable_revision(store: Store) -> None:
 
 def read_all(path: Path) -> None:
     with Store.open(path, read_only=True) as store:
-        for tournament in store.tournaments():
-            list(store.tournament_matches(tournament.id))
-        if faults := store.check():
+        for tournament in store.tournaments.newest():
+            list(store.matches.of_tournament(tournament.id))
+        if faults := store.integrity.check():
             raise DamagedError("; ".join(faults))
 
 
 def test_a_reader_where_nothing_can_be_written(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
 
     def denied(*_: object) -> bool:
         return False
@@ -165,10 +165,10 @@ def test_a_reader_where_nothing_can_be_written(store: Store, monkeypatch: pytest
     # Root may write everywhere; the test below asks the system itself.
     monkeypatch.setattr(os, "access", denied)
     with Store.open(store.place, read_only=True) as beside_a_log:
-        assert len(beside_a_log.matches(ALL)) == 1
+        assert len(beside_a_log.matches.newest(ALL)) == 1
     store.close()
     with Store.open(store.place, read_only=True) as alone:
-        assert len(alone.matches(ALL)) == 1
+        assert len(alone.matches.newest(ALL)) == 1
         assert [file.name for file in store.path.parent.iterdir()] == ["arena.db"]
     with pytest.raises(AccessError, match="is not writable"):
         Store.open(store.place)
@@ -177,11 +177,11 @@ def test_a_reader_where_nothing_can_be_written(store: Store, monkeypatch: pytest
 def test_a_reader_cannot_write(store: Store) -> None:
     cup = add_cup(store)
     with Store.open(store.place, read_only=True) as reader:
-        assert [record.id for record in reader.tournaments()] == [cup.record.id]
+        assert [record.id for record in reader.tournaments.newest()] == [cup.record.id]
         with pytest.raises(DatabaseError, match="readonly"):
-            reader.save([cup.match(1)])
-        store.save([cup.match(1)])
-        assert len(reader.matches(ALL)) == 1
+            reader.matches.save([cup.match(1)])
+        store.matches.save([cup.match(1)])
+        assert len(reader.matches.newest(ALL)) == 1
 
 
 def test_a_system_without_write_ahead_logs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,13 +208,13 @@ for open_it in (lambda: Store.open(sys.argv[1]), lambda: Store.open(sys.argv[1] 
     except DatabaseError as error:
         print(type(error).__name__, str(error).partition(";")[0])
 with Store.open(sys.argv[1], read_only=True) as store:
-    print(len(store.matches(MatchFilter())))
+    print(len(store.matches.newest(MatchFilter())))
 """
 
 
 def test_a_folder_nobody_may_write_in(store: Store) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2)])
+    store.matches.save([cup.match(1), cup.match(2)])
     store.close()
     # pytest's own folders are for one user alone.
     with tempfile.TemporaryDirectory() as folder:
@@ -240,7 +240,7 @@ def test_a_store_whose_maker_was_killed(path: Path) -> None:
     with pytest.raises(MissingError, match="its creator was killed; run the tournament again"):
         Store.open(path, read_only=True)
     with Store.open(path) as store:
-        assert store.check() == []
+        assert store.integrity.check() == []
     assert not path.with_name("arena.db-journal").exists()
     Store.open(path, read_only=True).close()
 

@@ -91,10 +91,15 @@ def held(store: Store) -> Store:
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_noticed_at_the_next_save_and_beat(store: Store, cup: Cup, way: Callable[[Path], None]) -> None:
     fenced = held(store)
-    assert fenced.save([cup.match(1)]) == 1
+    assert fenced.matches.save([cup.match(1)]) == 1
     fenced.check_place()
     way(store.path)
-    for use in (fenced.check_place, fenced.beat, fenced.sum_up, lambda: fenced.save([cup.match(2)])):
+    for use in (
+        fenced.check_place,
+        fenced.leases.beat,
+        fenced.sums.sum_up,
+        lambda: fenced.matches.save([cup.match(2)]),
+    ):
         with pytest.raises(MovedError, match=WAYS[way]):
             use()
 
@@ -109,15 +114,15 @@ def test_all_results_are_rescued(store: Store, cup: Cup, tmp_path: Path, way: Ca
         cup.void(2),
         cup.match(2, attempt=1, started_at=1_750_000_000.123456),
     ]
-    fenced.save(records)
-    before = list(store.tournament_matches(1)), store.remarks([1, 2, 3])
+    fenced.matches.save(records)
+    before = list(store.matches.of_tournament(1)), store.matches.remarks([1, 2, 3])
     way(store.path)
     with pytest.raises(MovedError):
-        fenced.save([cup.match(3), cup.match(4)])
+        fenced.matches.save([cup.match(3), cup.match(4)])
     target = tmp_path / "cup.spool"
-    assert fenced.rescue(target) == 5
+    assert fenced.transfers.rescue(target) == 5
     with pytest.raises(DatabaseError, match="exists"):
-        fenced.rescue(target)
+        fenced.transfers.rescue(target)
     fenced.close()
     store.close()
 
@@ -125,7 +130,7 @@ def test_all_results_are_rescued(store: Store, cup: Cup, tmp_path: Path, way: Ca
     shutil.copy(tmp_path / "backup.db", again)
     take_back(target, again)
     with Store.open(again) as restored:
-        matches = list(restored.tournament_matches(1))
+        matches = list(restored.matches.of_tournament(1))
         assert [(match.number, match.attempt) for match in matches] == [
             (1, 0),
             (2, 0),
@@ -133,13 +138,13 @@ def test_all_results_are_rescued(store: Store, cup: Cup, tmp_path: Path, way: Ca
             (3, 0),
             (4, 0),
         ]
-        assert (matches[:3], restored.remarks([1, 2, 3])) == before
-        assert restored.check() == []
-        assert [match.number for match in restored.unplayed(1)] == list(range(5, 13))
+        assert (matches[:3], restored.matches.remarks([1, 2, 3])) == before
+        assert restored.integrity.check() == []
+        assert [match.number for match in restored.plans.unplayed(1)] == list(range(5, 13))
         take_back(target, again)
-        restored.save([])
-        assert list(restored.tournament_matches(1)) == matches, "nothing is stored twice"
-        assert restored.num_waiting == 0
+        restored.matches.save([])
+        assert list(restored.matches.of_tournament(1)) == matches, "nothing is stored twice"
+        assert restored.matches.num_waiting == 0
 
 
 def take_back(rescued: Path, path: Path) -> None:
@@ -152,26 +157,26 @@ def take_back(rescued: Path, path: Path) -> None:
 def test_results_that_found_the_store_locked_are_rescued(store: Store, cup: Cup, tmp_path: Path) -> None:
     with Store.open(store.place, busy_ms=20) as other:
         fenced = held(other)
-        fenced.save([cup.match(1)])
-        with store._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
+        fenced.matches.save([cup.match(1)])
+        with store._access.write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
             move(store.path)
             with pytest.raises(MovedError):
-                fenced.save([cup.match(2), cup.match(3)])
+                fenced.matches.save([cup.match(2), cup.match(3)])
         target = tmp_path / "cup.spool"
-        assert fenced.rescue(target) == 3
+        assert fenced.transfers.rescue(target) == 3
         assert [json.loads(line)["number"] for line in target.read_bytes().splitlines()] == [1, 2, 3]
 
 
 def test_results_of_another_tournament_are_refused(store: Store, cup: Cup, tmp_path: Path) -> None:
     fenced = held(store)
-    fenced.save([cup.match(1)])
+    fenced.matches.save([cup.match(1)])
     target = tmp_path / "cup.spool"
-    fenced.rescue(target)
+    fenced.transfers.rescue(target)
     with Store.open(tmp_path / "other.db") as other:
         add_cup(other)  # the same bots, plan and name
         take_back(target, other.path)
-        other.save([])
-        assert list(other.tournament_matches(1)) == []
+        other.matches.save([])
+        assert list(other.matches.of_tournament(1)) == []
         assert len(Spool(other.path).refused()) == 1
 
 
@@ -182,48 +187,48 @@ def test_what_cannot_be_written_leaves_nothing(
         raise OSError(28, "no room")
 
     fenced = held(store)
-    fenced.save([cup.match(1)])
+    fenced.matches.save([cup.match(1)])
     monkeypatch.setattr(os, "fsync", fail)
     folder = tmp_path / "rescue"
     folder.mkdir()
     with pytest.raises(FullError):
-        fenced.rescue(folder / "cup.spool")
+        fenced.transfers.rescue(folder / "cup.spool")
     assert list(folder.iterdir()) == []
 
 
 def test_no_connection_is_opened_to_another_file(store: Store, cup: Cup) -> None:
-    assert store.save([cup.match(1)]) == 1
+    assert store.matches.save([cup.match(1)]) == 1
     replace_by_copy(store.path)
-    taken = store._engine.connect()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the only one there is
+    taken = store._access.engine.connect()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the only one there is
     with taken, pytest.raises(MovedError, match="was replaced"):
-        store.tournament(1)
+        store.tournaments.find(1)
 
 
 def test_who_is_no_run_is_not_kept_from_writing(store: Store, cup: Cup) -> None:
     """A store that was moved while nobody plays is nobody's loss, as SQLite has always had it."""
     move(store.path)
-    assert store.save([cup.match(1)]) == 1
+    assert store.matches.save([cup.match(1)]) == 1
 
 
 def test_a_spooled_result_carries_the_epoch(store: Store, cup: Cup) -> None:
     held(store)
     with Store.open(store.place, busy_ms=20) as other:
         fenced = held(other)
-        with store._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
-            assert fenced.save([cup.match(1)]) == 0
+        with store._access.write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
+            assert fenced.matches.save([cup.match(1)]) == 0
         (file,) = Spool(store.path).waiting()
         assert json.loads(file.read_bytes())["epoch"] == 2
-        assert Store.open(store.place).save([]) == 0
-    assert [match.number for match in store.tournament_matches(1)] == [1]
+        assert Store.open(store.place).matches.save([]) == 0
+    assert [match.number for match in store.matches.of_tournament(1)] == [1]
 
 
 def lost(store: Store, cup: Cup, tmp_path: Path) -> Path:
     """Return the rescue file of a run that stored four matches, before which a backup was made."""
     store.backup(tmp_path / "backup.db")
     fenced = held(store)
-    fenced.save([cup.match(1), cup.void(2), cup.match(2, attempt=1), cup.match(5)])
+    fenced.matches.save([cup.match(1), cup.void(2), cup.match(2, attempt=1), cup.match(5)])
     target = tmp_path / "cup.spool"
-    assert fenced.rescue(target) == 4
+    assert fenced.transfers.rescue(target) == 4
     fenced.close()
     return target
 
@@ -234,13 +239,13 @@ def test_rescued_results_are_merged_once(store: Store, cup: Cup, tmp_path: Path)
         assert rescue.is_rescue(target)
         assert not rescue.is_rescue(backup.path)
         assert not rescue.is_rescue(tmp_path)
-        assert backup.merge_rescue(target) == (1, 4, 4, 0)
-        assert backup.merge_rescue(target) == (1, 4, 0, 0)
-        stored = list(store.tournament_matches(1))
-        assert list(backup.tournament_matches(1)) == stored
+        assert backup.transfers.merge_rescue(target) == (1, 4, 4, 0)
+        assert backup.transfers.merge_rescue(target) == (1, 4, 0, 0)
+        stored = list(store.matches.of_tournament(1))
+        assert list(backup.matches.of_tournament(1)) == stored
         assert len(stored) == 4
-        assert backup.check() == []
-        assert backup.tournament_sums(1) == store.tournament_sums(1)
+        assert backup.integrity.check() == []
+        assert backup.sums.of_tournament(1) == store.sums.of_tournament(1)
 
 
 def test_rescued_results_that_are_not_planned_here_are_counted(
@@ -250,7 +255,7 @@ def test_rescued_results_that_are_not_planned_here_are_counted(
     record = replace(cup.match(12), number=99, tournament=7)
     target.write_bytes(target.read_bytes() + encode(record, 1, cup.record.uid))
     with Store.open(tmp_path / "backup.db") as backup:
-        assert backup.merge_rescue(target) == (1, 5, 4, 1)
+        assert backup.transfers.merge_rescue(target) == (1, 5, 4, 1)
 
 
 def test_what_cannot_be_merged_says_why_and_changes_nothing(store: Store, cup: Cup, tmp_path: Path) -> None:
@@ -265,18 +270,18 @@ def test_what_cannot_be_merged_says_why_and_changes_nothing(store: Store, cup: C
         ):
             target.write_bytes(content)
             with pytest.raises(error, match=words):
-                backup.merge_rescue(target)
-        assert list(backup.tournament_matches(1)) == []
-        backup.save([cup.match(1, match_hash="11" * 32)])
+                backup.transfers.merge_rescue(target)
+        assert list(backup.matches.of_tournament(1)) == []
+        backup.matches.save([cup.match(1, match_hash="11" * 32)])
         target.write_bytes(good)
         with pytest.raises(RefusedError, match=r"match 1 of .* is stored here with other moves"):
-            backup.merge_rescue(target)
+            backup.transfers.merge_rescue(target)
         with pytest.raises(RefusedError, match="is being run"), closing(held(backup)):
-            backup.merge_rescue(target)
+            backup.transfers.merge_rescue(target)
         with pytest.raises(AccessError, match="cannot read"):
-            backup.merge_rescue(tmp_path)
-        assert len(list(backup.tournament_matches(1))) == 1
+            backup.transfers.merge_rescue(tmp_path)
+        assert len(list(backup.matches.of_tournament(1))) == 1
     with Store.open(tmp_path / "copy.db") as copy:
-        copy.merge(store.path)
+        copy.transfers.merge(store.path)
         with pytest.raises(RefusedError, match="is a copy here"):
-            copy.merge_rescue(target)
+            copy.transfers.merge_rescue(target)

@@ -25,55 +25,55 @@ def point(num_matches: int, last_match: int, elo: float = 1500.0) -> RatingPoint
 
 
 def numbers(store: Store, tournament: int = 1) -> list[int]:
-    return [each.num_matches for each in store.rating_points(tournament)]
+    return [each.num_matches for each in store.ratings.points(tournament)]
 
 
 @pytest.fixture
 def cup(store: Store) -> Cup:
     """Return a tournament of which 120 matches are played, and a void attempt before the third."""
     cup = add_cup(store, num=200)
-    store.save([cup.match(1), cup.match(2), cup.void(3)])
-    store.save([cup.match(number, attempt=int(number == 3)) for number in range(3, 121)])
+    store.matches.save([cup.match(1), cup.match(2), cup.void(3)])
+    store.matches.save([cup.match(number, attempt=int(number == 3)) for number in range(3, 121)])
     return cup
 
 
 def test_a_point_is_read_as_it_was_kept(store: Store, cup: Cup) -> None:
-    assert store.rating_points(cup.record.id) == []
-    assert store.add_rating_point(cup.record.id, point(2, 2))
-    (kept,) = store.rating_points(cup.record.id)
+    assert store.ratings.points(cup.record.id) == []
+    assert store.ratings.add_point(cup.record.id, point(2, 2))
+    (kept,) = store.ratings.points(cup.record.id)
     assert kept == point(2, 2)._replace(ended_at=START + 2 + 70.012)
-    assert store.rating_points(cup.record.id, after=2) == []
-    assert store.rating_points(99) == []
+    assert store.ratings.points(cup.record.id, after=2) == []
+    assert store.ratings.points(99) == []
 
 
 def test_ratings_of_some_seats(store: Store, cup: Cup) -> None:
-    store.add_rating_point(cup.record.id, point(2, 2))
-    (kept,) = store.rating_points(cup.record.id, seats=[2])
+    store.ratings.add_point(cup.record.id, point(2, 2))
+    (kept,) = store.ratings.points(cup.record.id, seats=[2])
     assert [rating.seat for rating in kept.ratings] == [2]
-    assert store.rating_points(cup.record.id, seats=[1]) == []
+    assert store.ratings.points(cup.record.id, seats=[1]) == []
 
 
 def test_only_newer_points_are_kept(store: Store, cup: Cup) -> None:
-    assert store.add_rating_point(cup.record.id, point(10, 11))
+    assert store.ratings.add_point(cup.record.id, point(10, 11))
     for known in (10, 9):
-        assert not store.add_rating_point(cup.record.id, point(known, known + 1, elo=0.0))
-    assert not store.add_rating_point(cup.record.id, RatingPoint(11, 12, ()))
-    assert [each.ratings[0].elo for each in store.rating_points(cup.record.id)] == [1500.0]
+        assert not store.ratings.add_point(cup.record.id, point(known, known + 1, elo=0.0))
+    assert not store.ratings.add_point(cup.record.id, RatingPoint(11, 12, ()))
+    assert [each.ratings[0].elo for each in store.ratings.points(cup.record.id)] == [1500.0]
 
 
 def test_refused_points(store: Store, cup: Cup) -> None:
     other = add_cup(store, "d", "e", name="other")
-    store.save([other.match(1)])
+    store.matches.save([other.match(1)])
     own = cup.record.id
     for tournament, wrong in ((own, point(10, 122)), (own, point(10, 999)), (9, point(1, 1))):
         with pytest.raises(RefusedError, match="to rate it up to"):
-            store.add_rating_point(tournament, wrong)
+            store.ratings.add_point(tournament, wrong)
     with pytest.raises(RefusedError):
-        store.add_rating_point(
+        store.ratings.add_point(
             cup.record.id, RatingPoint(2, 2, (SeatRating(9, 1.0, 1.0, rests_on_prior=False),))
         )
     with pytest.raises(RefusedError):
-        store.add_rating_point(
+        store.ratings.add_point(
             cup.record.id, RatingPoint(2, 2, (SeatRating(0, float("nan"), 1.0, rests_on_prior=False),))
         )
     assert numbers(store) == []
@@ -82,12 +82,12 @@ def test_refused_points(store: Store, cup: Cup) -> None:
 def test_at_most_forty_are_kept(store: Store, cup: Cup) -> None:
     for number in range(1, 121):
         # The void attempt has an id of its own.
-        store.add_rating_point(cup.record.id, point(number, number + (number > 2)))
+        store.ratings.add_point(cup.record.id, point(number, number + (number > 2)))
     kept = numbers(store)
     assert len(kept) == MOST_POINTS
     assert kept[-1] == 120
     assert max(b - a for a, b in zip([0, *kept], kept, strict=False)) <= 120 // 20
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 @given(st.sets(st.integers(1, 10**6), min_size=1, max_size=90).map(sorted))
@@ -122,30 +122,30 @@ def test_when_ratings_are_due(num_planned: int, num_bots: int, step: int) -> Non
 
 
 def test_moments(store: Store, cup: Cup) -> None:
-    moment = store.moment(cup.record.id)
+    moment = store.sums.moment(cup.record.id)
     assert moment is not None
     assert (moment.num_matches, moment.last_match) == (120, 121)
-    assert moment.sums == store.tournament_sums(cup.record.id)
-    store.save([cup.void(121), cup.match(122, rated=False)])
-    assert store.moment(cup.record.id) == moment
-    store.save([cup.match(123)])
-    later = store.moment(cup.record.id)
+    assert moment.sums == store.sums.of_tournament(cup.record.id)
+    store.matches.save([cup.void(121), cup.match(122, rated=False)])
+    assert store.sums.moment(cup.record.id) == moment
+    store.matches.save([cup.match(123)])
+    later = store.sums.moment(cup.record.id)
     assert later is not None
     assert (later.num_matches, later.last_match) == (121, 124)
-    assert store.moment(99) is None
+    assert store.sums.moment(99) is None
 
 
 def test_matches_in_the_order_of_storing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena_db.points._PAGE", 7)
+    monkeypatch.setattr("arena_db.match_keeping._COUNTED_PAGE", 7)
     cup, other = add_cup(store, num=40), add_cup(store, "d", "e", num=40, name="other")
     for number in range(1, 31):
-        store.save([cup.match(31 - number), other.match(number), cup.void(number + 10, attempt=5)])
-    pages = list(store.counted_matches(cup.record.id))
+        store.matches.save([cup.match(31 - number), other.match(number), cup.void(number + 10, attempt=5)])
+    pages = list(store.bulk.counted_matches(cup.record.id))
     found = [match for page in pages for match in page]
     assert [match.id for match in found] == sorted(match.id for match in found)
     assert [match.id for match in found] == [3 * place + 1 for place in range(30)]
     assert {match.tournament for match in found} == {cup.record.id}
-    assert list(store.counted_matches(99)) == []
+    assert list(store.bulk.counted_matches(99)) == []
 
 
 @pytest.mark.parametrize(
@@ -160,26 +160,26 @@ def test_matches_in_the_order_of_storing(store: Store, monkeypatch: pytest.Monke
 )
 def test_wrong_points_are_found_and_removed(store: Store, cup: Cup, statement: str, said: str) -> None:
     for number, last in ((2, 2), (10, 11), (20, 21)):
-        store.add_rating_point(cup.record.id, point(number, last))
-    assert store.check() == []
+        store.ratings.add_point(cup.record.id, point(number, last))
+    assert store.integrity.check() == []
     tamper(store.place, statement)
-    faults = [fault for fault in store.check() if "the ratings of tournament" in fault]
+    faults = [fault for fault in store.integrity.check() if "the ratings of tournament" in fault]
     assert faults
     assert any(re.search(said, fault) for fault in faults), faults
-    store.repair()
-    assert not [fault for fault in store.check() if "the ratings of tournament" in fault]
+    store.integrity.repair()
+    assert not [fault for fault in store.integrity.check() if "the ratings of tournament" in fault]
     assert numbers(store)[0] == 2
     assert len(numbers(store)) == (1 if "matches SET" in statement else 2)
 
 
 @pytest.mark.sqlite("a database on a server is copied by pg_dump")
 def test_they_come_along_with_a_backup(store: Store, cup: Cup) -> None:
-    store.add_rating_point(cup.record.id, point(2, 2))
+    store.ratings.add_point(cup.record.id, point(2, 2))
     backup = store.path.with_name("copy.db")
     store.backup(backup)
-    store.add_rating_point(cup.record.id, point(20, 21))
+    store.ratings.add_point(cup.record.id, point(20, 21))
     store.close()
     Store.restore(backup, store.path)
     with Store.open(store.place) as restored:
         assert numbers(restored) == [2]
-        assert restored.check() == []
+        assert restored.integrity.check() == []

@@ -36,29 +36,31 @@ def test_counts_of_random_stores_are_those_of_their_matches(
     for cup in cups:
         _judge(store, cup, rng)
     ended = cups[0].record.id
-    store.set_state(ended, "finished")
+    store.tournaments.set_state(ended, "finished")
     for _ in range(2):
         for where in (*KEPT, *(MatchFilter(**changes) for changes in ANSWERED[seed::4])):
             # Lists of several tournaments have no cold matches, but their kept counts remain.
             is_one = where.tournament is not None and not is_wild(where.tournament)
-            is_listed = is_one or not store.cold() or not needs_matches(where)
+            is_listed = is_one or not store.cold.tournaments() or not needs_matches(where)
             expected = [
                 match
-                for record in store.tournaments()
+                for record in store.tournaments.newest()
                 if is_listed or record.id != ended
-                for match in store.tournament_matches(record.id)
+                for match in store.matches.of_tournament(record.id)
                 if not match.void_reason and fits(match, where, record.pool.name, ())
             ]
-            assert _summed(store, where) == _added(store, expected), (where, bool(store.cold()))
-        assert store.freeze(ended, tmp_path / "cold", who="u@h") is not None or store.thaw(ended, who="u@h")
+            assert _summed(store, where) == _added(store, expected), (where, bool(store.cold.tournaments()))
+        assert store.cold.freeze(ended, tmp_path / "cold", who="u@h") is not None or store.cold.thaw(
+            ended, who="u@h"
+        )
     kept = {where: _summed(store, where) for where in KEPT}
     with Store.open(new_place(), fast=True) as other:
         add_cup(other, "z", "a", game="gomoku", num_actions=225, name="earlier")
-        other.merge(place)
+        other.transfers.merge(place)
         for where, (tallies, seats) in kept.items():
             assert _summed(other, where)[0] == tallies
             assert sorted(_summed(other, where)[1].values()) == sorted(seats.values())
-        assert other.check() == []
+        assert other.integrity.check() == []
 
 
 def _random_cup(store: Store, rng: Random, number: int) -> Cup:
@@ -81,30 +83,30 @@ def _random_cup(store: Store, rng: Random, number: int) -> Cup:
     # The first tournament has ended.
     records += [cup.match(each.number, attempt=1) for each in records if number == 0 and not each.is_final]
     rng.shuffle(records)
-    store.save(records[:10])
-    store.sum_up()
-    store.save(records[10:])
+    store.matches.save(records[:10])
+    store.sums.sum_up()
+    store.matches.save(records[10:])
     return cup
 
 
 def _judge(store: Store, cup: Cup, rng: Random) -> None:
     """Declare some matches void, let some of them count again, and disqualify or withdraw a bot."""
-    ids = [match.id for match in store.tournament_matches(cup.record.id) if match.outcome != "void"]
+    ids = [match.id for match in store.matches.of_tournament(cup.record.id) if match.outcome != "void"]
     void = rng.sample(ids, 5)
-    store.void(void, reason="r", who="u@h")
+    store.changes.void(void, reason="r", who="u@h")
     seat = rng.randrange(len(cup.entrants))
     if rng.random() < 0.5:
-        store.disqualify(cup.record.id, seat, reason="r", who="u@h")
+        store.changes.disqualify(cup.record.id, seat, reason="r", who="u@h")
     else:
-        store.leave(cup.record.id, seat, reason="r", who="u@h")
-    store.unvoid(void[:2], reason="r", who="u@h")
+        store.changes.leave(cup.record.id, seat, reason="r", who="u@h")
+    store.changes.unvoid(void[:2], reason="r", who="u@h")
     if rng.random() < 0.5:
-        store.archive(cup.record.id, who="u@h")
+        store.changes.archive(cup.record.id, who="u@h")
 
 
 def _summed(store: Store, where: MatchFilter) -> tuple[Any, dict[Any, str]]:
     """Return the counts of the pools, in an order of their own, and the identity of each seat."""
-    found = store.pool_counts(where)
+    found = store.sums.pool_counts(where)
     seats = {(*pool, *seat): bot for pool, seated in found.seats.items() for seat, bot in seated.items()}
     assert all(found.seats.values())
     return sorted(tuple(tally) for tally in found.tallies), seats
@@ -112,7 +114,7 @@ def _summed(store: Store, where: MatchFilter) -> tuple[Any, dict[Any, str]]:
 
 def _added(store: Store, matches: list[StoredMatch]) -> tuple[Any, dict[Any, str]]:
     """Return the same by a plain loop."""
-    pools = {record.id: record.pool for record in store.tournaments()}
+    pools = {record.id: record.pool for record in store.tournaments.newest()}
     sums: Counter[tuple[str, ...]] = Counter()
     seats: dict[Any, str] = {}
     for match in matches:

@@ -35,20 +35,20 @@ def fill(store: Store) -> dict[int, TournamentRecord]:
     ]
     records = [any_match(cup, number, rng) for cup in cups for number in range(1, 31)]
     rng.shuffle(records)
-    store.save(records)
-    for match in store.matches(MatchFilter(rated_only=False), limit=100):
+    store.matches.save(records)
+    for match in store.matches.newest(MatchFilter(rated_only=False), limit=100):
         for judge in rng.choice([(), (), ("solver",), ("mcts",), ("mcts", "solver")]):
             plies = tuple(
                 JudgedPly(value=0.0, loss=rng.choice([None, 0.0, 0.0, 0.5, 2.0])) for _ in match.actions
             )
-            store.add_analysis(JudgedMatch(match=match.id, name=judge, plies=plies, made_at=START))
+            store.analyses.add(JudgedMatch(match=match.id, name=judge, plies=plies, made_at=START))
     return {cup.record.id: cup.record for cup in cups}
 
 
 def select(store: Store, where: MatchFilter, records: dict[int, TournamentRecord]) -> list[StoredMatch]:
     """Give the matches of a filter, newest first, by a plain loop."""
-    every = [match for record in records.values() for match in store.tournament_matches(record.id)]
-    grades = store.analyses([match.id for match in every])
+    every = [match for record in records.values() for match in store.matches.of_tournament(record.id)]
+    grades = store.analyses.of([match.id for match in every])
     chosen = [
         match
         for match in every
@@ -64,17 +64,17 @@ def test_pages_and_tallies(store: Store, monkeypatch: pytest.MonkeyPatch, walks:
     for changes in FILTERS:
         where = MatchFilter(**changes)
         expected = select(store, where, records)
-        assert store.matches(where, limit=1000) == expected, where
+        assert store.matches.newest(where, limit=1000) == expected, where
         pages: list[StoredMatch] = []
-        while page := store.matches(where, before=pages[-1].id if pages else None, limit=7):
+        while page := store.matches.newest(where, before=pages[-1].id if pages else None, limit=7):
             pages += page
         assert pages == expected, where
         assert counts(store, where) == count(expected), where
-        summed, by_hand = store.pool_counts(where), PoolCounts.of(store.tallies(where))
+        summed, by_hand = store.sums.pool_counts(where), PoolCounts.of(store.sums.tallies(where))
         assert sorted(summed.tallies) == sorted(by_hand.tallies), where
         assert summed.seats == by_hand.seats, where
     assert len(select(store, MatchFilter(**FILTERS[-1]), records)) > 1
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_counts_add_up_over_the_tournaments_of_a_pool(store: Store) -> None:
@@ -82,8 +82,8 @@ def test_counts_add_up_over_the_tournaments_of_a_pool(store: Store) -> None:
     other = add_cup(store, "d", "b", "b/copy", "a", name="other")
     apart = add_cup(store, "a", "b", name="apart", pool=pool("1/move hosted"))
     add_cup(store, "c", "d", name="unplayed")
-    store.save([cup.match(number) for cup in (one, other, apart) for number in range(1, 13)])
-    found = store.pool_counts(MatchFilter())
+    store.matches.save([cup.match(number) for cup in (one, other, apart) for number in range(1, 13)])
+    found = store.sums.pool_counts(MatchFilter())
     expected: Counter[tuple[str, str, str]] = Counter()
     for cup in (one, other, apart):
         for planned in cup.plan[:12]:
@@ -102,27 +102,27 @@ def test_counts_add_up_over_the_tournaments_of_a_pool(store: Store) -> None:
         }
         for name, cups in ((one.record.pool.name, (one, other)), ("1/move hosted", (apart,)))
     }
-    assert found.seats == PoolCounts.of(store.tallies(MatchFilter())).seats
+    assert found.seats == PoolCounts.of(store.sums.tallies(MatchFilter())).seats
 
 
 def test_grades_of_matches_that_are_chosen_by_their_grades(store: Store) -> None:
     cup = add_cup(store)
-    store.save([cup.match(number) for number in (1, 2, 3)])
+    store.matches.save([cup.match(number) for number in (1, 2, 3)])
     for match, judge, loss in ((1, "solver", 2.0), (2, "solver", 0.0), (2, "mcts", 2.0)):
         plies = (JudgedPly(value=0.0, loss=loss),) * 4
-        store.add_analysis(JudgedMatch(match=match, name=judge, plies=plies, made_at=START))
-    everybody = [bot.identity for bot in store.bots().values()]
+        store.analyses.add(JudgedMatch(match=match, name=judge, plies=plies, made_at=START))
+    everybody = [bot.identity for bot in store.names.bots().values()]
     for where, wanted in (
         (MatchFilter(mistakes=((">", 0),)), {"mcts": 1, "solver": 2}),
         (MatchFilter(mistakes=((">", 0),), judge="solver"), {"solver": 1}),
         (MatchFilter(is_graded=False), {}),
     ):
-        assert store.judges(where, everybody) == wanted
+        assert store.plays.judges(where, everybody) == wanted
 
 
 def counts(store: Store, where: MatchFilter) -> dict[tuple[Any, ...], int]:
     """Give the tallies of a store by what they count."""
-    found = store.tallies(where)
+    found = store.sums.tallies(where)
     keys = [
         (
             *(tally.tournament, tally.first, tally.second, tally.first_seat, tally.second_seat),
@@ -148,7 +148,7 @@ def count(matches: list[StoredMatch]) -> dict[tuple[Any, ...], int]:
 @pytest.mark.sqlite("steps of its machine are counted")
 def test_a_page_reads_no_more_than_it_needs(store: Store) -> None:
     cup = add_cup(store, num=3000)
-    store.save(
+    store.matches.save(
         [cup.match(number, termination="crash" if number == 1 else "rules") for number in range(1, 3001)]
     )
     pages = {
@@ -176,26 +176,26 @@ def _num_steps(store: Store, where: MatchFilter) -> int:
         raw: Any = connection.connection.driver_connection
         raw.set_progress_handler(step, 100)
 
-    engine = store._engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to look at its connections
+    engine = store._access.engine  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] — to look at its connections
     event.listen(engine, "begin", watch)
-    store.matches(where, limit=10)
+    store.matches.newest(where, limit=10)
     event.remove(engine, "begin", watch)
     return num
 
 
 def test_no_page_of_nothing(store: Store) -> None:
-    assert store.matches(MatchFilter()) == []
+    assert store.matches.newest(MatchFilter()) == []
     cup = add_cup(store)
-    store.save([cup.match(1)])
-    assert store.matches(MatchFilter(), limit=0) == []
-    assert store.matches(MatchFilter(), before=1) == []
+    store.matches.save([cup.match(1)])
+    assert store.matches.newest(MatchFilter(), limit=0) == []
+    assert store.matches.newest(MatchFilter(), before=1) == []
 
 
 def test_a_stream_goes_on_while_matches_are_saved(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "PAGE", 2)
     cup = add_cup(store)
-    store.save([cup.match(number) for number in (1, 2, 3)])
-    stream = store.tournament_matches(cup.record.id)
+    store.matches.save([cup.match(number) for number in (1, 2, 3)])
+    stream = store.matches.of_tournament(cup.record.id)
     assert [next(stream).number, next(stream).number] == [1, 2]
-    store.save([cup.match(5), replace(cup.void(4), attempt=1)])
+    store.matches.save([cup.match(5), replace(cup.void(4), attempt=1)])
     assert [match.number for match in stream] == [3, 4, 5]

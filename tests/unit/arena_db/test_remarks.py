@@ -62,52 +62,52 @@ def test_what_is_packed_comes_back(said: list[Remark | None]) -> None:
 
 def test_nothing_said_is_nothing_stored(store: Store, cup: Cup) -> None:
     assert pack_remarks([None, None]) == pack_remarks([Remark()]) == b""
-    store.save([cup.match(1)])
-    assert store.remarks([1]) == {}
+    store.matches.save([cup.match(1)])
+    assert store.matches.remarks([1]) == {}
 
 
 def test_remarks_are_stored_with_their_match(store: Store, cup: Cup) -> None:
     packed = said_in(cup, 2)
-    assert store.save([cup.match(1), replace(cup.match(2), remarks=packed)]) == 2
-    assert store.save([replace(cup.match(2), remarks=said_in(cup, 1))]) == 0
-    found = store.remarks([1, 2, 3])
+    assert store.matches.save([cup.match(1), replace(cup.match(2), remarks=packed)]) == 2
+    assert store.matches.save([replace(cup.match(2), remarks=said_in(cup, 1))]) == 0
+    found = store.matches.remarks([1, 2, 3])
     assert list(found) == [2]
     assert found[2][: len(SAID)] == SAID
     assert len(found[2]) == len(cup.match(2).actions)
-    assert store.matches(MatchFilter())[0].remarks == b"", "a list of matches reads none"
-    assert store.check() == []
+    assert store.matches.newest(MatchFilter())[0].remarks == b"", "a list of matches reads none"
+    assert store.integrity.check() == []
 
 
 def test_each_attempt_has_its_own(store: Store, cup: Cup) -> None:
-    store.save([replace(cup.void(3), remarks=pack_remarks([Remark(nodes=1)]))])
+    store.matches.save([replace(cup.void(3), remarks=pack_remarks([Remark(nodes=1)]))])
     again = replace(cup.match(3), attempt=1, remarks=pack_remarks([Remark(nodes=2)]))
-    store.save([again])
-    assert store.remarks([1, 2]) == {1: (Remark(nodes=1),), 2: (Remark(nodes=2),)}
+    store.matches.save([again])
+    assert store.matches.remarks([1, 2]) == {1: (Remark(nodes=1),), 2: (Remark(nodes=2),)}
 
 
 @pytest.mark.sqlite("results wait beside a locked file")
 def test_remarks_wait_beside_a_locked_store(store: Store, cup: Cup) -> None:
     record = replace(cup.match(1), remarks=said_in(cup, 1))
     with locked(store.place), Store.open(store.place, busy_ms=20) as waiting:
-        assert waiting.save([record]) == 0
+        assert waiting.matches.save([record]) == 0
         with pytest.raises(LockedError):
-            waiting.add_analysis(JudgedMatch(match=1, name="solver", plies=(), made_at=0.0))
-    store.save([])
-    assert store.remarks([1])[1][: len(SAID)] == SAID
+            waiting.analyses.add(JudgedMatch(match=1, name="solver", plies=(), made_at=0.0))
+    store.matches.save([])
+    assert store.matches.remarks([1])[1][: len(SAID)] == SAID
 
 
 @pytest.mark.sqlite("results wait beside a locked file")
 def test_a_file_that_waits_may_be_of_a_version_without_remarks(store: Store, cup: Cup, path: Path) -> None:
     with locked(path):
         with Store.open(path, busy_ms=20) as waiting:
-            waiting.save([cup.match(1)])
+            waiting.matches.save([cup.match(1)])
         (file,) = path.with_name(path.name + "-spool").iterdir()
         fields = json.loads(file.read_text())
         del fields["remarks"]
         file.write_text(json.dumps(fields) + "\n")
-    store.save([])
-    assert store.remarks([1]) == {}
-    assert len(store.matches(MatchFilter())) == 1
+    store.matches.save([])
+    assert store.matches.remarks([1]) == {}
+    assert len(store.matches.newest(MatchFilter())) == 1
 
 
 @pytest.mark.parametrize(
@@ -134,15 +134,15 @@ def test_a_small_file_may_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_damage_is_found(store: Store, cup: Cup) -> None:
-    store.save([replace(cup.match(number), remarks=said_in(cup, number)) for number in (1, 2)])
+    store.matches.save([replace(cup.match(number), remarks=said_in(cup, number)) for number in (1, 2)])
     tamper(store.place, "UPDATE remarks SET content = x'00' WHERE number = 2")
     tamper(store.place, "UPDATE remarks SET attempt = 7 WHERE number = 1")
-    assert sorted(store.check()) == [
+    assert sorted(store.integrity.check()) == [
         "remarks of match 1 of tournament 1 belong to no stored match",
         "the remarks of match #2 are not as they were stored",
     ]
     with pytest.raises(DamagedError, match="match #2"):
-        store.remarks([2])
+        store.matches.remarks([2])
 
 
 def judged(num: int, value: float | None = 1.0) -> tuple[JudgedPly, ...]:
@@ -150,36 +150,38 @@ def judged(num: int, value: float | None = 1.0) -> tuple[JudgedPly, ...]:
 
 
 def test_analyses_are_kept_by_judge(store: Store, cup: Cup) -> None:
-    store.save([cup.match(1), cup.match(2)])
+    store.matches.save([cup.match(1), cup.match(2)])
     num = len(cup.match(1).actions)
     first = JudgedMatch(match=1, name="solver", plies=judged(num), made_at=5.0)
     other = JudgedMatch(match=1, name="minimax:depth=5", plies=judged(num, None), made_at=6.0)
-    store.add_analysis(replace(first, plies=judged(num, 0.0)))
-    store.add_analysis(first)
-    store.add_analysis(other)
-    assert store.analyses([1, 2]) == {1: (other, first)}
-    assert store.analyses([2, 1], name="solver") == {1: (first,)}
-    assert store.check() == []
+    store.analyses.add(replace(first, plies=judged(num, 0.0)))
+    store.analyses.add(first)
+    store.analyses.add(other)
+    assert store.analyses.of([1, 2]) == {1: (other, first)}
+    assert store.analyses.of([2, 1], name="solver") == {1: (first,)}
+    assert store.integrity.check() == []
 
 
 def test_analyses_that_fit_no_match_are_refused(store: Store, cup: Cup) -> None:
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     with pytest.raises(RefusedError, match="no match #9"):
-        store.add_analysis(JudgedMatch(match=9, name="solver", plies=(), made_at=0.0))
+        store.analyses.add(JudgedMatch(match=9, name="solver", plies=(), made_at=0.0))
     with pytest.raises(RefusedError, match="but 1 are judged"):
-        store.add_analysis(JudgedMatch(match=1, name="solver", plies=judged(1), made_at=0.0))
+        store.analyses.add(JudgedMatch(match=1, name="solver", plies=judged(1), made_at=0.0))
     plies = judged(len(cup.match(1).actions))
     with pytest.raises(RefusedError):
-        store.add_analysis(JudgedMatch(match=1, name="x" * 300, plies=plies, made_at=0.0))
-    assert store.analyses([1]) == {}
+        store.analyses.add(JudgedMatch(match=1, name="x" * 300, plies=plies, made_at=0.0))
+    assert store.analyses.of([1]) == {}
 
 
 @pytest.mark.parametrize("content", [b"noise", zlib.compress(b"[[1]]"), zlib.compress(b'[[1,"x",[]]]')])
 def test_a_damaged_analysis_is_found(store: Store, cup: Cup, content: bytes) -> None:
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     plies = judged(len(cup.match(1).actions))
-    store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=0.0))
+    store.analyses.add(JudgedMatch(match=1, name="solver", plies=plies, made_at=0.0))
     tamper(store.place, f"UPDATE analyses SET content = x'{content.hex()}'")  # noqa: S608 # bytes of this test
     with pytest.raises(DamagedError, match="an analysis of match #1 cannot be read"):
-        store.analyses([1])
-    assert [fault.partition(":")[0] for fault in store.check()] == ["an analysis of match #1 cannot be read"]
+        store.analyses.of([1])
+    assert [fault.partition(":")[0] for fault in store.integrity.check()] == [
+        "an analysis of match #1 cannot be read"
+    ]

@@ -45,7 +45,7 @@ ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
 def cup(store: Store) -> Cup:
     """Give a cup of which one match is stored."""
     cup = add_cup(store)
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     return cup
 
 
@@ -54,14 +54,14 @@ def backup(store: Store, cup: Cup, tmp_path: Path) -> Path:
     """Give a backup with one match of a store that has two by now, one of them in the log alone."""
     target = tmp_path / "kept %41?.db"
     store.backup(target)
-    store.save([cup.match(2)])
+    store.matches.save([cup.match(2)])
     return target
 
 
 def numbers(path: Path) -> list[int]:
     with Store.open(path, create=False) as store:
-        assert store.check() == []
-        return [match.number for match in store.tournament_matches(1)]
+        assert store.integrity.check() == []
+        return [match.number for match in store.matches.of_tournament(1)]
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -111,7 +111,7 @@ def test_results_that_wait_go_with_the_old_store(store: Store, cup: Cup, backup:
         Store.open(store.place, busy_ms=1) as waiting,
     ):
         other.execute("BEGIN IMMEDIATE")
-        waiting.save([cup.match(3)])
+        waiting.matches.save([cup.match(3)])
         other.execute("ROLLBACK")
     old = Store.restore(backup, store.path)
     assert old is not None
@@ -127,7 +127,7 @@ def test_a_store_in_use_stays(store: Store, backup: Path, owner: Owner) -> None:
     with pytest.raises(LockedError, match="rr-1 is being run; arena stop rr-1"):
         Store.restore(backup, store.path)
     assert everything(store.path.parent) == before
-    held.release()
+    held.leases.release()
     assert Store.restore(backup, store.path) is not None
 
 
@@ -185,7 +185,7 @@ def test_what_is_no_backup(store: Store, backup: Path, tmp_path: Path) -> None:
 def test_a_damaged_backup(store: Store, cup: Cup, backup: Path) -> None:
     before = everything(store.path.parent)
     with Store.open(backup) as copy:
-        copy.save([cup.match(2)])
+        copy.matches.save([cup.match(2)])
     break_index(backup)
     with pytest.raises(DamagedError, match="the copy was not kept"):
         Store.restore(backup, store.path)
@@ -259,7 +259,7 @@ def test_killed_between_every_two_steps(store: Store, cup: Cup, backup: Path, tm
         Store.open(store.place, busy_ms=1) as waiting,
     ):
         other.execute("BEGIN IMMEDIATE")
-        waiting.save([cup.match(3)])
+        waiting.matches.save([cup.match(3)])
         other.execute("ROLLBACK")
     source, target = tmp_path / "source", tmp_path / "killed"
     # As a process leaves it that was killed: with its log and a result that waits beside it.
@@ -291,8 +291,8 @@ def test_killed_between_every_two_steps(store: Store, cup: Cup, backup: Path, tm
 def listed(path: Path) -> list[int]:
     """Give the numbers of the matches, after a quick look for damage."""
     with Store.open(path, create=False, fast=True) as store:
-        assert store.check(quick=True) == []
-        return [match.number for match in store.tournament_matches(1)]
+        assert store.integrity.check(quick=True) == []
+        return [match.number for match in store.matches.of_tournament(1)]
 
 
 def test_a_viewer_waits_for_a_restore(store: Store, backup: Path) -> None:
@@ -341,4 +341,4 @@ def test_a_store_that_cannot_be_read_is_not_moved(
     monkeypatch.setattr(restoring, "held_by_living", fail)
     with pytest.raises(AccessError):
         Store.restore(backup, store.path)
-    assert len(store.matches(MatchFilter())) == 2
+    assert len(store.matches.newest(MatchFilter())) == 2

@@ -55,8 +55,10 @@ def fill(store: Store) -> None:
     """Store three tournaments in two pools, with a replay, lone matches, a void and unrated ones."""
     for name in ("5/move hosted", "5/move hosted", "blitz"):
         cup = add_cup(store, "a", "b", "c", num=30, pool=pool(name))
-        store.save([cup.void(4), cup.match(5, rated=False), cup.match(6, outcome="draw", actions=(3,) * 4)])
-        store.save(
+        store.matches.save(
+            [cup.void(4), cup.match(5, rated=False), cup.match(6, outcome="draw", actions=(3,) * 4)]
+        )
+        store.matches.save(
             [
                 cup.match(number, outcome=("first", "second")[number % 2], attempt=int(number == 4))
                 for number in range(1, 24)
@@ -64,18 +66,18 @@ def fill(store: Store) -> None:
             ]
         )
     twins = add_cup(store, "a", "a/a_2", num=8, num_actions=300, game="gomoku")
-    store.save([twins.match(number, match_hash=digest(str(number))) for number in range(1, 8)])
+    store.matches.save([twins.match(number, match_hash=digest(str(number))) for number in range(1, 8)])
 
 
 def told(path: Path) -> tuple[Sequence[object], ...]:
     """Return all that may not change by an upgrade; the check says that the rest is right."""
     with Store.open(path) as store:
-        assert store.check() == []
-        kept: list[list[EncounterSums]] = [store.pool_sums()]
-        kept += [store.tournament_sums(record.id) for record in store.tournaments()]
+        assert store.integrity.check() == []
+        kept: list[list[EncounterSums]] = [store.sums.of_pools()]
+        kept += [store.sums.of_tournament(record.id) for record in store.tournaments.newest()]
         # What no revision before 0009 keeps is drawn anew, or is that of the first plans.
-        tournaments = [replace(record, uid="", plan_version=1) for record in store.tournaments()]
-        return store.matches(ALL), store.tallies(ALL), kept, tournaments
+        tournaments = [replace(record, uid="", plan_version=1) for record in store.tournaments.newest()]
+        return store.matches.newest(ALL), store.sums.tallies(ALL), kept, tournaments
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,7 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, in
         raw.commit()
     with Store.open(path) as store:
         # What a match is stored with includes its tournament. Nothing else of the copies is wrong.
-        said = {fault.partition(" is ")[2] or fault for fault in store.check()}
+        said = {fault.partition(" is ")[2] or fault for fault in store.integrity.check()}
         assert said == {"not as it was stored", "more of the same kind"}
     return path, numbers
 
@@ -283,13 +285,13 @@ def test_names_of_pools_become_columns(
 ) -> None:
     path, numbers = pooled
     with Store.open(path, read_only=True) as store:
-        record = store.tournament(numbers[name])
+        record = store.tournaments.find(numbers[name])
         assert record is not None
         stored = record.pool
         assert stored.name == name
         limit = (stored.mode, stored.move_ms, stored.base_ms, stored.inc_ms, stored.moves or 0)
         assert (*limit, stored.nodes or 0, stored.process, stored.label) == columns
-        found = store.matches(MatchFilter(pool=name, rated_only=False))
+        found = store.matches.newest(MatchFilter(pool=name, rated_only=False))
         assert len([match for match in found if match.tournament == record.id]) == 8
 
 
@@ -315,4 +317,4 @@ def test_a_cluster_in_another_encounter_is_missed_in_one_and_too_much_in_the_oth
             (now, opening, was),
         )
     with Store.open(filled, read_only=True) as store:
-        assert sum("the clusters of" in fault for fault in store.check()) == 2
+        assert sum("the clusters of" in fault for fault in store.integrity.check()) == 2

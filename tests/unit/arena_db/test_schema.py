@@ -70,7 +70,7 @@ REWRITTEN = {
 def filled(store: Store) -> Path:
     """Return the path of a closed store with two matches."""
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2)])
+    store.matches.save([cup.match(1), cup.match(2)])
     store.close()
     return store.path
 
@@ -151,7 +151,7 @@ def test_other_objects(filled: Path, tmp_path: Path, statement: str, text: str) 
     tamper(filled, statement)
     with Store.open(filled, read_only=True) as store:
         for quick in (True, False):
-            assert any(text in fault for fault in store.check(quick=quick))
+            assert any(text in fault for fault in store.integrity.check(quick=quick))
     nothing_is_restored(filled, tmp_path, text)
 
 
@@ -159,9 +159,9 @@ def test_other_objects(filled: Path, tmp_path: Path, statement: str, text: str) 
 def test_other_rules(filled: Path, tmp_path: Path, before: str, after: str, text: str) -> None:
     rewrite(filled, before, after)
     with Store.open(filled, read_only=True) as store:
-        (fault,) = store.check()
+        (fault,) = store.integrity.check()
         assert text in fault
-        assert store.check(quick=True) == [fault]
+        assert store.integrity.check(quick=True) == [fault]
     nothing_is_restored(filled, tmp_path, text)
 
 
@@ -181,7 +181,7 @@ def test_what_sqlite_makes_by_itself_is_no_fault(filled: Path) -> None:
     tamper(filled, "ANALYZE")
     assert differences(filled, REVISION) == []
     with Store.open(filled, read_only=True) as store:
-        assert store.check() == []
+        assert store.integrity.check() == []
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

@@ -41,12 +41,12 @@ def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.Mo
 
 def test_batches_are_chained_as_it_is_said(store: Store) -> None:
     """The public rule again: each seal of a batch includes the one before it."""
-    record = store.add_tournament(new_tournament(), entrants("a", "b", "c"), OpenPlan())
+    record = store.tournaments.add(new_tournament(), entrants("a", "b", "c"), OpenPlan())
     matches, before = plan(3, 9), b""
     expected: dict[int, bytes] = {}
     for number, (start, stop) in enumerate(((0, 4), (4, 6), (6, 9)), 1):
         batch = NewBatch(matches=matches[start:stop], num_total=9, is_last=stop == 9, basis_match=start)
-        store.add_batch(record.id, batch)
+        store.plans.add_batch(record.id, batch)
         row = json.dumps([[number, start + 1, stop, start, 0, ""]]).encode()
         before = expected[number] = sha256(before + sha256(row).digest()).digest()
     found = stored_seals(store)
@@ -60,67 +60,67 @@ def stored_seals(store: Store) -> dict[tuple[str, int], bytes]:
 
 def test_a_plan_that_grows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seals, "LINK", 5)
-    record = store.add_tournament(new_tournament(), entrants("a", "b", "c"), OpenPlan())
-    assert store.check() == []
+    record = store.tournaments.add(new_tournament(), entrants("a", "b", "c"), OpenPlan())
+    assert store.integrity.check() == []
     matches = plan(3, 36)
     for start, stop in ((0, 12), (12, 18), (18, 36)):
         batch = NewBatch(matches=matches[start:stop], num_total=36, is_last=stop == 36, basis_match=start)
-        store.add_batch(record.id, batch)
-        assert store.check() == []
+        store.plans.add_batch(record.id, batch)
+        assert store.integrity.check() == []
     tamper(store.place, "UPDATE planned SET opening = x'0303' WHERE number = 14")
-    assert store.check() == ["matches 13 to 17 of rr-1 are not planned as they were stored"]
+    assert store.integrity.check() == ["matches 13 to 17 of rr-1 are not planned as they were stored"]
     tamper(store.place, "UPDATE batches SET basis_match = 11 WHERE number = 2")
-    assert "batch 2 of the plan of rr-1 is not as it was stored" in store.check()
+    assert "batch 2 of the plan of rr-1 is not as it was stored" in store.integrity.check()
 
 
 def test_a_run_looks_at_what_it_will_play(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seals, "LINK", 4)
     cup = add_cup(store)
-    store.save([cup.match(number) for number in range(1, 6)])
+    store.matches.save([cup.match(number) for number in range(1, 6)])
     tamper(store.place, "UPDATE planned SET opening = x'0303' WHERE number = 3")
-    store.check_run(cup.record.id)
-    assert store.check() == ["matches 1 to 4 of rr-1 are not planned as they were stored"]
+    store.integrity.check_run(cup.record.id)
+    assert store.integrity.check() == ["matches 1 to 4 of rr-1 are not planned as they were stored"]
     tamper(store.place, "UPDATE planned SET opening = x'0303' WHERE number = 5")
     with pytest.raises(
         DamagedError, match="matches 5 to 8 of rr-1 are not planned as they were stored; nothing"
     ):
-        store.check_run(cup.record.id)
+        store.integrity.check_run(cup.record.id)
 
 
 def test_damage_is_not_sealed_over(store: Store) -> None:
     cup = add_cup(store)
     tamper(store.place, "UPDATE tournaments SET site = 'elsewhere'")
     for change in (
-        lambda: store.extend_plan(cup.record.id, [], "rounds = 3"),
-        lambda: store.reopen_plan(cup.record.id, None, "rounds = 3"),
-        lambda: store.close_plan(cup.record.id, "a is stronger"),
+        lambda: store.plans.extend(cup.record.id, [], "rounds = 3"),
+        lambda: store.plans.reopen(cup.record.id, None, "rounds = 3"),
+        lambda: store.plans.close(cup.record.id, "a is stronger"),
     ):
         with pytest.raises(DamagedError, match="tournament rr-1 is not as it was stored"):
             change()
     with pytest.raises(RefusedError, match="no tournament with id 9"):
-        store.close_plan(9)
+        store.plans.close(9)
 
 
 def test_no_change_of_a_league_seals_damage_over(store: Store, new_place: Callable[..., str]) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2)])
+    store.matches.save([cup.match(1), cup.match(2)])
     copied = new_place(copy_of=store)
     with Store.open(copied) as copy:
-        copy.save([cup.match(3)])
-    store.void([1], reason="it was helped", who="anna@lab")
+        copy.matches.save([cup.match(3)])
+    store.changes.void([1], reason="it was helped", who="anna@lab")
     tamper(store.place, "UPDATE changes SET reason = 'it was not'")
     wrong = r"what was decided about tournament rr-1 is not as it was stored; `arena db check` shows more"
     with pytest.raises(DamagedError, match=wrong):
-        store.unvoid([1], reason="it was not", who="ben@lab")
+        store.changes.unvoid([1], reason="it was not", who="ben@lab")
     with pytest.raises(DamagedError, match=wrong):
-        store.leave(1, 0, reason="", who="ben@lab")
+        store.changes.leave(1, 0, reason="", who="ben@lab")
     with pytest.raises(DamagedError, match=wrong):
-        store.merge(copied)
-    assert [match.void_reason != "" for match in store.tournament_matches(1)] == [True, False]
+        store.transfers.merge(copied)
+    assert [match.void_reason != "" for match in store.matches.of_tournament(1)] == [True, False]
     tamper(store.place, "UPDATE changes SET reason = 'it was helped'")
     tamper(store.place, "UPDATE entrants SET label = 'x' WHERE seat = 1")
     with pytest.raises(DamagedError, match="the bots of tournament rr-1 are not as they were entered"):
-        store.leave(1, 0, reason="", who="ben@lab")
+        store.changes.leave(1, 0, reason="", who="ben@lab")
 
 
 def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:
@@ -131,7 +131,7 @@ def test_a_match_of_the_plan_that_nobody_planned(store: Store) -> None:
         f"INSERT INTO planned {row} FROM planned WHERE number = 1",
         "UPDATE tournaments SET num_planned = 13",
     )
-    assert "match 13 of the plan of rr-1 has no seal" in store.check()
+    assert "match 13 of the plan of rr-1 has no seal" in store.integrity.check()
 
 
 @pytest.mark.parametrize(
@@ -149,15 +149,15 @@ def test_rows_of_older_versions_carry_weaker_hashes(store: Store, table: str, te
 
     cup = add_cup(store)
     said = pack_remarks([None, None, Remark(depth=4), None])
-    store.save([cup.match(1, remarks=said), cup.match(2)])
+    store.matches.save([cup.match(1, remarks=said), cup.match(2)])
     plies = (JudgedPly(value=0.5, loss=0.0, best=(3,)),) * 4
-    store.add_analysis(JudgedMatch(match=1, name="solver", plies=plies, made_at=2.0))
-    with store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as an older version
+    store.analyses.add(JudgedMatch(match=1, name="solver", plies=plies, made_at=2.0))
+    with store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as an older version
         connection.execute(update(remarks).values(content_hash=sha256(said).digest()))
         content = connection.execute(select(analyses.c.content)).scalar_one()
         connection.execute(update(analyses).values(content=content[:-32]))
-    assert store.check() == []
-    assert store.analyses([1])[1][0].plies == plies
+    assert store.integrity.check() == []
+    assert store.analyses.of([1])[1][0].plies == plies
     (content,) = rows(store.place, f"SELECT content FROM {table}")[0]  # noqa: S608 - no input
     tamper(store.place, f"UPDATE {table} SET content = x'00{content[1:].hex()}'")  # noqa: S608 - no input
-    assert any(text in fault or "cannot be read" in fault for fault in store.check())
+    assert any(text in fault or "cannot be read" in fault for fault in store.integrity.check())

@@ -25,7 +25,7 @@ def test_a_store_moves_to_a_server_and_back(url: str, tmp_path: Path) -> None:
 def test_a_copy_stores_what_rows_store(url: str) -> None:
     assert server_trials.compare_copy(url, 60, rounds=1) > 0
     with Store.open(url) as store:
-        assert store.check() == []
+        assert store.integrity.check() == []
 
 
 def test_every_event_is_followed_though_the_server_is_killed() -> None:

@@ -77,7 +77,7 @@ def test_without_the_driver_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rows_are_read_piece_by_piece(url: str) -> None:
-    with Store.open(url) as store, store._read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to look at it
+    with Store.open(url) as store, store._access.read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to look at it
         pieces = stream(connection, "SELECT generate_series(1, 5)", 2)
         assert next(pieces) == [(1,), (2,)]
         cursors = "SELECT count(*) FROM pg_cursors WHERE name <> ''"
@@ -101,19 +101,19 @@ def test_a_connection_that_ends_within_a_save_is_made_again(
     monkeypatch.setattr(saving, "copy_new", copy_later)
     with Store.open(url) as store:
         cup = add_cup(store, num=30)
-        assert store.save([cup.match(number) for number in range(1, 31)]) == 30
+        assert store.matches.save([cup.match(number) for number in range(1, 31)]) == 30
         assert len(ended) == 1
-        assert store.check() == []
+        assert store.integrity.check() == []
 
 
 CALLS: dict[str, Callable[[Store], object]] = {
-    "tournament": lambda held: held.tournament(1),
-    "unplayed": lambda held: held.unplayed(1),
-    "match_of": lambda held: held.match_of(1, 1),
-    "last_change": lambda held: held.last_change(1),
-    "sum_up": lambda held: held.sum_up(),
-    "save": lambda held: held.save([]),
-    "set_state": lambda held: held.set_state(1, "stopped"),
+    "tournament": lambda held: held.tournaments.find(1),
+    "unplayed": lambda held: held.plans.unplayed(1),
+    "match_of": lambda held: held.matches.find_attempt(1, 1),
+    "last_change": lambda held: held.changes.last(1),
+    "sum_up": lambda held: held.sums.sum_up(),
+    "save": lambda held: held.matches.save([]),
+    "set_state": lambda held: held.tournaments.set_state(1, "stopped"),
 }
 """What a run asks of its store between two matches."""
 
@@ -138,19 +138,19 @@ def test_a_run_waits_for_a_server_that_restarts(
     url = databases.url(name)
     with Store.open(url) as store:
         cup = add_cup(store)
-        store.save([cup.match(1)])
+        store.matches.save([cup.match(1)])
         held = store.claim(cup.record.id, current_owner())
         assert held is not None
         for what, call in CALLS.items():
             wanted = call(held)
             with databases.away(url) as come_back:
                 with pytest.raises(AwayError, match="not currently accepting connections"):
-                    store.tournament(1)
+                    store.tournaments.find(1)
                 pauses = Pauses(come_back)
                 monkeypatch.setattr(access, "sleep", pauses)
                 assert call(held) == wanted, what
             assert what == "sum_up" or pauses.num > 0, what
-        assert store.check() == []
+        assert store.integrity.check() == []
     databases.drop(name)
 
 
@@ -168,10 +168,10 @@ def test_a_store_closes_the_connections_of_its_run(databases: Databases, templat
 def test_sums_are_integers(url: str) -> None:
     with Store.open(url) as store:
         cup = add_cup(store)
-        store.save([cup.match(1), cup.match(2)])
-        assert type(store.num_matches(MatchFilter())) is int
-        assert type(store.play_time(cup.record.id, cup.plan[0].encounter)) is float
-        with store._read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as a query could
+        store.matches.save([cup.match(1), cup.match(2)])
+        assert type(store.matches.count(MatchFilter())) is int
+        assert type(store.plans.play_time(cup.record.id, cup.plan[0].encounter)) is float
+        with store._access.read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as a query could
             total = connection.exec_driver_sql("SELECT sum(duration_ms) FROM matches").scalar()
         assert (total, type(total)) == (2 * 70_012, int)
 
@@ -179,24 +179,24 @@ def test_sums_are_integers(url: str) -> None:
 def test_an_analysis_is_read_once_to_count_its_mistakes(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(url) as store:
         cup = add_cup(store)
-        store.save([cup.match(number) for number in range(1, 4)])
+        store.matches.save([cup.match(number) for number in range(1, 4)])
         for number in (1, 2):
             add_grade(store, number, loss=2.0)
         graded = MatchFilter(mistakes=((">", 0),))
-        assert [match.id for match in store.matches(graded)] == [2, 1]
+        assert [match.id for match in store.matches.newest(graded)] == [2, 1]
         monkeypatch.setattr(filters, "num_mistakes", _fail)
-        assert [match.id for match in store.matches(graded)] == [2, 1]
+        assert [match.id for match in store.matches.newest(graded)] == [2, 1]
         monkeypatch.undo()
         add_grade(store, 2, loss=0.0)
-        assert [match.id for match in store.matches(graded)] == [1]
+        assert [match.id for match in store.matches.newest(graded)] == [1]
         monkeypatch.setattr(filters, "_MOST_KNOWN", 1)
-        assert [match.id for match in store.matches(graded)] == [1]
-        assert store.num_matches(graded) == 1
+        assert [match.id for match in store.matches.newest(graded)] == [1]
+        assert store.matches.count(graded) == 1
 
 
 def add_grade(store: Store, number: int, loss: float) -> None:
     plies = (JudgedPly(value=0.0, loss=loss),) * 4
-    store.add_analysis(JudgedMatch(match=number, name="solver", plies=plies, made_at=1.0))
+    store.analyses.add(JudgedMatch(match=number, name="solver", plies=plies, made_at=1.0))
 
 
 def _fail(content: bytes, num_opening: int) -> int | None:

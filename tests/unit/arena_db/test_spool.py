@@ -47,21 +47,21 @@ def locked(store: Store) -> Generator[Store]:
 
 
 def stored(store: Store) -> list[int]:
-    return [match.number for match in store.tournament_matches(1)]
+    return [match.number for match in store.matches.of_tournament(1)]
 
 
 def test_results_wait_and_are_stored_by_the_next_save(store: Store, cup: Cup) -> None:
     with locked(store) as waiting:
-        assert waiting.save([cup.match(1), cup.match(2)]) == 0
-        assert waiting.save([cup.void(3)]) == 0
-        assert waiting.save([]) == 0
-        assert (waiting.num_waiting, stored(waiting)) == (3, [])
-        assert waiting.check() == []
-    assert store.save([cup.match(4)]) == 1
+        assert waiting.matches.save([cup.match(1), cup.match(2)]) == 0
+        assert waiting.matches.save([cup.void(3)]) == 0
+        assert waiting.matches.save([]) == 0
+        assert (waiting.matches.num_waiting, stored(waiting)) == (3, [])
+        assert waiting.integrity.check() == []
+    assert store.matches.save([cup.match(4)]) == 1
     assert stored(store) == [1, 2, 3, 4]
-    assert store.num_waiting == 0
+    assert store.matches.num_waiting == 0
     assert sorted(file.name for file in store.path.parent.iterdir() if file.is_dir()) == []
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_a_record_comes_back_as_it_was(store: Store, cup: Cup) -> None:
@@ -70,41 +70,41 @@ def test_a_record_comes_back_as_it_was(store: Store, cup: Cup) -> None:
         cup.match(2, values=(0.1, -1.0, None, 1e-300), started_at=1_750_000_000.123456),
     ]
     with locked(store) as waiting:
-        waiting.save(records)
+        waiting.matches.save(records)
     with Store.open(store.path.with_name("reference.db"), fast=True) as reference:
         add_cup(reference)
-        reference.save(records)
-        expected = list(reference.tournament_matches(1))
+        reference.matches.save(records)
+        expected = list(reference.matches.of_tournament(1))
     with Store.open(store.place) as opened:
-        assert list(opened.tournament_matches(1)) == expected
+        assert list(opened.matches.of_tournament(1)) == expected
 
 
 def test_events_leave_them_where_they_are(store: Store, cup: Cup) -> None:
     with locked(store) as waiting:
-        waiting.save([cup.match(1)])
+        waiting.matches.save([cup.match(1)])
     # Events are written without a sync, which must not do for results.
-    store.append_events([LiveEvent(tournament=1, number=1, kind="started", t=1.0)])
-    assert (store.num_waiting, stored(store)) == (1, [])
+    store.events.append([LiveEvent(tournament=1, number=1, kind="started", t=1.0)])
+    assert (store.matches.num_waiting, stored(store)) == (1, [])
 
 
 def test_the_next_writer_stores_them_when_it_opens(store: Store, cup: Cup) -> None:
     with locked(store) as waiting:
-        waiting.save([cup.match(1)])
+        waiting.matches.save([cup.match(1)])
         with Store.open(store.place, busy_ms=20) as another:
-            assert another.num_waiting == 1, "it could not"
+            assert another.matches.num_waiting == 1, "it could not"
     with Store.open(store.place, read_only=True) as reader:
-        assert (reader.num_waiting, stored(reader)) == (1, [])
+        assert (reader.matches.num_waiting, stored(reader)) == (1, [])
     with Store.open(store.place) as writer:
-        assert (writer.num_waiting, stored(writer)) == (0, [1])
+        assert (writer.matches.num_waiting, stored(writer)) == (0, [1])
 
 
 def test_who_takes_over_sees_them(store: Store, cup: Cup) -> None:
     with locked(store) as waiting:
-        waiting.save([cup.match(number) for number in range(1, 12)])
+        waiting.matches.save([cup.match(number) for number in range(1, 12)])
         with pytest.raises(LockedError):
             waiting.claim(1, current_owner())
     assert store.claim(1, current_owner())
-    assert [match.number for match in store.unplayed(1)] == [12]
+    assert [match.number for match in store.plans.unplayed(1)] == [12]
 
 
 def test_a_crash_between_commit_and_removal(store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,21 +112,21 @@ def test_a_crash_between_commit_and_removal(store: Store, cup: Cup, monkeypatch:
         raise KeyboardInterrupt
 
     with locked(store) as waiting:
-        waiting.save([cup.match(1), cup.void(2)])
+        waiting.matches.save([cup.match(1), cup.void(2)])
     with monkeypatch.context() as patch:
         patch.setattr(Spool, "discard", crash)
         with pytest.raises(KeyboardInterrupt):
-            store.save([])
-    assert (stored(store), store.num_waiting) == ([1, 2], 2)
-    before = list(store.tournament_matches(1))
-    store.save([])
-    assert (list(store.tournament_matches(1)), store.num_waiting) == (before, 0)
-    assert store.check() == []
+            store.matches.save([])
+    assert (stored(store), store.matches.num_waiting) == ([1, 2], 2)
+    before = list(store.matches.of_tournament(1))
+    store.matches.save([])
+    assert (list(store.matches.of_tournament(1)), store.matches.num_waiting) == (before, 0)
+    assert store.integrity.check() == []
 
 
 def test_a_file_another_process_has_stored(store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch) -> None:
     with locked(store) as waiting:
-        waiting.save([cup.match(1)])
+        waiting.matches.save([cup.match(1)])
     gone = store.path.with_name("gone.jsonl")
     spool = Spool(store.path)
     there = [gone, *spool.waiting()]
@@ -135,23 +135,23 @@ def test_a_file_another_process_has_stored(store: Store, cup: Cup, monkeypatch: 
         return there
 
     monkeypatch.setattr(Spool, "waiting", waiting_before)
-    assert store.num_waiting == 1
-    assert store.save([cup.match(2)]) == 1
+    assert store.matches.num_waiting == 1
+    assert store.matches.save([cup.match(2)]) == 1
     spool.discard([(gone, True)])
     assert stored(store) == [1, 2]
 
 
 def test_what_the_store_does_not_take_is_kept(store: Store, cup: Cup) -> None:
     with locked(store) as waiting:
-        waiting.save([cup.match(1, tier="T9"), cup.match(2), cup.match(3, reason="\ud800")])
+        waiting.matches.save([cup.match(1, tier="T9"), cup.match(2), cup.match(3, reason="\ud800")])
     spool = Spool(store.path)
     (file,) = spool.waiting()
     file.write_bytes(file.read_bytes() + b'{"number": 4}\nnot JSON\n7\n')
     spool.keep([replace(cup.match(4), number=99)])
-    assert store.save([cup.match(5)]) == 1
+    assert store.matches.save([cup.match(5)]) == 1
     assert stored(store) == [2, 5]
     assert (spool.waiting(), len(spool.refused())) == ([], 2)
-    assert any("results that the store refuses" in fault for fault in store.check())
+    assert any("results that the store refuses" in fault for fault in store.integrity.check())
 
 
 def test_the_folder_may_vanish_meanwhile(store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,10 +185,10 @@ def test_no_room_for_them_either(
         with monkeypatch.context() as patch:
             patch.setattr(files, "sync_file", fail)
             with pytest.raises(kind):
-                waiting.save([cup.match(1)])
-        assert waiting.num_waiting == 0
-        assert waiting.save([cup.match(1)]) == 0
-    assert store.save([]) == 0
+                waiting.matches.save([cup.match(1)])
+        assert waiting.matches.num_waiting == 0
+        assert waiting.matches.save([cup.match(1)]) == 0
+    assert store.matches.save([]) == 0
     assert stored(store) == [1]
 
 
@@ -199,19 +199,19 @@ def test_many_threads_keep_and_store(store: Store, cup: Cup) -> None:
     def keep(number: int) -> None:
         for attempt in range(10):
             spool.keep([cup.void(number, attempt=attempt)])
-            store.save([])
+            store.matches.save([])
 
     threads = [threading.Thread(target=keep, args=(number,)) for number in (1, 2, 3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    store.save([])
-    assert [(match.number, match.attempt) for match in store.tournament_matches(1)] == [
+    store.matches.save([])
+    assert [(match.number, match.attempt) for match in store.matches.of_tournament(1)] == [
         (number, attempt) for number in (1, 2, 3) for attempt in range(10)
     ]
     assert not spool.folder.exists()
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
@@ -230,8 +230,8 @@ def test_what_a_run_left_is_stored_before_the_next_one_plays(store: Store, cup: 
     spool = Spool(store.path)
     spool.keep([cup.match(1), cup.void(2)], epoch=1)
     new = claim(store, OTHER)
-    assert [match.number for match in new.unplayed(1)] == list(range(2, 13))
-    assert (stored(store), new.num_waiting) == ([1, 2], 0)
+    assert [match.number for match in new.plans.unplayed(1)] == list(range(2, 13))
+    assert (stored(store), new.matches.num_waiting) == ([1, 2], 0)
 
 
 def test_what_a_run_left_in_the_middle_of_a_claim(
@@ -247,33 +247,33 @@ def test_what_a_run_left_in_the_middle_of_a_claim(
 
     monkeypatch.setattr(coordination, "claim", claim_late)
     new = claim(store, OTHER)
-    assert (stored(store), new.num_waiting) == ([1], 0)
+    assert (stored(store), new.matches.num_waiting) == ([1], 0)
 
 
 def test_what_a_replaced_run_left_too_late(store: Store, cup: Cup) -> None:
     """It told nobody of these results; the run that replaced it may be playing those matches just now."""
     claim(store, ELSEWHERE)
     new = claim(store, OTHER)
-    new.save([cup.match(1)])
+    new.matches.save([cup.match(1)])
     spool = Spool(store.path)
     spool.keep([cup.match(1, outcome="second"), cup.void(1)], epoch=1)
-    store.save([])
+    store.matches.save([])
     assert (stored(store), spool.refused()) == ([1], []), "that match has a result"
     spool.keep([cup.match(2, outcome="second")], epoch=1)
     spool.keep([cup.match(3)], epoch=2)
-    assert new.save([cup.match(2)]) == 1
-    assert [(match.number, match.outcome) for match in store.tournament_matches(1)] == [
+    assert new.matches.save([cup.match(2)]) == 1
+    assert [(match.number, match.outcome) for match in store.matches.of_tournament(1)] == [
         (1, "first"),
         (2, "first"),
         (3, "first"),
     ]
     (late,) = spool.refused()
-    new.release()
+    new.leases.release()
     late.rename(late.with_suffix(".jsonl"))
     spool.keep([cup.match(4)], epoch=1)
-    store.save([])
+    store.matches.save([])
     assert stored(store) == [1, 2, 3, 4], "nobody plays any more, and the fourth has no result"
-    assert (store.num_waiting, spool.refused()) == (0, [])
+    assert (store.matches.num_waiting, spool.refused()) == (0, [])
 
 
 def test_a_result_of_another_tournament_with_this_id_is_refused(store: Store, cup: Cup) -> None:
@@ -282,7 +282,7 @@ def test_a_result_of_another_tournament_with_this_id_is_refused(store: Store, cu
     spool.folder.mkdir()
     lines = (encode(cup.match(1), uid=cup.record.uid), encode(cup.match(2), uid=digest("another")[:32]))
     (spool.folder / "0.jsonl").write_bytes(b"".join(lines))
-    store.save([])
+    store.matches.save([])
     assert stored(store) == [1]
     assert (spool.waiting(), len(spool.refused())) == ([], 1)
 
@@ -291,10 +291,10 @@ def test_a_replaced_run_leaves_nothing(store: Store, cup: Cup) -> None:
     with Store.open(store.place, busy_ms=20) as late:
         old = claim(late, ELSEWHERE)
         new = claim(store, OTHER)
-        with new._write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
+        with new._access.write():  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - holds the lock
             with pytest.raises(LeaseLostError, match="rr-1 was taken over by pid 1 on elsewhere"):
-                old.save([cup.match(1)])
-            assert late.num_waiting == 0
+                old.matches.save([cup.match(1)])
+            assert late.matches.num_waiting == 0
     assert stored(store) == []
     assert not Spool(store.path).folder.exists()
 
@@ -313,6 +313,6 @@ def test_a_line_that_is_no_result_holds_up_nobody(store: Store, cup: Cup) -> Non
         spool.keep([])
         (file,) = spool.waiting()
         file.write_bytes(lines[1] + line + lines[2])
-        store.save([])
+        store.matches.save([])
     assert stored(store) == [2, 3]
     assert len(spool.refused()) == len(broken)

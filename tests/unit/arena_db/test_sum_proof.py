@@ -29,7 +29,7 @@ def filled(place: str) -> str:
     with Store.open(place, fast=True) as store:
         for name in ("5/move hosted", "5/move hosted", "blitz"):
             cup = add_cup(store, "a", "b", "c", num=30, pool=pool(name))
-            store.save(
+            store.matches.save(
                 [cup.void(4), cup.match(5, rated=False)]
                 + [
                     cup.match(number, outcome=OUTCOMES[number % 4], match_hash=digest(str(number % 5)))
@@ -38,9 +38,9 @@ def filled(place: str) -> str:
                 ]
             )
         twins = add_cup(store, "a", "a/a_2", num=8, num_actions=300, game="gomoku")
-        store.save([twins.match(number, match_hash=digest(str(number))) for number in range(1, 8)])
-        store.sum_up()
-        store.void([8], reason="an engine helped", who="anna@lab")
+        store.matches.save([twins.match(number, match_hash=digest(str(number))) for number in range(1, 8)])
+        store.sums.sum_up()
+        store.changes.void([8], reason="an engine helped", who="anna@lab")
     return place
 
 

@@ -58,7 +58,7 @@ def counted(self, statement, *arguments, **options):
         os.kill(os.getpid(), 9)
     return work(self, statement, *arguments, **options)
 Connection.exec_driver_sql = counted
-store.sum_up()
+store.sums.sum_up()
 os._exit(0)
 """
 
@@ -89,8 +89,8 @@ def sums(place: str | Place) -> list[list[tuple[object, ...]]]:
 
 
 def sums_in(store: Store) -> list[list[tuple[object, ...]]]:
-    kept: list[list[EncounterSums]] = [store.pool_sums()]
-    kept += [store.tournament_sums(record.id) for record in store.tournaments()]
+    kept: list[list[EncounterSums]] = [store.sums.of_pools()]
+    kept += [store.sums.of_tournament(record.id) for record in store.tournaments.newest()]
     return [sorted(map(tuple, some)) for some in kept]
 
 
@@ -101,10 +101,10 @@ class _TakenBack(Exception):  # noqa: N818 - not an error
 def from_scratch(place: str | Place) -> list[list[tuple[object, ...]]]:
     """Return the sums as they are when all of them are computed anew; nothing is kept."""
     found: list[list[tuple[object, ...]]] = []
-    with Store.open(place, fast=True) as store, suppress(_TakenBack), store._write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to take it back
+    with Store.open(place, fast=True) as store, suppress(_TakenBack), store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to take it back
         checking.repair(connection)
         assert resumming.first_unsummed(connection) == 1 + resumming.last_match(connection)
-        store._asking.moment = connection  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
+        store._access._asking.moment = connection  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
         found += sums_in(store)
         raise _TakenBack
     return found
@@ -121,21 +121,21 @@ def test_readers_add_what_the_sums_lack(store: Store, monkeypatch: pytest.Monkey
     other = add_cup(store, "a", "b", num=NUM, pool=pool("blitz"))
     batches = [records(cup)[start : start + 6] for start in range(0, NUM, 6) for cup in (one, two, other)]
     for place, batch in enumerate(batches):
-        store.save(batch)
+        store.matches.save(batch)
         if place in {5, 6, 17}:
-            store.sum_up()
+            store.sums.sum_up()
         if place % 3 == 0:
             assert sums(store.place) == from_scratch(store.place)
     assert mark(store.place) == 1 + 18 * 6
-    assert store.check() == []
-    named = {(kept.game, kept.pool) for kept in store.pool_sums(pool="blitz")}
+    assert store.integrity.check() == []
+    named = {(kept.game, kept.pool) for kept in store.sums.of_pools(pool="blitz")}
     assert named == {("connect-four", "blitz")}
-    assert store.pool_sums("gomoku") == store.tournament_sums(99) == []
+    assert store.sums.of_pools("gomoku") == store.sums.of_tournament(99) == []
     before = sums(store.place)
-    store.sum_up()
+    store.sums.sum_up()
     assert mark(store.place) == 1 + len(batches) * 6
     assert sums(store.place) == before
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_pairs_are_two_matches_with_sides_swapped(store: Store) -> None:
@@ -147,45 +147,45 @@ def test_pairs_are_two_matches_with_sides_swapped(store: Store) -> None:
         PlannedMatch(number=1 + no, encounter=0, match_no=no, first=first, second=second, opening=(3, 2))
         for no, (first, second) in enumerate(sides)
     ]
-    record = store.add_tournament(new_tournament(), seats, matches)
+    record = store.tournaments.add(new_tournament(), seats, matches)
     cup = Cup(record, seats, matches)
     outcomes = ("first", "first", "draw", "second", "second", "first")
-    store.save([cup.match(no, outcome=outcome) for no, outcome in enumerate(outcomes, 1)])
+    store.matches.save([cup.match(no, outcome=outcome) for no, outcome in enumerate(outcomes, 1)])
     # Half points of a: 2 + 0, 1 + 2, and 0 and 2 as first without a counterpart.
     points = {f"pairs_{half}": int(half in {2, 3}) for half in range(5)}
     single = {"single_first_losses": 1, "single_first_wins": 1}
     results = {"first_losses": 1, "first_draws": 1, "first_wins": 2, "second_losses": 1, "second_wins": 1}
     expected = {name: {**points, **single, **results}.get(name, 0) for name in SUMS[:FIRST_SHARE]}
     for _ in range(2):
-        for (kept,) in (store.tournament_sums(record.id), _as_of_a(store)):
+        for (kept,) in (store.sums.of_tournament(record.id), _as_of_a(store)):
             assert dict(zip(SUMS[:FIRST_SHARE], kept.sums, strict=False)) == expected
-        store.sum_up()
+        store.sums.sum_up()
     assert mark(store.place) == 1 + len(matches)
 
 
 def _as_of_a(store: Store) -> list[EncounterSums]:
-    found = store.pool_sums()
+    found = store.sums.of_pools()
     assert [kept.low for kept in found] == [bot("a").identity]
     return found
 
 
 def test_a_save_sums_nothing(store: Store) -> None:
     cup = add_cup(store, num=NUM)
-    store.save(records(cup))
+    store.matches.save(records(cup))
     for table in ("encounters", "clusters", "strays"):
         assert rows(store.place, f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608 - no input
     assert mark(store.place) == 1
-    num = sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.tournament_sums(1))
+    num = sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.sums.of_tournament(1))
     assert num == sum(record.rated for record in records(cup))
-    assert len(SUMS) == len(store.tournament_sums(1)[0].sums)
+    assert len(SUMS) == len(store.sums.of_tournament(1)[0].sums)
 
 
 def test_one_batch_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resumming, "BATCH", 7)
-    store.save(records(add_cup(store, num=NUM)))
+    store.matches.save(records(add_cup(store, num=NUM)))
     marks = [mark(store.place)]
     while marks[-1] <= NUM:
-        store.sum_up(batches=1)
+        store.sums.sum_up(batches=1)
         marks.append(mark(store.place))
         assert sums(store.place) == from_scratch(store.place)
     assert marks == [1, 8, 15, 22, 29, 36, 43, 49]
@@ -193,9 +193,9 @@ def test_one_batch_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_store_that_saved_sums_up_as_it_closes(place: str) -> None:
     with Store.open(place, fast=True) as store:
-        store.save(records(add_cup(store, num=NUM)))
+        store.matches.save(records(add_cup(store, num=NUM)))
         with Store.open(place, fast=True) as other:
-            other.set_state(1, "stopped")
+            other.tournaments.set_state(1, "stopped")
         assert mark(place) == 1, "another leaves it to who saved"
     assert mark(place) == 1 + NUM
 
@@ -203,17 +203,17 @@ def test_a_store_that_saved_sums_up_as_it_closes(place: str) -> None:
 @pytest.mark.parametrize("point", range(0, 28, 3))
 def test_killed_as_it_sums_up(store: Store, place: str, point: int) -> None:
     one, two = add_cup(store, num=NUM), add_cup(store, "b", "c", "d", num=NUM)
-    store.save(records(one)[:15])
-    store.sum_up()
-    store.save(records(one)[15:] + records(two))
+    store.matches.save(records(one)[:15])
+    store.sums.sum_up()
+    store.matches.save(records(one)[15:] + records(two))
     right = from_scratch(store.place)
     killed = subprocess.run(  # noqa: S603 - Python
         [sys.executable, "-c", KILLED, place, str(point)], check=False, timeout=60
     )
     assert killed.returncode == -9
     assert sums(store.place) == right
-    assert store.check() == []
-    store.sum_up()
+    assert store.integrity.check() == []
+    store.sums.sum_up()
     assert mark(store.place) == 1 + 2 * NUM
     assert sums(store.place) == right
 
@@ -226,51 +226,51 @@ def test_two_that_save_and_sum_up_at_once(store: Store, monkeypatch: pytest.Monk
         with Store.open(store.place, fast=True) as own:
             found = records(cup)
             for start in range(0, NUM, 4):
-                own.save(found[start : start + 4])
-                own.sum_up(batches=1)
+                own.matches.save(found[start : start + 4])
+                own.sums.sum_up(batches=1)
 
     threads = [Thread(target=run, args=(cup,)) for cup in cups]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        counted = [sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.tournament_sums(no)) for no in (1, 2)]
-        both = sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.pool_sums())
+        counted = [sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.sums.of_tournament(no)) for no in (1, 2)]
+        both = sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.sums.of_pools())
         assert both >= sum(counted), "read later"
     for thread in threads:
         thread.join()
     assert mark(store.place) == 1 + 2 * NUM
     assert sums(store.place) == from_scratch(store.place)
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_a_lock_leaves_it_to_later(place: str) -> None:
     with Store.open(place, fast=True, busy_ms=50) as store:
-        store.save(records(add_cup(store, num=NUM)))
+        store.matches.save(records(add_cup(store, num=NUM)))
         right = sums(place)
         with locked(place):
-            store.sum_up()
+            store.sums.sum_up()
             assert sums(place) == right
         assert mark(place) == 1
-        store.sum_up()
+        store.sums.sum_up()
         assert mark(place) == 1 + NUM
 
 
 def test_a_lost_mark_is_damage(store: Store) -> None:
-    store.save(records(add_cup(store, num=NUM)))
+    store.matches.save(records(add_cup(store, num=NUM)))
     right = sums(store.place)
     tamper(store.place, "DELETE FROM summing")
     with pytest.raises(DamagedError, match="`arena db repair` rebuilds"):
-        store.pool_sums()
-    store.repair()
+        store.sums.of_pools()
+    store.integrity.repair()
     assert sums_in(store) == right
 
 
 @pytest.mark.sqlite("revisions before 0015 exist only in files")
 def test_an_older_version_counts_what_is_not_summed(store: Store, path: Path) -> None:
     found = [replace(record, rated=True) for record in records(add_cup(store, num=NUM))]
-    store.save(found[:-1])
-    store.sum_up()
-    store.save(found[-1:])
+    store.matches.save(found[:-1])
+    store.sums.sum_up()
+    store.matches.save(found[-1:])
     right = sums(store.path)
     copy = path.with_name("older.db")
     store.backup(copy)
@@ -280,7 +280,7 @@ def test_an_older_version_counts_what_is_not_summed(store: Store, path: Path) ->
         assert raw.execute("SELECT next_match FROM summing").fetchall() == [(NUM,)]
     with Store.open(copy) as again:
         assert sums_in(again) == right
-        assert again.check() == []
+        assert again.integrity.check() == []
     _downgrade(copy)
     with closing(open_raw(FileSettings(place=copy))) as raw:
         assert raw.execute("SELECT next_match FROM summing").fetchall() == []
@@ -290,7 +290,7 @@ def test_an_older_version_counts_what_is_not_summed(store: Store, path: Path) ->
 
 def sums_after_upgrade(path: Path) -> list[list[tuple[object, ...]]]:
     with Store.open(path) as store:
-        assert store.check() == []
+        assert store.integrity.check() == []
         return sums_in(store)
 
 
@@ -306,17 +306,17 @@ def _downgrade(path: Path) -> None:
 def test_each_match_is_in_the_sums_at_once(store: Store) -> None:
     cup = add_cup(store, num=4)
     for number in range(1, 5):
-        store.save([cup.match(number)])
-        assert sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.tournament_sums(1)) == number
+        store.matches.save([cup.match(number)])
+        assert sum(sum(kept.sums[:FIRST_PAIR]) for kept in store.sums.of_tournament(1)) == number
         if number % 2 == 0:
-            store.sum_up()
+            store.sums.sum_up()
 
 
 def test_a_repair_corrects_columns_too(store: Store) -> None:
-    store.save(records(add_cup(store, num=NUM)))
+    store.matches.save(records(add_cup(store, num=NUM)))
     right = sums(store.place)
     tamper(store.place, "UPDATE matches SET num_plies = 3, opening_hash = 5 WHERE id < 9")
-    assert store.check() != []
-    store.repair()
-    assert store.check() == []
+    assert store.integrity.check() != []
+    store.integrity.repair()
+    assert store.integrity.check() == []
     assert sums(store.place) == right

@@ -51,11 +51,14 @@ def some_record(cup: Cup, number: int, rng: random.Random) -> MatchRecord:
 
 def told(store: Store) -> list[object]:
     """Return all that tables are made of, but for the numbers of matches in the store."""
-    kept = [store.pool_sums(), *(store.tournament_sums(record.id) for record in store.tournaments())]
+    kept = [
+        store.sums.of_pools(),
+        *(store.sums.of_tournament(record.id) for record in store.tournaments.newest()),
+    ]
     return [
         [sorted(some) for some in kept],
-        [store.tallies(where) for where in (ALL, MatchFilter(), MatchFilter(since=0.0))],
-        sorted(match[1:] for match in store.played(MatchFilter())),
+        [store.sums.tallies(where) for where in (ALL, MatchFilter(), MatchFilter(since=0.0))],
+        sorted(match[1:] for match in store.matches.played(MatchFilter())),
     ]
 
 
@@ -72,23 +75,23 @@ def test_random_sequences_equal_a_store_without_the_void_matches(
     are_void: set[int] = set()
     for step in range(24):
         num = rng.randrange(9)
-        store.save(waiting[:num])
+        store.matches.save(waiting[:num])
         saved, waiting = saved + waiting[:num], waiting[num:]
         if rng.random() < 0.4:
-            store.sum_up()
+            store.sums.sum_up()
         chosen = {number + 1 for number in range(len(saved)) if rng.random() < 0.2}
         if rng.random() < 0.6:
-            assert store.void(chosen, reason="r", who="u@h") == len(chosen - are_void)
+            assert store.changes.void(chosen, reason="r", who="u@h") == len(chosen - are_void)
             are_void |= chosen
         else:
-            assert store.unvoid(chosen, reason="r", who="u@h") == len(chosen & are_void)
+            assert store.changes.unvoid(chosen, reason="r", who="u@h") == len(chosen & are_void)
             are_void -= chosen
         if step % 6 == 5:
-            assert store.check() == []
+            assert store.integrity.check() == []
             assert told(store) == told_without(template_file, saved, are_void)
-    store.unvoid(are_void, reason="r", who="u@h")
-    store.sum_up()
-    assert store.check() == []
+    store.changes.unvoid(are_void, reason="r", who="u@h")
+    store.sums.sum_up()
+    assert store.integrity.check() == []
     assert told(store) == told_without(template_file, saved, set())
 
 
@@ -98,49 +101,49 @@ def told_without(empty: Path, saved: list[MatchRecord], are_void: set[int]) -> l
     shutil.copy(empty, twin)
     with Store.open(twin, fast=True) as store:
         add_cups(store)
-        store.save([record for number, record in enumerate(saved, 1) if number not in are_void])
-        store.repair()
+        store.matches.save([record for number, record in enumerate(saved, 1) if number not in are_void])
+        store.integrity.repair()
         return told(store)
 
 
 def test_a_void_match_is_kept_with_its_reason(store: Store) -> None:
     cup = add_cup(store, num=6)
-    store.save([cup.match(number) for number in range(1, 7)])
-    assert store.void([2, 3], reason="an engine helped", who="anna@lab") == 2
-    assert store.void([3, 4], reason="played twice", who="ben@lab") == 1
-    reasons = {match.id: match.void_reason for match in store.matches(ALL)}
+    store.matches.save([cup.match(number) for number in range(1, 7)])
+    assert store.changes.void([2, 3], reason="an engine helped", who="anna@lab") == 2
+    assert store.changes.void([3, 4], reason="played twice", who="ben@lab") == 1
+    reasons = {match.id: match.void_reason for match in store.matches.newest(ALL)}
     assert reasons == {6: "", 5: "", 4: "played twice", 3: "an engine helped", 2: "an engine helped", 1: ""}
-    change = store.void_change(3)
+    change = store.changes.void_change(3)
     assert change is not None
     assert (change.kind, change.subject, change.who) == ("void", "matches 2, 3", "anna@lab")
-    assert store.void_change(1) is None
-    assert [planned.number for planned in store.unplayed(cup.record.id)] == []
-    before = store.last_change()
-    assert store.unvoid([1, 2, 3, 4], reason="proven wrong", who="anna@lab") == 3
-    assert store.last_change() > before
-    assert [(made.kind, made.subject) for made in store.changes(cup.record.id)] == [
+    assert store.changes.void_change(1) is None
+    assert [planned.number for planned in store.plans.unplayed(cup.record.id)] == []
+    before = store.changes.last()
+    assert store.changes.unvoid([1, 2, 3, 4], reason="proven wrong", who="anna@lab") == 3
+    assert store.changes.last() > before
+    assert [(made.kind, made.subject) for made in store.changes.of(cup.record.id)] == [
         ("void", "matches 2, 3"),
         ("void", "match 4"),
         ("unvoid", "matches 2, 3, 4"),
     ]
-    assert {match.void_reason for match in store.matches(ALL)} == {""}
-    assert store.unvoid([1], reason="again", who="anna@lab") == 0
-    assert len(store.changes(cup.record.id)) == 3
+    assert {match.void_reason for match in store.matches.newest(ALL)} == {""}
+    assert store.changes.unvoid([1], reason="again", who="anna@lab") == 0
+    assert len(store.changes.of(cup.record.id)) == 3
 
 
 def test_one_decision_is_written_per_tournament(store: Store) -> None:
     one, two = add_cup(store), add_cup(store)
-    store.save([one.match(1), two.match(1), one.match(2)])
-    assert store.void([1, 2, 3], reason="power cut", who="u@h") == 3
-    assert [made.subject for made in store.changes(one.record.id)] == ["matches 1, 2"]
-    assert [made.subject for made in store.changes(two.record.id)] == ["match 1"]
+    store.matches.save([one.match(1), two.match(1), one.match(2)])
+    assert store.changes.void([1, 2, 3], reason="power cut", who="u@h") == 3
+    assert [made.subject for made in store.changes.of(one.record.id)] == ["matches 1, 2"]
+    assert [made.subject for made in store.changes.of(two.record.id)] == ["match 1"]
 
 
 def test_of_many_matches_the_first_are_named(store: Store) -> None:
     cup = add_cup(store, num=60)
-    store.save([cup.match(number) for number in range(1, 61)])
-    store.void(range(1, 61), reason="r", who="u@h")
-    (made,) = store.changes(cup.record.id)
+    store.matches.save([cup.match(number) for number in range(1, 61)])
+    store.changes.void(range(1, 61), reason="r", who="u@h")
+    (made,) = store.changes.of(cup.record.id)
     assert made.subject.startswith("matches 1, 2,")
     assert made.subject.endswith(" 50 and 10 more")
 
@@ -151,73 +154,73 @@ def test_of_many_matches_the_first_are_named(store: Store) -> None:
 )
 def test_a_wrong_decision_changes_nothing(store: Store, numbers: list[int], reason: str, cause: str) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     with pytest.raises(RefusedError, match=cause):
-        store.void(numbers, reason=reason, who="u@h")
-    assert store.changes(cup.record.id) == []
-    assert store.void_change(1) is None
-    assert sum(tally.num_matches for tally in store.tallies(ALL)) == 1
+        store.changes.void(numbers, reason=reason, who="u@h")
+    assert store.changes.of(cup.record.id) == []
+    assert store.changes.void_change(1) is None
+    assert sum(tally.num_matches for tally in store.sums.tallies(ALL)) == 1
 
 
 def test_points_from_the_void_match_on_are_dropped(store: Store) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2, rated=False), cup.match(3), cup.match(4)])
+    store.matches.save([cup.match(1), cup.match(2, rated=False), cup.match(3), cup.match(4)])
     for num_matches, last in ((1, 1), (2, 3), (3, 4)):
         point = RatingPoint(num_matches, last, (SeatRating(0, 1500.0, 30.0, rests_on_prior=False),))
-        assert store.add_rating_point(cup.record.id, point)
-    store.void([2], reason="unrated", who="u@h")
-    assert [point.num_matches for point in store.rating_points(cup.record.id)] == [1, 2, 3]
-    store.void([3], reason="r", who="u@h")
-    assert [point.num_matches for point in store.rating_points(cup.record.id)] == [1]
-    assert store.check() == []
-    assert store.add_rating_point(
+        assert store.ratings.add_point(cup.record.id, point)
+    store.changes.void([2], reason="unrated", who="u@h")
+    assert [point.num_matches for point in store.ratings.points(cup.record.id)] == [1, 2, 3]
+    store.changes.void([3], reason="r", who="u@h")
+    assert [point.num_matches for point in store.ratings.points(cup.record.id)] == [1]
+    assert store.integrity.check() == []
+    assert store.ratings.add_point(
         cup.record.id, RatingPoint(2, 4, (SeatRating(0, 1500.0, 30.0, rests_on_prior=False),))
     )
-    store.unvoid([3], reason="r", who="u@h")
-    assert [point.num_matches for point in store.rating_points(cup.record.id)] == [1]
-    assert store.check() == []
+    store.changes.unvoid([3], reason="r", who="u@h")
+    assert [point.num_matches for point in store.ratings.points(cup.record.id)] == [1]
+    assert store.integrity.check() == []
 
 
 def test_lists_show_void_matches_and_exports_only_where_asked(store: Store) -> None:
     from arena_db.records import MatchSelection
 
     cup = add_cup(store, num=6)
-    store.save([cup.match(number) for number in range(1, 7)])
-    store.void([1, 2, 3, 4], reason="r", who="u@h")
-    assert [match.id for match in store.matches(MatchFilter())] == [6, 5, 4, 3, 2, 1]
-    assert store.num_matches(MatchFilter()) == 6
-    assert store.num_matches(MatchFilter(since=0.0)) == 6
-    of_a = [match.id for match in reversed(store.matches(MatchFilter(bot="a")))]
-    assert store.match_numbers(cup.record.id, [0]) == of_a
-    assert store.match_numbers(cup.record.id, [0, 1, 2]) == [1, 2, 3, 4, 5, 6]
-    assert store.match_numbers(99, [0]) == []
+    store.matches.save([cup.match(number) for number in range(1, 7)])
+    store.changes.void([1, 2, 3, 4], reason="r", who="u@h")
+    assert [match.id for match in store.matches.newest(MatchFilter())] == [6, 5, 4, 3, 2, 1]
+    assert store.matches.count(MatchFilter()) == 6
+    assert store.matches.count(MatchFilter(since=0.0)) == 6
+    of_a = [match.id for match in reversed(store.matches.newest(MatchFilter(bot="a")))]
+    assert store.matches.ids_of_seats(cup.record.id, [0]) == of_a
+    assert store.matches.ids_of_seats(cup.record.id, [0, 1, 2]) == [1, 2, 3, 4, 5, 6]
+    assert store.matches.ids_of_seats(99, [0]) == []
     for include, wanted in ((False, [5, 6]), (True, [1, 2, 3, 4, 5, 6])):
         chosen = MatchSelection(where=MatchFilter(), include_void=include)
-        assert [match.id for page in store.packed_matches(chosen) for match in page] == wanted
-        assert [match.id for page in store.whole_matches(chosen) for match in page] == wanted
-        assert sum(volume.num_matches for volume in store.volumes(chosen)) == len(wanted)
+        assert [match.id for page in store.bulk.packed_matches(chosen) for match in page] == wanted
+        assert [match.id for page in store.bulk.whole_matches(chosen) for match in page] == wanted
+        assert sum(volume.num_matches for volume in store.bulk.volumes(chosen)) == len(wanted)
 
 
 def test_a_check_notices_a_match_that_became_void_behind_its_back(store: Store) -> None:
     cup = add_cup(store)
-    store.save([cup.match(1), cup.match(2), cup.match(3)])
-    store.void([1], reason="r", who="u@h")
-    store.sum_up()
+    store.matches.save([cup.match(1), cup.match(2), cup.match(3)])
+    store.changes.void([1], reason="r", who="u@h")
+    store.sums.sum_up()
     tamper(store.place, "INSERT INTO voids VALUES (2, 1, NULL)")
-    faults = "\n".join(store.check())
+    faults = "\n".join(store.integrity.check())
     assert "tally" in faults
     assert "kept sums" in faults
     assert "what was decided about tournament rr-1 is not as it was stored" in faults
     tamper(store.place, "DELETE FROM voids WHERE match_id = 2")
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_a_void_match_of_the_bulk_of_a_tournament_is_found_with_its_partner(store: Store) -> None:
     cup = add_cup(store, "a", "b", num=4)
-    store.save([replace(cup.match(number), outcome="draw") for number in range(1, 5)])
-    store.sum_up()
-    store.void([2], reason="r", who="u@h")
-    (kept,) = store.tournament_sums(cup.record.id)
+    store.matches.save([replace(cup.match(number), outcome="draw") for number in range(1, 5)])
+    store.sums.sum_up()
+    store.changes.void([2], reason="r", who="u@h")
+    (kept,) = store.sums.of_tournament(cup.record.id)
     from arena_db.sums import FIRST_PAIR, FIRST_SINGLE
 
     assert sum(kept.sums[FIRST_PAIR:FIRST_SINGLE]) == 1

@@ -35,7 +35,7 @@ def test_matches_of_bots_that_left_are_not_lost(tmp_path: Path, monkeypatch: pyt
             with Store.open(path) as store:
                 joining.leave(store, joining.find_open_ladder(store, "main"), "minimax", reason="old")
         if num_done == 20:
-            sitting.store.ask(sitting.tournament.id, "stop")
+            sitting.store.commands.send(sitting.tournament.id, "stop")
 
     assert sitting.play(on_event=on_event).state == "stopped"
     facts = facts_of(sitting.store, "main")

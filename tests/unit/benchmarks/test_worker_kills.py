@@ -38,7 +38,7 @@ def test_a_tournament_in_which_a_bot_failed_is_no_measure(
     trial = importlib.import_module("kill_trials")
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store)
-        store.save([cup.match(1)])
+        store.matches.save([cup.match(1)])
         assert trial.faults_in(store.path) == []
-        store.save([cup.match(2, termination="init_timeout", reason="it did not get ready in time")])
+        store.matches.save([cup.match(2, termination="init_timeout", reason="it did not get ready in time")])
     assert trial.faults_in(tmp_path / "arena.db") == ["it did not get ready in time"]

@@ -32,7 +32,7 @@ def _badge(reading: Reading, context: RequestContext) -> Raw:
     store, asked = reading.store, context.query(BadgeChoice)
     bot = find_bot(store, bot_text(store, context.parameters["bot"]))
     game, row = _rating(store, bot.identity, asked)
-    name = store.labels().get(bot.identity, bot.spec)
+    name = store.names.labels().get(bot.identity, bot.spec)
     return Raw(content=badge(name, game, row).encode(), media_type=SVG)
 
 

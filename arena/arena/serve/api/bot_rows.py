@@ -38,7 +38,7 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{6,64}")
 
 def bot_text(store: Store, text: str) -> str:
     """Return the name used by commands for a bot; hex digits are an identity unless a bot has that name."""
-    if _DIGITS.fullmatch(text) and not store.has_entrant(text):
+    if _DIGITS.fullmatch(text) and not store.names.has_entrant(text):
         return f"{MARK}{text}"
     return text
 
@@ -46,8 +46,8 @@ def bot_text(store: Store, text: str) -> str:
 def _list(reading: Reading, context: RequestContext) -> list[CompetitorAnswer]:
     del context
     store = reading.store
-    bots, labels = store.bots(), store.labels()
-    tallies = store.tallies(MatchFilter(rated_only=False))
+    bots, labels = store.names.bots(), store.names.labels()
+    tallies = store.sums.tallies(MatchFilter(rated_only=False))
     games = count_matches(tallies)
     forfeits = count_forfeits(tallies, lambda tally: (tally.first, tally.second))
     return [

@@ -331,18 +331,18 @@ class _EventTails:
 
 def _pages(reading: Reading, wanted: dict[int, int]) -> dict[int, EventPage]:
     return {
-        number: reading.store.events_after(seq, PAGE, tournament=number) for number, seq in wanted.items()
+        number: reading.store.events.after(seq, PAGE, tournament=number) for number, seq in wanted.items()
     }
 
 
 def _read_after(reading: Reading, tournament: int, seq: int) -> _EventBatch:
     """Read events from the store: those after a number, or the state if some of them were deleted."""
-    page = reading.store.events_after(seq, PAGE, tournament=tournament)
+    page = reading.store.events.after(seq, PAGE, tournament=tournament)
     if page.has_gap:
-        return _state(reading.store.snapshot(tournament))
+        return _state(reading.store.events.snapshot(tournament))
     if not page.events and page.seq == seq:
         # A number that was never used comes from another store, or from this one before it was restored.
-        newest = reading.store.snapshot(tournament)
+        newest = reading.store.events.snapshot(tournament)
         if newest.seq < seq:
             return _state(newest)
     return _EventBatch(tuple(translated(page.events)), page.seq)

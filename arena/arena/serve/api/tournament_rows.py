@@ -63,7 +63,7 @@ def _list(reading: Reading, context: RequestContext) -> Raw:
     asked = context.query(TournamentFilters)
     store = reading.store
     before = None if asked.before is None else reading.tournament(asked.before).id
-    found = store.tournaments(before=before, limit=asked.limit + 1, archived=asked.all)
+    found = store.tournaments.newest(before=before, limit=asked.limit + 1, archived=asked.all)
     shown = found[: asked.limit]
     rows = [answer_of(ListedTournament, "tournament", listed_object(store, record)) for record in shown]
     following = reading.slugs[shown[-1].name] if len(found) > len(shown) else None
@@ -93,7 +93,7 @@ def _table(reading: Reading, context: RequestContext) -> list[CellAnswer] | list
 
 
 def _entrants(reading: Reading, context: RequestContext) -> list[EntrantAnswer]:
-    entrants = reading.store.entrants(_record(reading, context).id)
+    entrants = reading.store.tournaments.entrants(_record(reading, context).id)
     return [
         answer_of(EntrantAnswer, "entrant", entrant_object(entrant) | {"state": entrant.state})
         for entrant in entrants
@@ -183,7 +183,7 @@ def _list_matches(reading: Reading, context: RequestContext) -> Raw:
     condition = asked.condition()
     where = condition.to_filter(store, rated_only=not asked.unrated)
     newest = None if asked.before is None else find_played(store, asked.before)[0].id
-    found = store.matches(where, before=newest, limit=asked.limit + 1)
+    found = store.matches.newest(where, before=newest, limit=asked.limit + 1)
     if not found and newest is None:
         check_names(store, condition)
     shown = found[: asked.limit]
@@ -208,7 +208,7 @@ def _whole_match(reading: Reading, context: RequestContext) -> WholeMatch | Unpl
 def _address(reading: Reading, text: str) -> Address:
     """Return the address that a text names; the tournament may be its uid, as in addresses of pages."""
     head, slash, tail = text.partition("/")
-    if slash and reading.store.tournament(head) is None:
+    if slash and reading.store.tournaments.find(head) is None:
         name = next((name for name, slug in reading.slugs.items() if slug == head), head)
         text = f"{name}/{tail}"
     return find_address(reading.store, text)

@@ -35,7 +35,7 @@ def set_void(option: str | None, number: int, reason: str, *, undo: bool) -> str
         ArenaError: there is no such match, or the store cannot be written.
     """
     with open_store(option, create=False) as store:
-        match = store.match(number)
+        match = store.matches.find(number)
         if match is None:
             raise ArenaError(f"there is no match #{number}")
         changed = declare_void(store, [match.tournament], [number], reason, undo=undo)
@@ -52,7 +52,7 @@ def archive_event(option: str | None, number: int, *, undo: bool) -> str:
     """
     with open_store(option, create=False) as store:
         record = _event(store, number)
-        store.archive(record.id, who=author(), undo=undo)
+        store.changes.archive(record.id, who=author(), undo=undo)
     return f"{record.name} is {'listed again' if undo else 'archived; a lists it, too'}"
 
 
@@ -65,7 +65,7 @@ def remove_event(option: str | None, number: int) -> str:
     with open_store(option, create=False) as store:
         record = _event(store, number)
         file = removed_file(option, record.name)
-        store.remove(record.id, file, who=author())
+        store.transfers.remove(record.id, file, who=author())
     return f"{record.name} is in {file}; arena db merge {shlex.quote(str(file))} takes it back"
 
 
@@ -125,7 +125,7 @@ def enter_bot(words: list[str]) -> str:
 
 
 def _event(store: Store, number: int) -> TournamentRecord:
-    record = store.tournament(number)
+    record = store.tournaments.find(number)
     if record is None:
         raise ArenaError(f"event {number} is no longer in {store.place}")
     return record

@@ -299,7 +299,9 @@ def read_durations(store: Store, bots: Mapping[str, str], *, game: str, limit: s
     found: defaultdict[Pair, list[float]] = defaultdict(list)
     seen: set[int] = set()
     for spec in sorted(set(bots.values())):
-        for match in store.matches(MatchFilter(game=game, limit=limit, tier=tier, bot=spec), limit=_MOST):
+        for match in store.matches.newest(
+            MatchFilter(game=game, limit=limit, tier=tier, bot=spec), limit=_MOST
+        ):
             is_among = match.first in bots and match.second in bots
             if is_among and match.id not in seen and match.termination != Termination.WALKOVER:
                 seen.add(match.id)

@@ -263,7 +263,7 @@ def _newest(store: Store, query: ExportQuery, num: int) -> list[StoredMatch]:
     found: list[StoredMatch] = []
     before: int | None = None
     # Forfeits, which are left out, may fill most of a page.
-    while len(found) < num and (page := store.matches(query.where, before=before, limit=_PAGE)):
+    while len(found) < num and (page := store.matches.newest(query.where, before=before, limit=_PAGE)):
         found += [
             match
             for match in page

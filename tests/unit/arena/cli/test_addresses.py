@@ -70,10 +70,10 @@ def test_a_match_before_and_while_it_is_played(arena: CommandLine) -> None:
     bots = ("random", "minimax:depth=1")
     arena("match", *bots, *FAST, "--rounds", 1, "--openings", "none", "--name", "m", "--srand", 1)
     with Store.open(arena.db) as store:
-        record = store.tournament("m")
+        record = store.tournaments.find("m")
         assert record is not None
-        planned = replace(store.planned(record.id)[0], number=3, match_no=2, opening=(4,))
-        store.extend_plan(record.id, [planned], record.config)
+        planned = replace(store.plans.planned(record.id)[0], number=3, match_no=2, opening=(4,))
+        store.plans.extend(record.id, [planned], record.config)
     shown = arena.lines("show", "m/3")
     assert shown[0] == "m/3 tic-tac-toe  random (X) vs minimax:depth=1 (O)  planned"
     assert shown[-1] == "moves b2"
@@ -84,20 +84,20 @@ def test_a_match_before_and_while_it_is_played(arena: CommandLine) -> None:
         assert held is not None
         begin = Started(bots=bots, game="tic-tac-toe", opening=(4,))
         for ply, body in ((1, begin), (2, Move(action=0)), (3, Move(action=8))):
-            store.append_events([_event(record.id, body, ply)])
+            store.events.append([_event(record.id, body, ply)])
         shown = arena.lines("show", "m/3:2")
         assert shown[0].endswith("running")
         assert shown[-1] == "moves b2 a3"
         (found,) = arena.objects("show", "m/3")
         assert (found["state"], found["actions"], found["address"]) == ("running", [4, 0, 8], "m/3")
         assert "it has 3 so far" in arena("show", "m/3:4", status=2).stderr
-        cup = Cup(record, store.entrants(record.id), store.planned(record.id))
+        cup = Cup(record, store.tournaments.entrants(record.id), store.plans.planned(record.id))
         void = replace(cup.void(3), actions=(4,), num_opening=1, times_ms=(0,), values=(None,))
-        store.save([void])
-        store.append_events([replace(_event(record.id, begin, 4), attempt=1)])
+        store.matches.save([void])
+        store.events.append([replace(_event(record.id, begin, 4), attempt=1)])
         assert arena.lines("show", "m/3")[0].endswith("running"), "once more"
         assert arena.lines("show", "m/3.0")[0].endswith("  *")
-        held.release()
+        held.leases.release()
     assert arena.lines("show", "m/3")[0].endswith("  *"), "nobody plays it"
 
 
@@ -109,9 +109,9 @@ def _event(tournament: int, body: Started | Move, ply: int) -> LiveEvent:
 
 def test_what_a_bot_printed_by_its_identity(played: CommandLine) -> None:
     with Store.open(played.db, read_only=True) as store:
-        record = store.tournament("spring")
+        record = store.tournaments.find("spring")
         assert record is not None
-        entrant = store.entrants(record.id)[0]
+        entrant = store.tournaments.entrants(record.id)[0]
     for text in (entrant.label, entrant.bot.spec, f"~{entrant.bot.identity[:8]}", "r*"):
         played("logs", "spring", "--bot", text)
     assert "no bot" in played("logs", "spring", "--bot", "~000000", status=2).stderr
@@ -129,8 +129,8 @@ def alike(arena: CommandLine) -> CommandLine:
     ]
     with Store.open(arena.db) as store:
         matches = plan(3, 12)
-        cup = Cup(store.add_tournament(new_tournament(name="cup"), seats, matches), seats, matches)
-        store.save([cup.match(number) for number in range(1, 13)])
+        cup = Cup(store.tournaments.add(new_tournament(name="cup"), seats, matches), seats, matches)
+        store.matches.save([cup.match(number) for number in range(1, 13)])
     return arena
 
 
@@ -159,7 +159,7 @@ def test_what_tables_call_a_bot_can_be_typed(alike: CommandLine) -> None:
 
 def test_what_screens_call_a_bot_can_be_typed(alike: CommandLine) -> None:
     with Store.open(alike.db, read_only=True) as store:
-        record = store.tournament("cup")
+        record = store.tournaments.find("cup")
         assert record is not None
         naming = naming_of(store, record)
     assert len(set(naming.bots.values())) == 3

@@ -130,7 +130,7 @@ def test_the_rules_are_asked(
 
 def test_bots_are_compared_with_what_is_kept(played: CommandLine) -> None:
     with open_store(str(played.db), read_only=True) as store:
-        for entrant in store.entrants(1):
+        for entrant in store.tournaments.entrants(1):
             kept = Competitor(label="x", record=entrant.bot, spec="", entry="", options={}, limit=None)
             write_entered(entrant.bot.identity, msgspec.json.encode(kept))
         assert list(audit.audit(store)) == []
@@ -143,7 +143,7 @@ def test_bots_are_compared_with_what_is_kept(played: CommandLine) -> None:
 def test_a_bot_without_files_is_its_identity(played: CommandLine) -> None:
     with open_store(str(played.db)) as store:
         seats = [Entrant(seat=seat, label=str(seat), bot=person().record, limit="") for seat in (0, 1)]
-        store.add_tournament(new_tournament(name="new", type="play"), seats, [])
+        store.tournaments.add(new_tournament(name="new", type="play"), seats, [])
         assert list(audit.audit(store)) == []
     tamper(played.db, "UPDATE bots SET version = '2' WHERE name = 'human'")
     with open_store(str(played.db), read_only=True) as store:

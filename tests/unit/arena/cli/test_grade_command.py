@@ -26,7 +26,7 @@ def add_matches(arena: CommandLine, game: str, num_actions: int, *matches: tuple
                 "values": (None,) * length,
                 "num_opening": 1,
             }
-            store.save([cup.match(number, actions=actions, **changes)])
+            store.matches.save([cup.match(number, actions=actions, **changes)])
 
 
 def test_the_grade_of_a_match_is_stored_with_it(arena: CommandLine) -> None:
@@ -34,8 +34,8 @@ def test_the_grade_of_a_match_is_stored_with_it(arena: CommandLine) -> None:
     assert "accuracy" in arena("show", "1", "--grade").stdout
     arena("show", "1", "--grade")
     with Store.open(arena.db) as store:
-        (analysis,) = store.analyses([1])[1]
-        assert store.check() == []
+        (analysis,) = store.analyses.of([1])[1]
+        assert store.integrity.check() == []
     assert analysis.name == "solver"
     assert [ply.loss for ply in analysis.plies] == [0.0, 1.0, 0.0, 0.0, 1.0, 1.0]
     first = analysis.plies[0]
@@ -47,7 +47,9 @@ def test_what_an_opening_loses_is_no_mistake_of_a_bot(arena: CommandLine) -> Non
     with Store.open(arena.db) as store:
         cup = add_cup(store, name="cup", game="tic-tac-toe", num_actions=9)
         changes: dict[str, Any] = {"times_ms": (5,) * 6, "values": (None,) * 6}
-        store.save([cup.match(1 + num, actions=ACTIONS, num_opening=num, **changes) for num in range(7)])
+        store.matches.save(
+            [cup.match(1 + num, actions=ACTIONS, num_opening=num, **changes) for num in range(7)]
+        )
     arena("show", "cup", "--grade")
     for num, mistakes in enumerate((3, 3, 2, 2, 2, 1, 0)):
         (found,) = arena.objects("show", 1 + num)
@@ -65,7 +67,7 @@ def test_a_tournament_is_graded_once(arena: CommandLine) -> None:
     assert "match cup/3 contradicts the rules and is not judged" in result.stderr
     assert "judged 2 matches" in result.stderr
     with Store.open(arena.db) as store:
-        assert set(store.analyses([1, 2, 3])) == {1, 2}
+        assert set(store.analyses.of([1, 2, 3])) == {1, 2}
     assert "judged 0 matches" in arena("show", "cup", "--grade").stderr
 
 
@@ -131,7 +133,7 @@ def test_the_objects_of_a_grading(judging: CommandLine) -> None:
     shown = cast("dict[str, Any]", whole["analysis"])
     assert [ply["loss"] for ply in shown["plies"]] == [0, 1, 0, 0, 1, 1]
     with Store.open(judging.db) as store:
-        assert store.analyses([1]) == {}, "nothing is stored"
+        assert store.analyses.of([1]) == {}, "nothing is stored"
     judging("grade", "cup/1")
     assert [found["type"] for found in judging.objects("grade", "cup/1")] == ["grade"], (
         "nothing is left to do"
@@ -143,7 +145,7 @@ def test_the_objects_of_a_grading(judging: CommandLine) -> None:
 def test_a_bot_judges_in_its_sandbox(judging: CommandLine) -> None:
     judging("grade", "cup", "--by", "minimax:depth=9")
     with Store.open(judging.db) as store:
-        (analysis,) = store.analyses([1])[1]
+        (analysis,) = store.analyses.of([1])[1]
     assert (analysis.name, analysis.is_complete) == ("minimax:depth=9", True)
     assert [bool(ply.loss and ply.loss >= 0.5) for ply in analysis.plies] == [
         False,
@@ -174,4 +176,4 @@ def test_what_cannot_be_judged_is_named(judging: CommandLine) -> None:
     )
     assert "random cannot judge: it reports no values; name a bot that does" in silent.stderr
     with Store.open(judging.db) as store:
-        assert store.analyses([1]) == {}
+        assert store.analyses.of([1]) == {}

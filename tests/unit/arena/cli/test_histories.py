@@ -98,10 +98,10 @@ def label_of(store: Store, name: str) -> str:
     """Return the label of a bot on the dashboard of the newest tournament."""
     from arena.results.names import naming_of
 
-    record = store.last_tournament(unfinished=False)
+    record = store.tournaments.last(unfinished=False)
     assert record is not None
     naming = naming_of(store, record)
-    identity = next(entry.identity for entry in store.entries(name))
+    identity = next(entry.identity for entry in store.names.entries(name))
     return naming.label_of(identity)
 
 
@@ -111,7 +111,7 @@ def test_versions_of_one_name_lie_side_by_side(arena: CommandLine) -> None:
             mine = replace(bot("mine", spec="mine"), version=version, identity=digest(f"mine {version}"))
             seats = [replace(entrants("mine")[0], bot=mine), replace(entrants("rival")[0], seat=1)]
             matches = plan(2, 40)
-            record = store.add_tournament(new_tournament(name=f"cup-{number}"), seats, matches)
+            record = store.tournaments.add(new_tournament(name=f"cup-{number}"), seats, matches)
             cup = Cup(record, seats, matches)
             records = [
                 cup.match(
@@ -122,7 +122,7 @@ def test_versions_of_one_name_lie_side_by_side(arena: CommandLine) -> None:
                 )
                 for place in range(1, 41)
             ]
-            store.save(records)
+            store.matches.save(records)
         found = bot_history(store, "mine")
     assert [each.bot.version for each in found.versions] == ["0.1.0", "0.2.0", "0.3.0"]
     assert [each.name for each in found.versions] == [f"mine@{each.bot.version}" for each in found.versions]
@@ -154,7 +154,7 @@ def test_who_is_not_there(played: CommandLine, tmp_path: Path) -> None:
     assert 'no stored bot "minimix"; did you mean "minimax"' in wrong
     with Store.open(tmp_path / "unrated.db") as store:
         cup = add_cup(store, "a", "b", num=2)
-        store.save([cup.match(1, rated=False)])
+        store.matches.save([cup.match(1, rated=False)])
     unrated = played("bots", "history", "a", "--db", tmp_path / "unrated.db", status=2)
     assert '"a" has no rated match' in unrated.stderr
     assert unrated.stdout == ""

@@ -82,7 +82,7 @@ def test_separate_tables_keep_their_numbers(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         for names in (("a", "b"), ("c", "d")):
             cup = add_cup(store, *names)
-            store.save([cup.match(number, outcome="draw") for number in (1, 2)])
+            store.matches.save([cup.match(number, outcome="draw") for number in (1, 2)])
     whole = arena.objects("leaderboard")
     for row in whole:
         assert arena.objects("leaderboard", "--bot", str(row["name"])) == [row]
@@ -104,7 +104,7 @@ def test_bots_that_never_met_are_in_tables_of_their_own(arena: CommandLine) -> N
     with Store.open(arena.db) as store:
         for names in (("a", "b"), ("c", "d")):
             cup = add_cup(store, *names)
-            store.save([cup.match(number, outcome="draw") for number in (1, 2)])
+            store.matches.save([cup.match(number, outcome="draw") for number in (1, 2)])
     assert [row["table"] for row in arena.objects("leaderboard")] == [1, 1, 2, 2]
     assert "Not connected with the table above by any match:" in arena.lines("leaderboard")
 
@@ -113,8 +113,8 @@ def test_two_versions_of_a_bot_are_two_competitors(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         for names in (("a", "z"), ("b", "z"), ("c", "z")):
             cup = add_cup(store, *names)
-            store.save([cup.match(1)])
-        bots = store.bots()
+            store.matches.save([cup.match(1)])
+        bots = store.names.bots()
     rows = arena.objects("leaderboard")
     assert {row["identity"] for row in rows} == set(bots)
 
@@ -124,7 +124,7 @@ def test_surprises_are_told(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         cup = add_cup(store, num=120)
         outcomes = ("first", "second")
-        store.save(
+        store.matches.save(
             [
                 cup.match(
                     match.number,
@@ -147,7 +147,7 @@ def test_of_many_surprises_the_worst_are_told(
         book = RatedMatches(MatchFilter())
         book.update(store)
         board = Leaderboard(
-            store.pool_counts(MatchFilter()), store.bots(), GamePool("tic-tac-toe", "all"), book
+            store.sums.pool_counts(MatchFilter()), store.names.bots(), GamePool("tic-tac-toe", "all"), book
         )
     (table,) = board.tables()
     print_standings([msgspec.structs.replace(table, misfits=tuple("abcdefgh"))], "table")
@@ -159,7 +159,7 @@ def test_the_scale_of_each_table_is_told(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         for names in (("a", "b"), ("c", "d")):
             cup = add_cup(store, *names)
-            store.save([cup.match(number, outcome="draw") for number in (1, 2)])
+            store.matches.save([cup.match(number, outcome="draw") for number in (1, 2)])
     for bot in ("a", "d"):
         notes = arena("leaderboard", "--anchor", f"{bot}:playouts=100=1000").stdout
         scale = f"{bot}:playouts=100 = 1000, in a table without it to the mean (1500); LOS"
@@ -173,8 +173,8 @@ def test_the_scale_of_each_table_is_told(arena: CommandLine) -> None:
 def test_matches_without_counterpart_are_evidence_too(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         cup = add_cup(store, "a", "b", name="cup")
-        store.save([cup.match(number) for number in (1, 2, 3)])
+        store.matches.save([cup.match(number) for number in (1, 2, 3)])
         cup = add_cup(store, "c", "d", name="singles")
-        store.save([cup.match(number) for number in (1, 3)])
+        store.matches.save([cup.match(number) for number in (1, 3)])
     assert "1 of 1 pairs, 1 single match  " in arena("show", "cup").stdout
     assert "  2 single matches  " in arena("show", "singles").stdout

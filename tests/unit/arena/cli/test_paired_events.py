@@ -22,10 +22,10 @@ KNOCKOUT = ("tournament", *BOTS, *FAST, "--type", "knockout", "--third-place", "
 
 def _plan(arena: CommandLine, name: str) -> list[PlannedMatch]:
     with Store.open(arena.db, read_only=True) as store:
-        record = store.tournament(name)
+        record = store.tournaments.find(name)
         assert record is not None
         assert record.is_complete
-        return list(store.planned(record.id))
+        return list(store.plans.planned(record.id))
 
 
 def _rows(arena: CommandLine, *call: object) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ def test_games_page_from_the_newest(played: CommandLine) -> None:
 def test_data_has_all_matches_and_a_table_a_page(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         cup = add_cup(store, num=1234)
-        store.save([cup.match(number) for number in range(1, 1235)])
+        store.matches.save([cup.match(number) for number in range(1, 1235)])
     expected = list(range(1234, 0, -1))
     assert [found["id"] for found in arena.objects("matches")] == expected
     assert [found["id"] for found in json.loads(arena("matches", "--format", "json").stdout)] == expected
@@ -128,7 +128,7 @@ def test_nothing_that_fits_is_no_error(played: CommandLine) -> None:
 def test_unrated_matches_are_shown_on_demand(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         cup = add_cup(store)
-        store.save([cup.match(1), cup.void(2)])
+        store.matches.save([cup.match(1), cup.void(2)])
     assert [found["id"] for found in arena.objects("matches")] == [1]
     assert [found["id"] for found in arena.objects("matches", "--unrated")] == [2, 1]
     assert "unrated" not in arena("show", 1).stdout
@@ -148,7 +148,7 @@ def test_show_gives_the_evidence_of_a_fault(arena: CommandLine) -> None:
     evidence = '{"elapsed_ms": 5101, "stderr": "oh\\u001b[2J\\nno"}'
     with Store.open(arena.db) as store:
         cup = add_cup(store)
-        store.save([cup.match(1, termination="time_move", fault=evidence)])
+        store.matches.save([cup.match(1, termination="time_move", fault=evidence)])
     lines = arena.lines("show", 1)
     assert lines[-5:-2] == ["Evidence of the fault:", "  elapsed_ms: 5101", "  stderr:"]
     assert lines[-2:] == ["    oh[2J", "    no"]
@@ -160,7 +160,7 @@ def test_a_match_without_moves_can_be_shown(arena: CommandLine) -> None:
     nothing = {"actions": (), "num_opening": 0, "times_ms": (), "values": ()}
     with Store.open(arena.db) as store:
         cup = add_cup(store)
-        store.save([cup.match(1, termination="init_crash", **nothing)])
+        store.matches.save([cup.match(1, termination="init_crash", **nothing)])
     assert "0 plies" in arena("show", 1).stdout
     assert arena("replay", 1).stdout.strip().endswith("1-0 X wins by four in a row")
 
@@ -168,7 +168,7 @@ def test_a_match_without_moves_can_be_shown(arena: CommandLine) -> None:
 def test_a_match_that_breaks_the_rules_is_named(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         cup = add_cup(store)
-        store.save([cup.match(1, actions=(3,) * 8, times_ms=(0,) * 8, values=(None,) * 8)])
+        store.matches.save([cup.match(1, actions=(3,) * 8, times_ms=(0,) * 8, values=(None,) * 8)])
     for call in ("show", "replay"):
         line = arena(call, 1, status=1).stderr
         assert line.startswith("arena: match rr-1/1 cannot be replayed: ")

@@ -247,7 +247,7 @@ def test_resume_enlarges_and_keeps_the_stored_configuration(played: CommandLine)
 
 def test_a_match_that_was_over_is_looked_at_again(played: CommandLine) -> None:
     with open_store(str(played.db)) as store:
-        record = store.tournament("duel")
+        record = store.tournaments.find("duel")
         assert record is not None
     rounds = tomllib.loads(record.config)["rounds"]
     for look in (2, 3):
@@ -270,9 +270,9 @@ def test_the_shown_configuration_gives_the_same_plan(played: CommandLine) -> Non
         path.write_text(config.replace(f'name = "{name}"\n', ""))
         planned = played.objects(command, "--config", path, "--dry-run")
         with open_store(str(played.db)) as store:
-            record = store.tournament(name)
+            record = store.tournaments.find(name)
             assert record is not None
-            stored = store.planned(record.id)
+            stored = store.plans.planned(record.id)
         assert [(m.number, list(m.opening)) for m in stored] == [(p["number"], p["actions"]) for p in planned]
 
 
@@ -327,7 +327,7 @@ def test_a_match_that_repeats_itself_is_told(arena: CommandLine) -> None:
 
 def test_notices_are_warnings(capsys: pytest.CaptureFixture[str], played: CommandLine) -> None:
     with open_store(str(played.db)) as store:
-        record = store.tournament("duel")
+        record = store.tournaments.find("duel")
     assert record is not None
     held = HeldTournament(record, TournamentConfig(), [], Scores([]), list, quiet=True)
     reporter = TextReporter(held)

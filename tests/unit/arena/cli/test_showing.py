@@ -25,7 +25,7 @@ def add_match(arena: CommandLine, game: str, actions: tuple[int, ...], num_actio
         length = len(actions)
         times, values = (5,) * length, (None,) * length
         changes: dict[str, Any] = {"actions": actions, "times_ms": times, "values": values, "num_opening": 1}
-        store.save([cup.match(1, **changes)])
+        store.matches.save([cup.match(1, **changes)])
 
 
 SAID: list[tuple[dict[str, Any], str]] = [
@@ -50,7 +50,7 @@ SAID: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "line"), SAID)
 def test_how_a_match_was_run(arena: CommandLine, changes: dict[str, Any], line: str) -> None:
     with Store.open(arena.db) as store:
-        store.save([add_cup(store).match(1, **changes)])
+        store.matches.save([add_cup(store).match(1, **changes)])
     assert line in arena("show", "1").stdout.splitlines()
     (shown,) = arena.objects("show", 1)
     keys = ("idle_cpu_first_ms", "idle_cpu_second_ms", "limits", "runtime_first", "runtime_second")
@@ -64,7 +64,7 @@ def test_what_the_bots_said_stands_beside_their_moves(arena: CommandLine) -> Non
         cup = add_cup(store, game="tic-tac-toe", num_actions=9)
         changes: dict[str, Any] = {"actions": ACTIONS, "num_opening": 2, "times_ms": (0, 0, 5, 6, 7, 8)}
         packed = pack_remarks([None, None, None, said, None, long])
-        store.save([cup.match(1, values=(None,) * 6, remarks=packed, **changes)])
+        store.matches.save([cup.match(1, values=(None,) * 6, remarks=packed, **changes)])
     lines = arena("show", "1").stdout.splitlines()
     begin = next(number for number, line in enumerate(lines) if "Ply" in line) + 2
     plies = [line.split() for line in lines[begin : begin + 6]]
@@ -94,7 +94,7 @@ def test_a_traceback_keeps_its_lines_and_steers_no_terminal(arena: CommandLine) 
     stderr = "Traceback (most recent call last):\n  File \"bot.py\", line 41, in play\nKeyError: \x1b[31m'd'"
     with Store.open(arena.db) as store:
         fault = json.dumps({"cause": "KeyError: 'd'", "stderr": stderr, "max_rss": None})
-        store.save([add_cup(store).match(1, termination="bot_error", fault=fault)])
+        store.matches.save([add_cup(store).match(1, termination="bot_error", fault=fault)])
     lines = arena("show", "1").stdout.splitlines()
     assert lines[lines.index("Evidence of the fault:") + 1 :] == [
         "  cause: KeyError: 'd'",

@@ -33,9 +33,9 @@ def _answering(store: Store, tournament: int) -> Generator[list[str]]:
 
     def answer() -> None:
         while not ended.wait(0.01):
-            for command in held.take_commands(tournament):
+            for command in held.commands.take(tournament):
                 kinds.append(command.kind)
-                held.answer(command.id, f"yes, {command.kind}")
+                held.commands.answer(command.id, f"yes, {command.kind}")
 
     thread = threading.Thread(target=answer)
     thread.start()
@@ -44,14 +44,14 @@ def _answering(store: Store, tournament: int) -> Generator[list[str]]:
     finally:
         ended.set()
         thread.join()
-        held.release()
+        held.leases.release()
 
 
 def test_stop_waits_for_the_answer_of_whoever_runs_it(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         running = add_cup(store, name="cup").record
         add_cup(store, name="done")
-        store.set_state(2, "finished")
+        store.tournaments.set_state(2, "finished")
         assert arena("stop", "cup").stderr == "cup is not being run; arena resume cup continues it\n"
         with _answering(store, running.id) as kinds:
             told = arena("stop", "cup").stdout
@@ -59,7 +59,7 @@ def test_stop_waits_for_the_answer_of_whoever_runs_it(arena: CommandLine) -> Non
         assert told == "asked cup to stop: yes, stop; to go on later: arena resume cup\n"
         assert kinds == ["stop", "abort"]
         assert arena("stop", "done").stderr == "done is finished; nothing is running\n"
-        assert store.take_commands(2) == []
+        assert store.commands.take(2) == []
 
 
 def test_a_silent_holder_is_named_and_can_be_replaced(
@@ -70,7 +70,7 @@ def test_a_silent_holder_is_named_and_can_be_replaced(
     with Store.open(arena.db) as store:
         held = store.claim(1, replace(current_owner(), uuid="other"))
         assert held is not None
-        held.set_state(1, "running")
+        held.tournaments.set_state(1, "running")
         told = arena("stop", "cup").stdout
         assert "asked cup to stop: no answer yet from pid " in told
         assert (
@@ -90,7 +90,7 @@ def test_a_silent_holder_is_named_and_can_be_replaced(
         arena("resume", "cup", "--take-over", "--quiet")
         assert arena.objects("show", "cup")[0]["holder"] is None
         with pytest.raises(LeaseLostError, match="cup was taken over by another process"):
-            held.set_state(1, "stopped")
-        record = store.tournament(1)
+            held.tournaments.set_state(1, "stopped")
+        record = store.tournaments.find(1)
         assert record is not None
         assert (record.state, record.num_done) == ("finished", record.num_planned)

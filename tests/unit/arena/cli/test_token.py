@@ -29,7 +29,7 @@ def test_a_token_is_shown_once_and_stored_as_its_hash(arena: CommandLine) -> Non
     secret = found[1]
     assert secret.encode() not in arena.db.read_bytes()
     with Store.open(arena.db, read_only=True) as store:
-        record = store.find_token(sha256(secret.encode()).digest())
+        record = store.tokens.find(sha256(secret.encode()).digest())
     assert record is not None
     assert record.expires_at is not None
     assert record.expires_at - record.created_at == pytest.approx(180 * 86_400, abs=60)

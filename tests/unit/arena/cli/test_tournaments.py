@@ -59,9 +59,9 @@ def test_tournaments_are_listed(arena: CommandLine) -> None:
 
 def test_who_runs_a_tournament_is_told(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
-        record = store.tournament("autumn")
+        record = store.tournaments.find("autumn")
         assert record is not None
-        store.set_state(record.id, "running")
+        store.tournaments.set_state(record.id, "running")
         assert arena.objects("tournaments")[0]["state"] == "left"
         owner = current_owner()
         assert store.claim(record.id, owner)

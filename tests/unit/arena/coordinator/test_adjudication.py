@@ -76,7 +76,7 @@ def test_a_tournament_is_adjudicated_and_says_so(begin: Begin) -> None:
     sitting = begin(config("random", "minimax:depth=1", adjudicate="solver", rounds=3))
     assert {job.adjudicate for job in sitting.jobs()} == {ADJUDICATION_NODES}
     sitting.play()
-    matches = sitting.store.matches(MatchFilter(), limit=100)
+    matches = sitting.store.matches.newest(MatchFilter(), limit=100)
     assert len(matches) == 6
     for match in matches:
         state = GAME.initial_state()

@@ -90,7 +90,7 @@ def _is_finished(place: Path) -> bool:
         return False
     try:
         with Store.open(place, read_only=True) as store:
-            record = store.tournament("cup")
+            record = store.tournaments.find("cup")
             return record is not None and record.state == "finished"
     except DatabaseError:  # its tables are being made
         return False
@@ -125,17 +125,17 @@ def test_the_claim_of_another_process_is_no_claim_of_this_one(place: Path) -> No
     with Store.open(place) as store:
         old, new = add_cup(store).record.id, add_cup(store).record.id
         own = process(os.getpid())
-        assert store.last_claim(own) is None
+        assert store.leases.last_claim(own) is None
         assert store.claim(old, current_owner())
         held = store.claim(new, current_owner())
         assert held is not None
         tamper(place, "UPDATE leases SET beat_at = beat_at - 5 WHERE tournament_id = 1")
-        assert all(store.last_claim(other) is None for other in others_like(own))
-        found = store.last_claim(own)
+        assert all(store.leases.last_claim(other) is None for other in others_like(own))
+        found = store.leases.last_claim(own)
         assert found is not None
         assert found.id == new
-        held.release()
-        again = store.last_claim(own)
+        held.leases.release()
+        again = store.leases.last_claim(own)
         assert again is not None
         assert again.id == new
 
@@ -145,7 +145,7 @@ def test_nobody_is_asked_where_nobody_would_answer(place: Path) -> None:
         cup = add_cup(store, name="cup").record.id
         with pytest.raises(ArenaError, match="cup is not being run; arena resume cup continues it"):
             ask(str(place), "cup", StopRun())
-        assert store.take_commands(cup) == []
+        assert store.commands.take(cup) == []
         with pytest.raises(ArenaError, match="7 is no longer in"):
             ask(str(place), 7, StopRun())
 
@@ -156,12 +156,12 @@ def test_the_end_of_the_holder_ends_the_wait(place: Path, monkeypatch: pytest.Mo
         cup = add_cup(store, name="cup").record.id
         held = store.claim(cup, current_owner())
         assert held is not None
-        assert attach(str(place), "cup") == store.tournament(cup)
+        assert attach(str(place), "cup") == store.tournaments.find(cup)
         told: list[str] = []
 
         def let_go(text: str) -> None:
             told.append(text)
-            held.release()
+            held.leases.release()
 
         began = time.monotonic()
         with pytest.raises(ArenaError, match="cup is not being run"):
@@ -176,4 +176,4 @@ def test_who_waits_no_longer_hears_who_was_asked(place: Path) -> None:
         assert store.claim(cup, current_owner())
         said = ask(str(place), cup, PauseRun(), is_wanted=lambda: False)
         assert said.startswith(f"no answer yet from pid {os.getpid()} on ")
-        assert [row.kind for row in store.take_commands(cup)] == ["pause"]
+        assert [row.kind for row in store.commands.take(cup)] == ["pause"]

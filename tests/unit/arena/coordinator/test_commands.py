@@ -63,8 +63,8 @@ def test_every_kind_of_the_store_is_a_command_and_comes_back(tmp_path: Path) -> 
     with Store.open(tmp_path / "a.db") as store:
         cup = add_cup(store).record.id
         for command in ALL:
-            store.ask(cup, *to_row(command))
-        assert [read_command(taken) for taken in store.take_commands(cup)] == list(ALL)
+            store.commands.send(cup, *to_row(command))
+        assert [read_command(taken) for taken in store.commands.take(cup)] == list(ALL)
 
 
 @pytest.mark.parametrize(

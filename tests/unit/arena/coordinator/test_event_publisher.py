@@ -74,8 +74,8 @@ def running(job: Job, record: MatchRecord, num: int | None = None) -> list[LiveE
 
 def finish(sitting: Sitting, publisher: EventPublisher, records: Sequence[MatchRecord]) -> None:
     """Store results and report them, as the result recorder does."""
-    sitting.store.save(records)
-    tournament = sitting.store.tournament(sitting.tournament.id)
+    sitting.store.matches.save(records)
+    tournament = sitting.store.tournaments.find(sitting.tournament.id)
     assert tournament is not None
     for place, record in enumerate(records):
         done = tournament.num_done - len(records) + 1 + place
@@ -115,7 +115,7 @@ def test_a_match_is_followed_to_its_stored_end(
         clock.now += 1
         publisher.tick()
     match = view_of(sitting).matches[1]
-    stored = sitting.store.match_of(sitting.tournament.id, 1)
+    stored = sitting.store.matches.find_attempt(sitting.tournament.id, 1)
     assert stored is not None
     assert (match.stored, match.termination, match.reason) == (stored.id, "rules", records[0].reason)
     assert match.outcome == records[0].outcome
@@ -178,12 +178,12 @@ def test_nothing_is_told_of_a_result_that_waits_beside_the_store(
             other.execute("BEGIN IMMEDIATE")
             finish(sitting, publisher, records[:1])
             other.execute("ROLLBACK")
-        assert sitting.store.num_waiting == 1
+        assert sitting.store.matches.num_waiting == 1
         clock.now += 1
         publisher.tick()
         view = view_of(sitting)
         assert (view.matches[1].is_over, view.progress.done) == (False, 0)
-        sitting.store.save([])
+        sitting.store.matches.save([])
         clock.now += 1
         publisher.tick()
     assert view_of(sitting).matches[1].is_over

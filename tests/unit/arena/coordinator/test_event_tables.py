@@ -17,7 +17,7 @@ def test_a_view_names_the_seat_that_forfeited(tmp_path: Path) -> None:
         cup = add_cup(store, "a", "b")
         view = EventView(store, cup.record)
         assert dict(view.look(view.basis(), "").forfeits) == {}
-        store.save(
+        store.matches.save(
             [
                 cup.match(1, outcome="first"),
                 cup.match(2, outcome="first", termination="crash"),
@@ -39,14 +39,18 @@ def _knockout(store: Store) -> Cup:
     seats = entrants("a", "b")
     plan = plan_encounters([], [(0, 1, 2)], [(3, 2)], 2)
     config = 'type = "knockout"\ntie-pairs = 0\n'
-    return Cup(store.add_tournament(new_tournament(type="knockout", config=config), seats, plan), seats, plan)
+    return Cup(
+        store.tournaments.add(new_tournament(type="knockout", config=config), seats, plan), seats, plan
+    )
 
 
 def test_a_forfeit_decides_a_level_final(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = _knockout(store)
         # Each wins when it moves first, the second time because seat 0 crashed.
-        store.save([cup.match(1, outcome="first"), cup.match(2, outcome="first", termination="crash")])
+        store.matches.save(
+            [cup.match(1, outcome="first"), cup.match(2, outcome="first", termination="crash")]
+        )
         tables = event_tables(store, cup.record)
         assert tables is not None
         (final,) = tables.bracket

@@ -96,7 +96,7 @@ def test_results_do_not_depend_on_where_matches_run(begin: Begin, game: str) -> 
         ended = sitting.play(num_workers)
         assert (ended.state, ended.reason, ended.num_done, ended.total) == ("finished", "", 12, 12)
         sitting.assert_whole()
-        tallies = sitting.store.tallies(MatchFilter())
+        tallies = sitting.store.sums.tallies(MatchFilter())
         results.append((sitting.results(), [(t.first, t.outcome, t.num_matches) for t in tallies]))
     assert all(result == results[0] for result in results)
 
@@ -226,17 +226,19 @@ def test_an_abort_in_this_process_is_heard_between_moves(begin: Begin) -> None:
 def test_commands_from_another_shell(begin: Begin, tmp_path: Path, kind: str, last: str) -> None:
     bot = f"strange:folder={tmp_path},wait=on"
     sitting = begin(config("random", bot, rounds=2, executor="local"))
-    outdated = sitting.store.ask(sitting.tournament.id, "abort")  # left before the run, so out of date
+    outdated = sitting.store.commands.send(
+        sitting.tournament.id, "abort"
+    )  # left before the run, so out of date
     asked: list[int] = []
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchStarted):
-            asked.append(sitting.store.ask(sitting.tournament.id, kind))
+            asked.append(sitting.store.commands.send(sitting.tournament.id, kind))
 
     ended = sitting.play(on_event=on_event, on_words=lambda _: (tmp_path / "gate").touch())
     assert ended.state == "stopped"
     assert [match.termination for match in sitting.matches()] == [last]
-    first, *later = (sitting.store.command(number) for number in (outdated, *asked))
+    first, *later = (sitting.store.commands.find(number) for number in (outdated, *asked))
     assert first is not None
     assert first.answer == "sent before this run began"
     assert all(command is not None and "running" in command.answer for command in later), later
@@ -251,7 +253,7 @@ def test_temporary_files_are_cleared_away_before_a_stop(
         if isinstance(event, MatchStarted):
             for folder in temporary.glob("arena-run-*"):
                 remove(folder)
-            sitting.store.ask(sitting.tournament.id, "stop")
+            sitting.store.commands.send(sitting.tournament.id, "stop")
 
     ended = sitting.play(on_event=on_event, on_words=lambda _: (tmp_path / "gate").touch())
     assert (ended.state, ended.reason, sitting.notices()) == ("stopped", "a stop was requested", [])
@@ -281,7 +283,7 @@ def test_one_process_runs_a_tournament(begin: Begin) -> None:
     with pytest.raises(ConfigError, match=r"rr-1 is being run by pid 1 on elsewhere, heard \d+ s ago"):
         sitting.play()
     assert sitting.matches() == []
-    held.release()
+    held.leases.release()
     assert sitting.play().state == "finished"
 
 

@@ -95,13 +95,15 @@ def met(sitting: Sitting) -> Counter[tuple[int, int]]:
 
 
 def tables(sitting: Sitting) -> list[Table]:
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     return standings(sitting.store, record)
 
 
 def in_order(sitting: Sitting) -> bool:
-    return not sitting.store.check() and not [found for found in audit(sitting.store) if found.is_fault]
+    return not sitting.store.integrity.check() and not [
+        found for found in audit(sitting.store) if found.is_fault
+    ]
 
 
 @pytest.mark.parametrize("at", [0, 5, 12])
@@ -110,7 +112,7 @@ def test_a_bot_that_joins_a_round_robin_meets_everybody(begin: Begin, at: int) -
     if not at:
         add(sitting, "minimax:depth=2")
     sitting.play(on_event=once(at, lambda: add(sitting, "minimax:depth=2")))
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     assert (record.state, record.num_total, record.num_done) == ("finished", 24, 24)
     assert met(sitting) == dict.fromkeys(combinations(range(4), 2), 4)
@@ -141,10 +143,10 @@ def test_who_leaves_a_round_robin_plays_no_more(begin: Begin, way: str) -> None:
     if way == "run":
         sitting.play(on_event=once(8, changes[0]))
     else:
-        sitting.store.ask(1, "stop")
-        sitting.play(on_event=once(8, lambda: sitting.store.ask(1, "stop")))
+        sitting.store.commands.send(1, "stop")
+        sitting.play(on_event=once(8, lambda: sitting.store.commands.send(1, "stop")))
         changes[0]()
-        assert all(0 not in (match.first, match.second) for match in sitting.store.unplayed(1))
+        assert all(0 not in (match.first, match.second) for match in sitting.store.plans.unplayed(1))
         sitting.play()
     played = met(sitting)
     # Of the batch that is being played, in this process match by match, at most 50 are still played.
@@ -152,7 +154,7 @@ def test_who_leaves_a_round_robin_plays_no_more(begin: Begin, way: str) -> None:
     assert {seats: num for seats, num in played.items() if 0 not in seats} == dict.fromkeys(
         combinations((1, 2, 3), 2), 20
     )
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     assert record.state == "finished"
     assert record.num_total == record.num_done == played.total()
@@ -162,7 +164,7 @@ def test_who_leaves_a_round_robin_plays_no_more(begin: Begin, way: str) -> None:
 
 def test_who_comes_back_to_a_round_robin_plays_what_it_missed(begin: Begin) -> None:
     sitting = begin(event(*TRIO, rounds=2))
-    sitting.store.ask(1, "stop")
+    sitting.store.commands.send(1, "stop")
     sitting.play()
     withdraw(sitting, "random")
     assert sitting.play().state == "finished"
@@ -188,12 +190,12 @@ def test_disqualified_is_as_if_its_matches_never_were(begin: Begin) -> None:
             match.opening_hash,
             match.match_hash,
         )
-        for match in sitting.store.played(MatchFilter(rated_only=False))
+        for match in sitting.store.matches.played(MatchFilter(rated_only=False))
         if 1 not in (match.first_seat, match.second_seat)
     ]
     assert len(rest) == 12
     twin = fit(encounters(MatchArrays(rest)), 4)
-    labels = [entrant.label for entrant in sitting.store.entrants(1)]
+    labels = [entrant.label for entrant in sitting.store.tournaments.entrants(1)]
     rows = {row.name: row for table in tables(sitting) for row in table.rows}
     for seat in (0, 2, 3):
         row = rows[labels[seat]]
@@ -204,7 +206,7 @@ def test_disqualified_is_as_if_its_matches_never_were(begin: Begin) -> None:
     assert [match.void_reason for match in voids] == ["it cheats"] * 12
     declare_void(sitting.store, [1], [match.id for match in voids], "it did not", undo=True)
     assert tables(sitting) == before
-    assert sitting.store.void_out(1) == 0
+    assert sitting.store.changes.void_out(1) == 0
     assert in_order(sitting)
 
 
@@ -214,7 +216,7 @@ def test_a_match_that_ends_after_a_disqualification_is_void_too(begin: Begin) ->
     played = [match for match in sitting.matches() if "random" in (match.first_label, match.second_label)]
     assert len(played) > 2
     assert {match.void_reason for match in played} == {"it cheats"}
-    kinds = Counter(change.kind for change in sitting.store.changes(1))
+    kinds = Counter(change.kind for change in sitting.store.changes.of(1))
     assert kinds["disqualify"] == 1
     assert sitting.state() == "finished"
     assert in_order(sitting)
@@ -233,7 +235,7 @@ def test_a_match_in_flight_at_a_disqualification_is_void_while_the_event_goes_on
 
     def on_event(event: Event) -> None:
         # A start is told before the match is stored.
-        if isinstance(event, MatchStarted) and event.number > 4 and not sitting.store.changes(1):
+        if isinstance(event, MatchStarted) and event.number > 4 and not sitting.store.changes.of(1):
             gone = [label for label in (event.first, event.second) if label == "random"]
             for label in gone:
                 disqualify(sitting, label)
@@ -247,7 +249,7 @@ def test_a_match_in_flight_at_a_disqualification_is_void_while_the_event_goes_on
 def test_a_swiss_tournament_goes_on_without_who_left(begin: Begin) -> None:
     sitting = begin(event(*QUARTET, type="swiss", rounds=3, pairs=1))
     sitting.play(on_event=once(1, lambda: disqualify(sitting, "random")))
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     assert record.state == "finished"
     found = event_tables(sitting.store, record)
@@ -258,7 +260,7 @@ def test_a_swiss_tournament_goes_on_without_who_left(begin: Begin) -> None:
     assert rows["random"].points == 0
     late = {seat for match in sitting.matches_planned()[4:] for seat in (match.first, match.second)}
     assert late == {1, 2, 3}
-    assert sitting.store.replay_of(1) is not None
+    assert sitting.store.ratings.replay_of(1) is not None
     with pytest.raises(ConfigError, match="random was disqualified from cup"):
         add(sitting, "random")
     assert in_order(sitting)
@@ -267,16 +269,16 @@ def test_a_swiss_tournament_goes_on_without_who_left(begin: Begin) -> None:
 def test_a_newcomer_is_paired_in_the_next_round(begin: Begin) -> None:
     sitting = begin(event(*QUARTET, type="swiss", rounds=3, pairs=1))
     sitting.play(on_event=once(1, lambda: add(sitting, "mcts:playouts=5")))
-    seats = seats_of(sitting.store, 1, sitting.store.entrants(1))
+    seats = seats_of(sitting.store, 1, sitting.store.tournaments.entrants(1))
     assert [who.joined_at for who in seats] == [0, 0, 0, 0, 4]
     assert 4 in {seat for match in sitting.matches_planned() for seat in (match.first, match.second)}
     withdraw(sitting, "mcts:playouts=5")
-    seats = seats_of(sitting.store, 1, sitting.store.entrants(1))
+    seats = seats_of(sitting.store, 1, sitting.store.tournaments.entrants(1))
     assert [who.left_at for who in seats] == [None] * 4 + [len(sitting.matches_planned())]
     # A newcomer opens the event again, so that its replays are none of it.
-    assert sitting.store.replay_of(1) is not None
+    assert sitting.store.ratings.replay_of(1) is not None
     add(sitting, "mcts:playouts=10")
-    assert sitting.store.replay_of(1) is None
+    assert sitting.store.ratings.replay_of(1) is None
 
 
 @pytest.mark.parametrize(("leaves", "returns"), [(3, 9), (10, 20), (10, 25), (39, 40)])
@@ -288,8 +290,8 @@ def test_a_bot_comes_back_to_a_swiss_tournament(begin: Begin, leaves: int, retur
         once(returns, lambda: add(sitting, "random"))(told)
 
     assert sitting.play(on_event=change).state == "finished"
-    assert {one.state for one in sitting.store.entrants(1)} == {"playing"}
-    seats = seats_of(sitting.store, 1, sitting.store.entrants(1))
+    assert {one.state for one in sitting.store.tournaments.entrants(1)} == {"playing"}
+    seats = seats_of(sitting.store, 1, sitting.store.tournaments.entrants(1))
     assert [len(who.absences) for who in seats] == [1, 0, 0, 0]
     (away,) = seats[0].absences
     plan = sitting.matches_planned()
@@ -302,17 +304,17 @@ def test_a_bot_comes_back_to_a_swiss_tournament(begin: Begin, leaves: int, retur
     assert {match.number for match in plan[away.back :]} <= played
     assert in_order(sitting)
     # Every batch is planned once more as it was, from its basis, and so are the ratings.
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     assert sitting.plan.source is not None
     assert list(replan(sitting.store, record, sitting.plan.source)) == []
-    assert sitting.store.replay_of(1) is not None
+    assert sitting.store.ratings.replay_of(1) is not None
 
 
 def test_a_knockout_gives_walkovers(begin: Begin) -> None:
     sitting = begin(event(*QUARTET, type="knockout", pairs=1, rounds=10))
     sitting.play(on_event=once(1, lambda: disqualify(sitting, "random")))
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     found = event_tables(sitting.store, record)
     assert found is not None

@@ -35,13 +35,13 @@ def test_kills_change_no_plan(tmp_path: Path, kind: str, num_workers: int) -> No
     path = tmp_path / "arena.db"
     assert run(path, kind, num_workers, 1) > 2
     with Store.open(path) as store:
-        assert store.check() == []
-        record = store.tournament(1)
+        assert store.integrity.check() == []
+        record = store.tournaments.find(1)
         assert record is not None
         assert (record.state, record.is_complete) == ("finished", True)
-        plan = store.planned(1)
-        matches = list(store.tournament_matches(1))
-        results = store.results(1, after=0, last=store.last_match(1))
+        plan = store.plans.planned(1)
+        matches = list(store.matches.of_tournament(1))
+        results = store.plans.results(1, after=0, last=store.matches.last_id(1))
     assert len({match.number for match in matches}) == len(matches) == record.num_done == record.num_total
     assert all(match.is_final for match in matches)
     openings = killed_plans.sprt().openings if kind == "sprt" else [match.opening for match in plan[::2]]
@@ -64,4 +64,4 @@ def test_kills_change_no_batch_of_a_ladder(tmp_path: Path, num_workers: int) -> 
     assert run(path, "ladder", num_workers, 1) > 2
     assert killed_plans.is_ladder_whole(path)
     with Store.open(path) as store:
-        assert len(store.batches(1)) > 3
+        assert len(store.plans.batches(1)) > 3

@@ -110,9 +110,9 @@ def test_a_silent_coordinator_is_named(sitting: Sitting) -> None:
 def test_a_paused_ladder_answers_when_it_goes_on(sitting: Sitting) -> None:
     run(sitting)
     one = enter(sitting, "mcts:playouts=5")
-    sitting.store.set_state(1, "running")
+    sitting.store.tournaments.set_state(1, "running")
     state = LiveEvent(tournament=1, number=None, kind="state", payload=pack(PAUSED), t=1.0)
-    sitting.store.append_events([state])
+    sitting.store.events.append([state])
     answer = answer_to_join(sitting.store, sitting.tournament, one, HURRY)
     assert answer == "main is paused and plays it when it is resumed"
     answer = answer_to_leave(sitting.store, sitting.tournament, HURRY)

@@ -58,7 +58,7 @@ def at(**actions: Callable[[], object]) -> Callable[[Event], None]:
 
 
 def stop(sitting: Sitting) -> None:
-    sitting.store.ask(sitting.tournament.id, "stop")
+    sitting.store.commands.send(sitting.tournament.id, "stop")
 
 
 def test_bots_join_and_leave_while_it_is_played(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_bots_join_and_leave_while_it_is_played(begin: Begin, monkeypatch: pytes
         )
     )
     assert (ended.state, ended.total) == ("stopped", None)
-    entrants = sitting.store.entrants(sitting.tournament.id)
+    entrants = sitting.store.tournaments.entrants(sitting.tournament.id)
     assert [(one.label, one.state, bool(one.joined)) for one in entrants] == [
         ("random", "playing", False),
         ("minimax:depth=1", "left", False),
@@ -85,10 +85,10 @@ def test_bots_join_and_leave_while_it_is_played(begin: Begin, monkeypatch: pytes
     # It goes before all that is planned, but not before a pair that is being played.
     first = [3 in plan[number] for number in order].index(True)
     assert 20 <= first <= 22
-    late = [batch for batch in sitting.store.batches(sitting.tournament.id) if batch.basis_change >= 2]
+    late = [batch for batch in sitting.store.plans.batches(sitting.tournament.id) if batch.basis_change >= 2]
     assert late
     assert not any(1 in plan[number] for batch in late for number in range(batch.first, batch.last + 1))
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
     # Every match once, though a batch went before others.
     assert len(set(order)) == len(order)
     assert {match.number for match in sitting.matches()} == set(order)
@@ -114,7 +114,7 @@ def test_fifty_bots_that_join_at_once_play_next(begin: Begin, monkeypatch: pytes
         assert plan[number] & waiting
         waiting -= plan[number]
     assert not waiting
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
 
 
 def test_each_batch_follows_from_its_basis(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,12 +126,12 @@ def test_each_batch_follows_from_its_basis(begin: Begin, monkeypatch: pytest.Mon
     assert source is not None
     plan = sitting.matches_planned()
     tournament = sitting.tournament.id
-    seats = seats_of(sitting.store, tournament, sitting.store.entrants(tournament))
-    batches = sitting.store.batches(tournament)
+    seats = seats_of(sitting.store, tournament, sitting.store.tournaments.entrants(tournament))
+    batches = sitting.store.plans.batches(tournament)
     assert len(batches) > 4
     assert all(batch.basis_match <= after.basis_match for batch, after in pairwise(batches))
     for batch in batches:
-        known = sitting.store.results(tournament, after=0, last=batch.basis_match)
+        known = sitting.store.plans.results(tournament, after=0, last=batch.basis_match)
         results = {(result.encounter, result.match_no): result.points for result in known}
         view = View(seats=seats, plan=plan[: batch.first - 1], results=results)
         found = source.schedule.next(view, batch.last - batch.first + 1)
@@ -142,7 +142,7 @@ def test_each_batch_follows_from_its_basis(begin: Begin, monkeypatch: pytest.Mon
 def test_a_goal_closes_it_and_a_newcomer_opens_it_again(begin: Begin) -> None:
     sitting = begin(ladder(*TRIO, stop_when="error=250"))
     assert sitting.play().state == "finished"
-    record = sitting.store.tournament(sitting.tournament.id)
+    record = sitting.store.tournaments.find(sitting.tournament.id)
     assert record is not None
     assert (record.decision, record.is_complete) == ("every rating is within 250 Elo", True)
     assert enter(sitting, "mcts:playouts=5").seat == 3
@@ -150,8 +150,10 @@ def test_a_goal_closes_it_and_a_newcomer_opens_it_again(begin: Begin) -> None:
     assert sitting.play().state == "finished"
     with_it = [match for match in sitting.matches_planned() if 3 in {match.first, match.second}]
     assert len(with_it) >= 4
-    assert sitting.store.check() == []
-    status = joining.ladder_status(sitting.store, sitting.store.tournament("main") or sitting.tournament)
+    assert sitting.store.integrity.check() == []
+    status = joining.ladder_status(
+        sitting.store, sitting.store.tournaments.find("main") or sitting.tournament
+    )
     assert status.widest <= 250
     assert str(status).startswith(f"main is finished: {status.num_matches} matches; widest error ")
 
@@ -184,7 +186,11 @@ def test_a_newcomer_goes_before_what_is_planned(begin: Begin) -> None:
 
 def test_anchors_are_kept_and_hold_the_table(begin: Begin) -> None:
     sitting = begin(ladder(*TRIO, anchors=("random=1000", "mcts=2000"), stop_when="error=300"))
-    assert [one.anchor for one in sitting.store.entrants(sitting.tournament.id)] == [1000, None, 2000]
+    assert [one.anchor for one in sitting.store.tournaments.entrants(sitting.tournament.id)] == [
+        1000,
+        None,
+        2000,
+    ]
     sitting.play()
     from arena.results.rating_tables import standings
 

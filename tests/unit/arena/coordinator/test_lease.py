@@ -15,6 +15,7 @@ from arena.errors import ConfigError
 from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import DatabaseError, LeaseLostError, LockedError, MovedError
 from arena_db.owner import current_owner
+from arena_db.runs import StoredLeases
 from arena_db.store import Store
 from stores import tamper
 from tournaments import Sitting, config
@@ -64,7 +65,7 @@ def test_what_a_person_is_told_of_a_match_of_theirs(sitting: Sitting) -> None:
     assert nobody_runs(own) == "rr-1 is not being run; arena play --attach rr-1 continues it"
     assert store.claim(tournament.id, OTHER)
     silence(sitting, 31)
-    lease = store.lease(tournament.id)
+    lease = store.leases.find(tournament.id)
     assert lease is not None
     assert held_by(own, lease).endswith("; arena stop rr-1 stops it")
     assert held_by(tournament, lease).endswith("; arena resume rr-1 --take-over goes on without it")
@@ -86,16 +87,16 @@ def test_a_silent_owner_is_replaced_on_request(sitting: Sitting, seconds: float,
     )
     with pytest.raises(ConfigError, match=words if is_silent else "arena stop rr-1 stops it"):
         Lease(sitting.store, sitting.tournament, current_owner()).__enter__()
-    assert held.lease(sitting.tournament.id) is not None
+    assert held.leases.find(sitting.tournament.id) is not None
     lease = Lease(sitting.store, sitting.tournament, current_owner(), take_over=True)
     if not is_silent:
         with pytest.raises(ConfigError, match="30 s of silence"):
             lease.__enter__()
-        held.beat()
+        held.leases.beat()
         return
     with lease:
         with pytest.raises(LeaseLostError, match="was taken over by pid"):
-            held.beat()
+            held.leases.beat()
         lease.check()
 
 
@@ -111,51 +112,59 @@ def test_who_is_stopped_in_the_middle_of_a_write(sitting: Sitting) -> None:
             Lease(store, sitting.tournament, current_owner(), take_over=True).__enter__()
 
 
-class WatchedStore(Store):
-    """Tells when the heart beats; the first beat fails where it is told to."""
+class Heart:
+    """Counts the heartbeats of all stores, and those that fail; the first one fails on request."""
 
-    beats: threading.Semaphore
-    misses: threading.Semaphore
-    fails = False
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, fails: bool = False) -> None:
+        self.beats, self.misses = threading.Semaphore(0), threading.Semaphore(0)
+        self._fails = fails
+        self._beat = StoredLeases.beat
 
-    def beat(self) -> None:
+        def beat(leases: StoredLeases) -> None:
+            self._watch(leases)
+
+        monkeypatch.setattr(StoredLeases, "beat", beat)
+
+    def _watch(self, leases: StoredLeases) -> None:
         self.beats.release()
-        if self.fails:
-            self.fails = False
+        if self._fails:
+            self._fails = False
             raise DatabaseError("locked")
         try:
-            super().beat()
+            self._beat(leases)
         except DatabaseError:
             self.misses.release()
             raise
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_it_is_renewed_until_another_takes_it(sitting: Sitting, *, fails: bool) -> None:
-    with WatchedStore.open(sitting.store.path) as store:
-        store.beats, store.misses, store.fails = threading.Semaphore(0), threading.Semaphore(0), fails
+def test_it_is_renewed_until_another_takes_it(
+    sitting: Sitting, monkeypatch: pytest.MonkeyPatch, *, fails: bool
+) -> None:
+    heart = Heart(monkeypatch, fails=fails)
+    with Store.open(sitting.store.path) as store:
         with Lease(store, sitting.tournament, current_owner(), beat_s=0.001) as lease:
             for _ in range(3):
-                assert store.beats.acquire(timeout=120)
+                assert heart.beats.acquire(timeout=120)
             lease.check()
-            lease.store.release()
+            lease.store.leases.release()
             assert store.claim(sitting.tournament.id, OTHER)
-            assert store.misses.acquire(timeout=120)
-            assert not store.misses.acquire(timeout=0.2), "who has lost it beats no more"
+            assert heart.misses.acquire(timeout=120)
+            assert not heart.misses.acquire(timeout=0.2), "who has lost it beats no more"
         assert lease.is_lost
         with pytest.raises(LeaseLostError):
             lease.check()
-        found = store.lease(sitting.tournament.id)
+        found = store.leases.find(sitting.tournament.id)
         assert found is not None
         assert found.owner == OTHER, "what is another's was not given back"
 
 
-def test_a_beat_hears_that_the_store_is_gone(sitting: Sitting) -> None:
-    with WatchedStore.open(sitting.store.path) as store:
-        store.beats, store.misses = threading.Semaphore(0), threading.Semaphore(0)
+def test_a_beat_hears_that_the_store_is_gone(sitting: Sitting, monkeypatch: pytest.MonkeyPatch) -> None:
+    heart = Heart(monkeypatch)
+    with Store.open(sitting.store.path) as store:
         with Lease(store, sitting.tournament, current_owner(), beat_s=0.001) as lease:
             store.path.rename(store.path.with_name("elsewhere.db"))
-            assert store.misses.acquire(timeout=120)
+            assert heart.misses.acquire(timeout=120)
             with pytest.raises(MovedError, match=r"0\.db was moved to .*elsewhere\.db"):
                 lease.check()
         assert lease.is_lost

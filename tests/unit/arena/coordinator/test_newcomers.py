@@ -22,6 +22,7 @@ from arena.errors import ConfigError, PluginError
 from arena.executor.slots import Slot
 from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena_db.owner import current_owner
+from arena_db.plan_keeping import StoredTournaments
 from arena_db.store import Store
 from stores import locked
 from tournaments import TRIO, Sitting, config
@@ -74,15 +75,17 @@ def at(num: int, action: Callable[[], object]) -> Callable[[Event], None]:
 
 
 def states(sitting: Sitting) -> dict[str, str]:
-    return {each.label: each.state for each in sitting.store.entrants(1)}
+    return {each.label: each.state for each in sitting.store.tournaments.entrants(1)}
 
 
 def in_order(sitting: Sitting) -> bool:
-    return not sitting.store.check() and not [found for found in audit(sitting.store) if found.is_fault]
+    return not sitting.store.integrity.check() and not [
+        found for found in audit(sitting.store) if found.is_fault
+    ]
 
 
 def stop(sitting: Sitting) -> None:
-    sitting.store.ask(1, "stop")
+    sitting.store.commands.send(1, "stop")
 
 
 def test_a_newcomer_of_another_environment_does_not_end_a_ladder(
@@ -99,10 +102,10 @@ def test_a_newcomer_of_another_environment_does_not_end_a_ladder(
         at(50, lambda: stop(sitting))(told)
 
     assert sitting.play(on_event=play).num_done >= 50
-    assert [each.state for each in sitting.store.entrants(1)] == ["playing"] * 3 + ["left"]
+    assert [each.state for each in sitting.store.tournaments.entrants(1)] == ["playing"] * 3 + ["left"]
     (withdrawn,) = [told for told in sitting.events if isinstance(told, BotWithdrawn)]
     assert "its files have changed: it was strange 1.0, now 2.0" in withdrawn.reason
-    change = sitting.store.changes(1)[-1]
+    change = sitting.store.changes.of(1)[-1]
     assert (change.kind, change.subject, change.reason) == ("leave", "strange", withdrawn.reason)
     told = [each for each in sitting.told() if each.kind == "entrant"]
     assert len(told) == 2  # of the join and of its end
@@ -141,7 +144,7 @@ def test_planned_matches_of_a_withdrawn_newcomer_are_dropped(begin: Begin, elsew
         plan.more(0, [])
     elsewhere()
     sitting.play(on_event=at(30, lambda: stop(sitting)))
-    assert not any(3 in {match.first, match.second} for match in sitting.store.unplayed(1))
+    assert not any(3 in {match.first, match.second} for match in sitting.store.plans.unplayed(1))
     assert not any(match.outcome == "void" for match in sitting.matches())
     assert in_order(sitting)
 
@@ -191,7 +194,7 @@ def test_a_bot_of_the_first_hour_must_be_there(begin: Begin, tmp_path: Path) -> 
 def test_a_newcomer_that_fails_before_its_first_match_does_not_stop_a_resume(begin: Begin) -> None:
     sitting = begin(event(*TRIO))
     enter(sitting, "strange:broken=on")
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     prepared = prepare_again(sitting.store, record, AGAIN, lambda _label, _stderr: None)
     ((seat, label, why),) = prepared.plan.aside
@@ -216,7 +219,7 @@ def test_a_bot_of_a_ladder_that_is_quarantined_is_withdrawn(begin: Begin) -> Non
     # Its opponents would win by walkover without end, as a ladder has none.
     sitting = begin(event(*TRIO, "random:strength=1"))
     sitting.play(on_event=at(40, lambda: stop(sitting)))
-    assert [each.state for each in sitting.store.entrants(1)] == ["playing"] * 3 + ["left"]
+    assert [each.state for each in sitting.store.tournaments.entrants(1)] == ["playing"] * 3 + ["left"]
     (withdrawn,) = [told for told in sitting.events if isinstance(told, BotWithdrawn)]
     assert withdrawn.reason.startswith("it failed to start ")
     assert {match.termination for match in sitting.matches()} & {"walkover"} == set()
@@ -225,7 +228,7 @@ def test_a_bot_of_a_ladder_that_is_quarantined_is_withdrawn(begin: Begin) -> Non
     way = r"failed to start .*, and would be again; .* another name: arena ladder join main random:name="
     with pytest.raises(ConfigError, match=way):
         enter(sitting, "random:strength=1")
-    sitting.store.join(1, sitting.store.entrants(1)[3], reason="", who="u@h")
+    sitting.store.changes.join(1, sitting.store.tournaments.entrants(1)[3], reason="", who="u@h")
     num_before = len([match for match in sitting.matches() if 3 in (match.first_seat, match.second_seat)])
     sitting.play(on_event=at(60, lambda: stop(sitting)))
     assert states(sitting)["random:strength=1"] == "left"
@@ -254,7 +257,7 @@ def test_files_that_options_name_are_stored_again_from_any_folder(
     monkeypatch.chdir(tmp_path / "bots")
     sitting = begin(event("kaggle:file=first.py", *TRIO, isolation="T1", require_tier="T1"))
     enter(sitting, "kaggle:file=second.py")
-    labels = {each.label for each in sitting.store.entrants(1) if each.bot.name == "kaggle"}
+    labels = {each.label for each in sitting.store.tournaments.entrants(1) if each.bot.name == "kaggle"}
     assert len(labels) == 2
     monkeypatch.chdir(tmp_path)
     plan = restore_plan(sitting.store, sitting.tournament)
@@ -305,7 +308,7 @@ def test_a_match_of_a_bot_that_left_is_not_played_again(begin: Begin) -> None:
         assert plan.take_gone() == running[:2]
         plan.more(2, [])
         assert plan.take_gone() == running[2:]
-        assert sitting.store.unplayed(1) == []
+        assert sitting.store.plans.unplayed(1) == []
     assert in_order(sitting)
 
 
@@ -315,7 +318,7 @@ def test_a_match_that_ends_before_a_disqualification_is_noticed_is_void(begin: B
         plan = sitting.planner(1, lease.store)
         jobs = plan.more(0, [])
         joining.disqualify(sitting.store, sitting.tournament, jobs[0].first.label, reason="it cheats")
-        lease.store.save(play_batch(jobs[:1], make_control(SlotCallbacks(Slot.here(0)))))
+        lease.store.matches.save(play_batch(jobs[:1], make_control(SlotCallbacks(Slot.here(0)))))
         plan.more(len(jobs) - 1, [])
         assert [match.void_reason for match in sitting.matches()] == ["it cheats"]
 
@@ -361,15 +364,15 @@ def test_a_bot_that_another_process_withdraws_at_the_same_time_ends_nothing(
 ) -> None:
     sitting = begin(event(*TRIO))
     plan = sitting.planner(1)
-    read = Store.entrants
+    read = StoredTournaments.entrants
 
-    def read_before(store: Store, tournament: int) -> list[Entrant]:
+    def read_before(store: StoredTournaments, tournament: int) -> list[Entrant]:
         found = read(store, tournament)
         monkeypatch.undo()
         joining.leave(sitting.store, sitting.tournament, "random", reason="mine")
         return found
 
-    monkeypatch.setattr(Store, "entrants", read_before)
+    monkeypatch.setattr(StoredTournaments, "entrants", read_before)
     plan.withdraw("random", "it fails")
     assert plan.take_withdrawn() == []
-    assert [each.reason for each in sitting.store.changes(1)] == ["mine"]
+    assert [each.reason for each in sitting.store.changes.of(1)] == ["mine"]

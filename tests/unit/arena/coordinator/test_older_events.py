@@ -44,7 +44,7 @@ def test_it_is_resumed_and_enlarged(
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchFinished) and event.num_done == 5:
-            begun.store.ask(begun.tournament.id, "stop")
+            begun.store.commands.send(begun.tournament.id, "stop")
 
     assert begun.play(on_event=on_event).state == "stopped"
     kept = begun.matches()
@@ -54,11 +54,11 @@ def test_it_is_resumed_and_enlarged(
 
     again = Sitting.reopen(path)
     with again.store:
-        assert again.store.check() == []
+        assert again.store.integrity.check() == []
         plan = again.matches_planned()
         assert again.play().state == "finished"
-        assert again.store.unplayed(again.tournament.id) == []
-        record = again.store.tournament(again.tournament.id)
+        assert again.store.plans.unplayed(again.tournament.id) == []
+        record = again.store.tournaments.find(again.tournament.id)
         assert record is not None
         enlarge(again.store, record, again.plan, rounds=8)
         assert again.play().state == "finished"
@@ -67,10 +67,10 @@ def test_it_is_resumed_and_enlarged(
         assert {found.number: began[found.number] for found in kept} == {
             found.number: found.started_at for found in kept
         }
-        assert again.store.check() == []
+        assert again.store.integrity.check() == []
         results = again.results()
     with Sitting.reopen(whole.store.path).store as store:
         expected = {
-            one.number: (one.outcome, one.termination, one.actions) for one in store.tournament_matches(1)
+            one.number: (one.outcome, one.termination, one.actions) for one in store.matches.of_tournament(1)
         }
     assert results == expected

@@ -29,15 +29,15 @@ def test_a_pause_holds_matches_back_until_it_goes_on(begin: Begin, monkeypatch: 
 
         def stop(self) -> None:
             super().stop()
-            asked.append(store.ask(tournament, "resume"))
+            asked.append(store.commands.send(tournament, "resume"))
 
     def on_event(event: object) -> None:
         if isinstance(event, MatchFinished) and event.record.number == 1:
-            asked.append(store.ask(tournament, "pause"))
+            asked.append(store.commands.send(tournament, "pause"))
 
     assert sitting.play_in(WatchedPool(), on_event).state == "finished"
     sitting.assert_whole()
-    assert [command.answer for command in map(store.command, asked) if command is not None] == [
+    assert [command.answer for command in map(store.commands.find, asked) if command is not None] == [
         "no new match begins until it is resumed; running ones end and are stored",
         "matches begin again",
     ]
@@ -57,11 +57,11 @@ def test_a_stop_ends_a_pause(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> N
     class WatchedPool(InlinePool):
         def stop(self) -> None:
             super().stop()
-            store.ask(tournament, "stop")
+            store.commands.send(tournament, "stop")
 
     def on_event(event: object) -> None:
         if isinstance(event, MatchFinished) and event.record.number == 1:
-            store.ask(tournament, "pause")
+            store.commands.send(tournament, "pause")
 
     assert sitting.play_in(WatchedPool(), on_event).reason == "a stop was requested"
     assert 0 < len(sitting.matches()) < (sitting.tournament.num_total or 0)

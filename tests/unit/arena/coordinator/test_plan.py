@@ -63,7 +63,7 @@ def test_a_stored_plan_comes_back(begin: Begin) -> None:
     plan = sitting.plan
     assert restored._replace(game=plan.game, source=plan.source) == plan
     assert restored.game.name == plan.game.name
-    assert sitting.store.entrants(sitting.tournament.id)[2].limit == "20 nodes"
+    assert sitting.store.tournaments.entrants(sitting.tournament.id)[2].limit == "20 nodes"
 
 
 def test_jobs_are_what_was_planned(begin: Begin) -> None:
@@ -105,7 +105,7 @@ def test_a_plan_of_an_older_arena_goes_on_under_its_own_records(
     with monkeypatch.context() as patch:
         patch.setattr(arena.coordinator.plan, "resolve", resolved_before)
         sitting = begin(config("td-lambda", "random"))
-    was = [entrant.bot for entrant in sitting.store.entrants(sitting.tournament.id)]
+    was = [entrant.bot for entrant in sitting.store.tournaments.entrants(sitting.tournament.id)]
     assert [bot.content for bot in was] == ["", ""]
     restored = restore_plan(sitting.store, sitting.tournament)
     assert [bot.record for bot in restored.competitors] == was
@@ -194,7 +194,7 @@ def test_more_rounds_only_append(begin: Begin, changes: dict[str, Any]) -> None:
     before = sitting.matches_planned()
     sitting.play()
     enlarge(sitting.store, sitting.tournament, sitting.plan, 5)
-    tournament = sitting.store.tournament(sitting.tournament.id)
+    tournament = sitting.store.tournaments.find(sitting.tournament.id)
     assert tournament is not None
     assert restore_plan(sitting.store, tournament).config.rounds == 5
     assert (tournament.is_planned, tournament.num_total) == (False, len(before) * 5 // 2)
@@ -213,7 +213,7 @@ def test_a_finished_tournament_can_be_enlarged(begin: Begin) -> None:
     sitting.play()
     enlarge(sitting.store, sitting.tournament, restore_plan(sitting.store, sitting.tournament), 2)
     assert (sitting.play().state, len(sitting.results())) == ("finished", 12)
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
 
 
 def test_it_cannot_shrink(begin: Begin) -> None:
@@ -229,7 +229,7 @@ def test_other_openings_are_refused(begin: Begin, tmp_path: Path) -> None:
     book.write_text("b2 a2\nb3 c3\n")
     with pytest.raises(ConfigError, match="the openings of rr-1 have changed since it began"):
         enlarge(sitting.store, sitting.tournament, sitting.plan, 3)
-    assert len(sitting.store.planned(sitting.tournament.id)) == 12
+    assert len(sitting.store.plans.planned(sitting.tournament.id)) == 12
 
 
 def test_tiers() -> None:
@@ -305,7 +305,7 @@ def test_refused_bots_are_stored_cleaned_and_kept_when_rounds_are_added(tmp_path
         (told,) = refusals(record.config)
         assert told == ("evil[2J", f"it said {'x' * 992}")
         enlarge(store, record, restore_plan(store, record), rounds=2)
-        stored = store.tournament(record.id)
+        stored = store.tournaments.find(record.id)
         assert stored is not None
         assert refusals(stored.config) == (told,)
         # A new tournament may begin from this configuration, and then refuses others or nobody.

@@ -33,13 +33,13 @@ def sums(counts: SeatCounts | None) -> list[object]:
 
 
 def all_results(store: Store) -> dict[tuple[int, int], float | None]:
-    found = store.results(1, after=0, last=store.last_match(1))
+    found = store.plans.results(1, after=0, last=store.matches.last_id(1))
     return {(each.encounter, each.match_no): each.points for each in found}
 
 
 def is_up_to_date(store: Store, view: View) -> bool:
     """Compare a view with the whole plan and all results, read at once."""
-    planned, results = store.planned(1), all_results(store)
+    planned, results = store.plans.planned(1), all_results(store)
     same = sums(view.counts) == sums(SeatCounts.of(planned, results))
     return same and list(view.plan) == planned and dict(view.results) == results
 
@@ -53,37 +53,37 @@ def test_every_look_is_like_the_first(store: Store, monkeypatch: pytest.MonkeyPa
         return event.look(event.basis(), "", adds_up=True)
 
     assert is_up_to_date(store, look())
-    store.save([cup.match(number, outcome=("first", "draw")[number % 2]) for number in range(1, 8)])
+    store.matches.save([cup.match(number, outcome=("first", "draw")[number % 2]) for number in range(1, 8)])
     assert is_up_to_date(store, look())
     before = look().counts
     new = Entrant(seat=0, label="c", bot=bot("c"), limit="")
-    store.join(1, new, reason="new", who="me")
+    store.changes.join(1, new, reason="new", who="me")
     view = look()
     assert is_up_to_date(store, view)
     assert [who.label for who in view.seats] == ["a", "b", "c"]
     assert view.counts is before, "nothing of before is read again"
-    store.void([2, 3], reason="wrong", who="me")
+    store.changes.void([2, 3], reason="wrong", who="me")
     assert is_up_to_date(store, look())
-    store.save([cup.match(number) for number in range(8, 11)])
+    store.matches.save([cup.match(number) for number in range(8, 11)])
     assert is_up_to_date(store, look())
-    store.unvoid([3], reason="right", who="me")
-    store.leave(1, 2, reason="old", who="me")
+    store.changes.unvoid([3], reason="right", who="me")
+    store.changes.leave(1, 2, reason="old", who="me")
     view = look()
     assert is_up_to_date(store, view)
     assert [who.state for who in view.seats] == ["playing", "playing", "left"]
-    store.disqualify(1, 1, reason="cheats", who="me")
+    store.changes.disqualify(1, 1, reason="cheats", who="me")
     assert is_up_to_date(store, look())
 
 
 def test_a_batch_that_is_planned_meanwhile_is_seen(store: Store) -> None:
     matches = plan(2, 20)
     cup = add_cup(store, "a", "b", num=8, type="ladder")
-    store.join(1, Entrant(seat=0, label="c", bot=bot("c"), limit=""), reason="opens it", who="me")
-    event = EventView(store, store.tournament(1) or cup.record)
+    store.changes.join(1, Entrant(seat=0, label="c", bot=bot("c"), limit=""), reason="opens it", who="me")
+    event = EventView(store, store.tournaments.find(1) or cup.record)
     event.look(event.basis(), "", adds_up=True)
     for begin in (8, 14):
         batch = matches[begin : begin + 6]
-        store.add_batch(1, NewBatch(matches=batch, num_total=None, is_last=False))
+        store.plans.add_batch(1, NewBatch(matches=batch, num_total=None, is_last=False))
         event.plan.grow(batch)
         assert is_up_to_date(store, event.look(event.basis(), "", adds_up=True))
 
@@ -91,21 +91,21 @@ def test_a_batch_that_is_planned_meanwhile_is_seen(store: Store) -> None:
 def test_a_join_reads_no_result_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     cup = add_cup(store, "a", "b", num=12)
     event = EventView(store, cup.record)
-    store.save([cup.match(number) for number in range(1, 6)])
+    store.matches.save([cup.match(number) for number in range(1, 6)])
     assert len(event.look(event.basis(), "").results) == 5
     asked: list[int] = []
-    results = store.results
+    results = store.plans.results
 
     def watched(tournament: int, *, after: int, last: int, limit: int | None = None) -> object:
         asked.append(after)
         return results(tournament, after=after, last=last, limit=limit)
 
-    monkeypatch.setattr(store, "results", watched)
-    store.join(1, Entrant(seat=0, label="c", bot=bot("c"), limit=""), reason="new", who="me")
-    store.save([cup.match(6)])
+    monkeypatch.setattr(store.plans, "results", watched)
+    store.changes.join(1, Entrant(seat=0, label="c", bot=bot("c"), limit=""), reason="new", who="me")
+    store.matches.save([cup.match(6)])
     assert len(event.look(event.basis(), "").results) == 6
     assert asked == [5]
-    store.void([1], reason="wrong", who="me")
+    store.changes.void([1], reason="wrong", who="me")
     view = event.look(event.basis(), "")
     assert (len(view.results), list(view.results.values()).count(None)) == (6, 1)
     assert asked == [5, 0]

@@ -70,7 +70,7 @@ def empty(begin: Begin, *answers: Next) -> tuple[Sitting, Scripted]:
 
 
 def stored(sitting: Sitting) -> TournamentRecord:
-    record = sitting.store.tournament(sitting.tournament.id)
+    record = sitting.store.tournaments.find(sitting.tournament.id)
     assert record is not None
     return record
 
@@ -114,7 +114,7 @@ def test_a_window_is_stored_before_it_is_handed_out(begin: Begin) -> None:
     assert (record.is_planned, record.is_complete, record.num_total) == (True, False, 900)
     assert sitting.matches_planned() == whole_plan(sitting)
     assert [batch.start for batch in sitting.batches()] == [1, 257, 387, 643, 899]
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
 
 
 def test_many_workers_with_large_batches_have_a_larger_window(begin: Begin) -> None:
@@ -129,11 +129,11 @@ def test_many_workers_with_large_batches_have_a_larger_window(begin: Begin) -> N
 def test_a_resumed_run_hands_out_what_is_left_and_goes_on(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=60))
     jobs = sitting.planner(1).more(0, [])
-    sitting.store.save(play([*jobs[:40], jobs[44]]))
+    sitting.store.matches.save(play([*jobs[:40], jobs[44]]))
     assert numbers(sitting.planner(1).more(0, []))[:6] == [41, 42, 43, 44, 46, 47]
     assert sitting.play().state == "finished"
     assert sitting.matches_planned() == whole_plan(sitting)
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
     assert len(sitting.matches()) == 360
     counted = [event for event in sitting.events if isinstance(event, MatchStarted | MatchFinished | Ended)]
     assert {event.total for event in counted} == {360}
@@ -148,7 +148,7 @@ def test_other_openings_do_not_continue_a_plan(begin: Begin, tmp_path: Path) -> 
     assert len(planner.more(0, [])) == 256, "what is planned is played"
     with pytest.raises(ConfigError, match="the openings of rr-1 have changed since it began"):
         planner.more(0, [])
-    assert sitting.store.unplayed(sitting.tournament.id) == sitting.matches_planned()
+    assert sitting.store.plans.unplayed(sitting.tournament.id) == sitting.matches_planned()
 
 
 def test_what_depends_on_results_is_planned_late(begin: Begin) -> None:
@@ -163,23 +163,23 @@ def test_what_depends_on_results_is_planned_late(begin: Begin) -> None:
     assert numbers(planner.more(3, [1])) == [5, 6, 7, 8]
     assert planner.more(1, [1, 2]) == []
     assert planner.more(0, [1]) == [], "it is not asked again before there is a result"
-    sitting.store.save(play(jobs[:1]))
+    sitting.store.matches.save(play(jobs[:1]))
     assert numbers(planner.more(0, [2])) == [9, 10]
     assert (planner.total, planner.is_decided) == (40, False)
     assert planner.more(6, [2]) == []
     assert (planner.is_decided, planner.is_exhausted, planner.total) == (True, True, 2)
     assert schedule.asked == [(0, 0, 16), (4, 0, 12), (8, 0, 14), (8, 1, 16), (10, 1, 10)]
-    batches = sitting.store.batches(sitting.tournament.id)
+    batches = sitting.store.plans.batches(sitting.tournament.id)
     assert [(batch.first, batch.basis_match, batch.note) for batch in batches] == [
         *((1, 0, "up to 4"), (5, 0, "up to 8"), (9, 1, "up to 10")),
     ]
-    assert numbers(sitting.store.unplayed(sitting.tournament.id)) == [2]
+    assert numbers(sitting.store.plans.unplayed(sitting.tournament.id)) == [2]
     record = stored(sitting)
     assert (record.decision, record.num_dropped, record.num_total, record.num_done) == ("H1", 8, 2, 1)
     # Had it been killed now, the match in flight would not be needed any more.
     assert planner_of(sitting).more(0, []) == []
     assert stored(sitting).is_complete
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
 
 
 def test_a_schedule_that_waits_for_nothing_is_an_error(begin: Begin) -> None:
@@ -200,7 +200,7 @@ def test_results_beside_a_locked_store_are_waited_for(begin: Begin) -> None:
     assert planner.more(0, []) == []
     with closing(open_raw(FileSettings(place=sitting.store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
-        assert sitting.store.save(play(jobs)) == 0
+        assert sitting.store.matches.save(play(jobs)) == 0
         assert planner.more(0, []) == []
         other.execute("ROLLBACK")
         assert planner.more(0, []) == [], "now they are stored"
@@ -210,7 +210,7 @@ def test_results_beside_a_locked_store_are_waited_for(begin: Begin) -> None:
     schedule.answers.insert(0, pairs(3, 4))
     assert numbers(planner.more(0, [])) == [3, 4]
     assert planner.more(1, [3]) == []
-    assert numbers(sitting.store.unplayed(sitting.tournament.id))[-2:] == [3, 4], "nothing was decided"
+    assert numbers(sitting.store.plans.unplayed(sitting.tournament.id))[-2:] == [3, 4], "nothing was decided"
     record = stored(sitting)
     assert (planner.is_exhausted, planner.is_decided, record.is_planned, record.num_dropped) == (
         *(True, False, True, 0),
@@ -225,7 +225,7 @@ def test_a_run_plays_a_plan_without_an_end_it_knows(begin: Begin) -> None:
     assert 0 < num_dropped <= 8
     assert schedule.answers == []
     assert len(sitting.results()) == ended.num_done
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
     assert {event.total for event in sitting.events if isinstance(event, MatchStarted)} == {None}
 
 

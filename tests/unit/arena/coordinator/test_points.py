@@ -15,6 +15,7 @@ from arena.coordinator.result_recorder import PointKeeper
 from arena.errors import ArenaError
 from arena_db.errors import DatabaseError, LockedError
 from arena_db.records import MatchFilter
+from arena_db.replays import StoredRatings
 from arena_db.store import Store
 from refits import assert_true
 from source_tree import ROOT
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 def numbers_of_true_points(store: Store, tournament: TournamentRecord) -> list[int]:
     """See that all kept points are those of full refits; return their numbers of matches."""
-    kept = store.rating_points(tournament.id)
+    kept = store.ratings.points(tournament.id)
     assert_true(store, tournament, kept)
     return [point.num_matches for point in kept]
 
@@ -45,16 +46,16 @@ def test_a_run_keeps_points(begin: Begin) -> None:
     numbers = numbers_of_true_points(sitting.store, sitting.tournament)
     assert numbers[-1] == 72
     assert len(numbers) >= 5
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
 
 
 def test_a_stop_keeps_a_last_point_and_a_resume_goes_on(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=20, rating_interval=10))
     assert sitting.play(goal_reached=lambda: True).state == "stopped"
-    before = [point.num_matches for point in sitting.store.rating_points(sitting.tournament.id)]
-    rated = len(sitting.store.played(MatchFilter(tournament=sitting.tournament.name)))
+    before = [point.num_matches for point in sitting.store.ratings.points(sitting.tournament.id)]
+    rated = len(sitting.store.matches.played(MatchFilter(tournament=sitting.tournament.name)))
     assert before[-1] == rated < 120
-    sitting.tournament = sitting.store.tournament(sitting.tournament.id) or sitting.tournament
+    sitting.tournament = sitting.store.tournaments.find(sitting.tournament.id) or sitting.tournament
     assert sitting.play().state == "finished"
     numbers = numbers_of_true_points(sitting.store, sitting.tournament)
     assert numbers[: len(before)] == before
@@ -76,10 +77,10 @@ def test_a_locked_store_keeps_no_point(begin: Begin, monkeypatch: pytest.MonkeyP
     def locked(*_: object) -> bool:
         raise LockedError("locked")
 
-    monkeypatch.setattr(Store, "add_rating_point", locked)
+    monkeypatch.setattr(StoredRatings, "add_point", locked)
     sitting = begin(config(*TRIO, rounds=3))
     assert sitting.play().state == "finished"
-    assert sitting.store.rating_points(sitting.tournament.id) == []
+    assert sitting.store.ratings.points(sitting.tournament.id) == []
     assert sitting.notices() == []
 
 
@@ -118,7 +119,7 @@ def test_kill_9_leaves_true_points(tmp_path: Path, num_points: int) -> None:
             if path.exists() and run.poll() is None:
                 # It may just be being made.
                 with suppress(DatabaseError), Store.open(path, read_only=True) as looked:
-                    if len(looked.rating_points(1)) >= num_points:
+                    if len(looked.ratings.points(1)) >= num_points:
                         break
             assert run.poll() is None
             time.sleep(0.02)
@@ -126,8 +127,8 @@ def test_kill_9_leaves_true_points(tmp_path: Path, num_points: int) -> None:
         run.send_signal(signal.SIGKILL)
         run.wait()
     with Store.open(path) as store:
-        record = store.tournament(1)
+        record = store.tournaments.find(1)
         assert record is not None
         assert 0 < record.num_done < (record.num_total or 0)
-        assert store.check() == []
+        assert store.integrity.check() == []
         assert len(numbers_of_true_points(store, record)) >= num_points

@@ -77,7 +77,7 @@ def test_an_event_is_there_while_its_bots_are_checked(db: str, monkeypatch: pyte
 
     def look() -> None:
         with open_store(db, read_only=True) as store:
-            record = store.tournament("cup")
+            record = store.tournaments.find("cup")
             assert record is not None
             seen.extend((record.state, state_of(store, record), attach(db, "cup") == record))
         (row,) = tournament_rows(db)
@@ -93,9 +93,12 @@ def test_an_event_is_there_while_its_bots_are_checked(db: str, monkeypatch: pyte
         prepared = prepare_new(store, make_plan(settings()), 1, hear_nobody)
         assert seen == ["preparing", "preparing", True, "preparing", "", False]
         assert (prepared.record.state, prepared.record.name) == ("running", "cup")
-        assert [entrant.label for entrant in store.entrants(prepared.record.id)] == ["random", "random_2"]
-        assert store.lease(prepared.record.id) is None, "it is free for whoever plays it"
-        assert store.check() == []
+        assert [entrant.label for entrant in store.tournaments.entrants(prepared.record.id)] == [
+            "random",
+            "random_2",
+        ]
+        assert store.leases.find(prepared.record.id) is None, "it is free for whoever plays it"
+        assert store.integrity.check() == []
 
 
 def test_two_starts_of_one_name_at_once(db: str) -> None:
@@ -119,9 +122,9 @@ def test_two_starts_of_one_name_at_once(db: str) -> None:
         thread.join()
     assert sorted(came) == ["cup", "refused", "refused", "refused"]
     with open_store(db) as store:
-        (record,) = store.tournaments()
+        (record,) = store.tournaments.newest()
         assert record.state == "running"
-        assert store.check() == []
+        assert store.integrity.check() == []
 
 
 def test_what_fails_is_refused_with_its_reason(db: str) -> None:
@@ -130,18 +133,18 @@ def test_what_fails_is_refused_with_its_reason(db: str) -> None:
         plan = make_plan(settings("cup", "random", BROKEN))
         with pytest.raises(BotFailedError, match="failed before the tournament") as failed:
             prepare_new(store, plan, 1, lambda label, _: wrote.append(label))
-        record = store.tournament("cup")
+        record = store.tournaments.find("cup")
         assert record is not None
         assert refusal_of(record) == str(failed.value)
         assert len(wrote) == 1
-        assert store.lease(record.id) is None
+        assert store.leases.find(record.id) is None
         (row,) = tournament_rows(db)
         assert (row.state, row.state_text, row.reason[:300]) == (
             "refused",
             "refused",
             str(failed.value)[:300],
         )
-        assert store.check() == []
+        assert store.integrity.check() == []
         # Its name is free for another attempt, with the same number.
         again = prepare_new(store, make_plan(settings()), 1, hear_nobody).record
         assert (again.id, again.state, refusal_of(again)) == (record.id, "running", "")
@@ -161,7 +164,7 @@ def test_whatever_ends_it_is_the_reason(
     with open_store(db) as store:
         with pytest.raises(type(error)):
             prepare_new(store, make_plan(settings()), 1, hear_nobody)
-        (record,) = store.tournaments()
+        (record,) = store.tournaments.newest()
         assert refusal_of(record).startswith(reason)
         assert "\x1b" not in refusal_of(record)
 
@@ -177,9 +180,9 @@ def test_a_stop_is_heard_between_two_bots(db: str, monkeypatch: pytest.MonkeyPat
     with open_store(db) as store:
         with pytest.raises(ArenaError, match="cup was stopped while its bots were checked"):
             prepare_new(store, make_plan(settings()), 1, hear_nobody)
-        (record,) = store.tournaments()
+        (record,) = store.tournaments.newest()
         assert record.decision == "cup was stopped while its bots were checked"
-        answers = [command.answer for number in (1, 2) if (command := store.command(number))]
+        answers = [command.answer for number in (1, 2) if (command := store.commands.find(number))]
         assert answers == ["its bots are checked first", "no further bot is checked, and nothing is played"]
 
 
@@ -189,18 +192,18 @@ def test_a_resume_checks_only_who_takes_part(db: str) -> None:
         record = store_plan(store, make_plan(ladder))
         with pytest.raises(BotFailedError, match="failed before the tournament"):
             prepare_again(store, record, AGAIN, hear_nobody)
-        store.leave(record.id, 2, reason="it is broken", who="me")
-        prepared = prepare_again(store, store.tournament("cup") or record, AGAIN, hear_nobody)
+        store.changes.leave(record.id, 2, reason="it is broken", who="me")
+        prepared = prepare_again(store, store.tournaments.find("cup") or record, AGAIN, hear_nobody)
         assert (len(prepared.plan.competitors), prepared.plan.left_out) == (3, ())
-        store.leave(record.id, 0, reason="bored", who="me")
-        store.leave(record.id, 1, reason="bored", who="me")
+        store.changes.leave(record.id, 0, reason="bored", who="me")
+        store.changes.leave(record.id, 1, reason="bored", who="me")
         assert prepare_again(store, record, AGAIN, hear_nobody).plan.left_out == ()
 
 
 def test_a_killed_preparation_is_seen_and_goes_on(arena: CommandLine) -> None:
     with Store.open(arena.db) as store:
         _kill(store)
-        record = store.tournament("cup")
+        record = store.tournaments.find("cup")
         assert record is not None
         assert state_of(store, record) == "left"
         assert unbegun_config(store, record, AGAIN).bots == ("random", "random")

@@ -34,7 +34,7 @@ BATCH = "(SELECT MAX(number) FROM batches)"
 
 
 def found_in(sitting: Sitting) -> list[tuple[str, bool]]:
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     assert sitting.plan.source is not None
     return list(replan(sitting.store, record, sitting.plan.source))
@@ -44,14 +44,14 @@ def found_in(sitting: Sitting) -> list[tuple[str, bool]]:
 def held(begin: Begin, request: pytest.FixtureRequest) -> Sitting:
     sitting = begin(EVENTS[request.param])
     assert sitting.play().state == "finished"
-    assert len(sitting.store.batches(1)) > 1
+    assert len(sitting.store.plans.batches(1)) > 1
     return sitting
 
 
 def exchange(sitting: Sitting, number: int) -> None:
     """Make a match of the plan be one of other bots, or of two bots the other way round."""
     match = sitting.matches_planned()[number - 1]
-    num = len(sitting.store.entrants(1))
+    num = len(sitting.store.tournaments.entrants(1))
     seats = (seat for seat in range(num) if seat not in {match.first, match.second})
     first = next(seats, match.second)
     second = match.first if first == match.second else match.second
@@ -65,7 +65,7 @@ def test_what_was_planned_follows_from_its_basis(held: Sitting) -> None:
 
 
 def test_a_batch_that_does_not_follow_is_named(held: Sitting) -> None:
-    last = held.store.batches(1)[-1]
+    last = held.store.plans.batches(1)[-1]
     exchange(held, last.last)
     sentence = f"matches {last.first} to {last.last} of cup are not those that follow from the results before"
     ((text, is_fault),) = found_in(held)
@@ -79,7 +79,7 @@ def test_another_basis_gives_another_plan(held: Sitting) -> None:
     if held.tournament.type == "match":
         # The decision of a test is stored, and its pairs are the same whatever came of them.
         return
-    assert held.store.batches(1)[-1].basis_match
+    assert held.store.plans.batches(1)[-1].basis_match
     tamper(held.store.path, "UPDATE batches SET basis_match = 1")
     assert found_in(held)
 
@@ -88,8 +88,8 @@ def test_after_a_void_match_a_difference_is_no_fault(begin: Begin) -> None:
     sitting = begin(EVENTS["knockout"])
     sitting.play()
     (match, *_) = sitting.matches()
-    assert sitting.store.void([match.id], reason="by hand", who="me") == 1
-    exchange(sitting, sitting.store.batches(1)[-1].last)
+    assert sitting.store.changes.void([match.id], reason="by hand", who="me") == 1
+    exchange(sitting, sitting.store.plans.batches(1)[-1].last)
     ((text, is_fault),) = found_in(sitting)
     assert not is_fault
     assert text.endswith("; no fault: since it was planned, matches became void or bots joined or left")
@@ -102,7 +102,7 @@ def test_who_joined_a_ladder_and_left_it_is_known(begin: Begin, monkeypatch: pyt
     def play_to(num_done: int) -> None:
         def on_event(event: Event) -> None:
             if isinstance(event, MatchFinished) and event.num_done == num_done:
-                sitting.store.ask(1, "stop")
+                sitting.store.commands.send(1, "stop")
 
         sitting.play(on_event=on_event)
 
@@ -119,7 +119,7 @@ def test_who_joined_a_ladder_and_left_it_is_known(begin: Begin, monkeypatch: pyt
     play_to(110)
     enter("random")
     play_to(140)
-    assert len({batch.basis_change for batch in sitting.store.batches(1)}) == 5
+    assert len({batch.basis_change for batch in sitting.store.plans.batches(1)}) == 5
     assert found_in(sitting) == []
 
 
@@ -144,7 +144,7 @@ def test_a_swiss_round_is_planned_with_those_who_were_there(
 def test_few_batches_of_a_long_ladder_are_looked_at(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = begin(config(*TRIO, type="ladder", name="cup", stop_when="error=100"))
     sitting.play()
-    assert len(sitting.store.batches(1)) > 2
+    assert len(sitting.store.plans.batches(1)) > 2
     tamper(sitting.store.path, "UPDATE batches SET basis_match = 1 WHERE number = 2")
     assert found_in(sitting)
     monkeypatch.setattr(auditing, "_OF_LADDER", 2)
@@ -158,7 +158,7 @@ def test_few_batches_of_a_long_tournament_are_looked_at(
 ) -> None:
     sitting = begin(EVENTS["swiss"])
     sitting.play()
-    batches = sitting.store.batches(1)
+    batches = sitting.store.plans.batches(1)
     exchange(sitting, batches[1].last)
     # Views of two batches of this length.
     monkeypatch.setattr(auditing, "_STEPS", 2 * batches[-1].last)

@@ -26,6 +26,7 @@ from arena.results.stored_sums import encounters_of
 from arena.results.table_notes import notes_on
 from arena_db.errors import RefusedError
 from arena_db.records import MatchFilter
+from arena_db.replays import StoredRatings
 from arena_db.store import Store
 from stores import tamper
 from tournaments import TRIO, Sitting, config
@@ -71,7 +72,7 @@ def cup(played: Path, tmp_path: Path) -> Iterator[Sitting]:
 
 
 def tables(sitting: Sitting) -> list[Table]:
-    record = sitting.store.tournament(1)
+    record = sitting.store.tournaments.find(1)
     assert record is not None
     return standings(sitting.store, record)
 
@@ -79,8 +80,10 @@ def tables(sitting: Sitting) -> list[Table]:
 def boards(store: Store) -> list[Table]:
     book = RatedMatches(MatchFilter())
     book.update(store)
-    counts = store.pool_counts(MatchFilter())
-    return Leaderboard(counts, store.bots(), GamePool("tic-tac-toe", counts.tallies[0].pool), book).tables()
+    counts = store.sums.pool_counts(MatchFilter())
+    return Leaderboard(
+        counts, store.names.bots(), GamePool("tic-tac-toe", counts.tallies[0].pool), book
+    ).tables()
 
 
 def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
@@ -90,7 +93,7 @@ def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     (table,) = tables(sitting)
     assert table.replayed
     assert "corrected by replays" in " ".join(notes_on([table]))
-    labels = [entrant.label for entrant in sitting.store.entrants(1)]
+    labels = [entrant.label for entrant in sitting.store.tournaments.entrants(1)]
     shown = {row.name: (row.elo, row.error) for row in table.rows}
     # Numbers by hand: the mean of the field is 1500, an error is that of the replays.
     assert shown == {
@@ -101,7 +104,7 @@ def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     for row, below in zip(table.rows, table.rows[1:], strict=False):
         gap = found.gap(labels.index(row.name), labels.index(below.name))
         assert row.los == pytest.approx(gap.los)
-    kept, moment = sitting.store.replay_of(1), sitting.store.moment(1)
+    kept, moment = sitting.store.ratings.replay_of(1), sitting.store.sums.moment(1)
     assert kept is not None
     assert moment is not None
     plain = fit(encounters_of(moment.sums, {seat: seat for seat in range(5)}), 5)
@@ -113,12 +116,12 @@ def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     assert point is not None
     assert {labels[each.seat]: (each.elo, each.error) for each in point.ratings} == shown
     # The last of the ratings over time is that of the table.
-    assert sitting.store.rating_points(1)[-1].ratings == point.ratings
+    assert sitting.store.ratings.points(1)[-1].ratings == point.ratings
     anchored = standings(sitting.store, sitting.tournament, anchor=(labels[0], 1000.0))[0]
     for row in anchored.rows:
         gap = found.gap(labels.index(row.name), 0)
         assert (row.elo, row.error) == (pytest.approx(1000 + gap.elo), pytest.approx(gap.error))
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
 
 
 def test_while_it_is_played_a_table_says_that_it_is_not_replayed(begin: Begin) -> None:
@@ -131,10 +134,10 @@ def test_while_it_is_played_a_table_says_that_it_is_not_replayed(begin: Begin) -
     assert longer.play(goal_reached=lambda: True).state == "stopped"
     assert all(len(table.rows) == len(FIELD) for table in tables(longer))
     assert not keep_replays(longer.store, 1)
-    assert longer.store.replay_of(1) is None
+    assert longer.store.ratings.replay_of(1) is None
     robin = begin(config(*TRIO))
     robin.play()
-    assert robin.store.replay_of(1) is None
+    assert robin.store.ratings.replay_of(1) is None
     assert [table.replayed for table in tables(robin)] == [None]
     assert notes_on(tables(robin)) == []
 
@@ -142,15 +145,15 @@ def test_while_it_is_played_a_table_says_that_it_is_not_replayed(begin: Begin) -
 def test_bots_that_no_result_connects_are_not_replayed(begin: Begin) -> None:
     sitting = begin(config(*FIELD[:4], **{**SWISS, "rounds": 1}))
     assert sitting.play().state == "finished"
-    assert sitting.store.replay_of(1) is None
+    assert sitting.store.ratings.replay_of(1) is None
     assert not keep_replays(sitting.store, 1)
 
 
 def test_an_archived_event_is_replayed_too(cup: Sitting) -> None:
-    cup.store.void([1], reason="wrong", who="me")
-    assert cup.store.archive(1, who="me")
+    cup.store.changes.void([1], reason="wrong", who="me")
+    assert cup.store.changes.archive(1, who="me")
     assert keep_all_replays(cup.store) == ["cup"]
-    assert cup.store.replay_of(1) is not None
+    assert cup.store.ratings.replay_of(1) is not None
 
 
 def test_events_of_all_pages_are_looked_at(
@@ -160,39 +163,39 @@ def test_events_of_all_pages_are_looked_at(
     store = cup.store
     declare_void(store, [1], [cup.matches()[0].id], "it was helped")
     for source in (begin(config(*TRIO, name="a")), begin(config(*TRIO, name="b"))):
-        store.merge(source.store.path)
+        store.transfers.merge(source.store.path)
     monkeypatch.setattr(replaying, "_PAGE", 1)
-    assert [each.name for each in store.tournaments()][-1] == "cup"
+    assert [each.name for each in store.tournaments.newest()][-1] == "cup"
     assert keep_all_replays(store) == ["cup"]
 
 
 def test_a_void_removes_the_replays_and_unvoid_brings_back_the_same(cup: Sitting) -> None:
     sitting = cup
     store = sitting.store
-    before, whole = store.replay_of(1), tables(sitting)
+    before, whole = store.ratings.replay_of(1), tables(sitting)
     match = sitting.matches()[0].id
     declare_void(store, [1], [match], "it was helped")
-    assert store.replay_of(1) is None
+    assert store.ratings.replay_of(1) is None
     assert [table.replayed for table in tables(sitting)] == [False]
     assert keep_all_replays(store) == ["cup"]
-    after = store.replay_of(1)
+    after = store.ratings.replay_of(1)
     assert after is not None
     assert before is not None
     assert after.num_matches == before.num_matches - 1
     assert after.strength != before.strength
     point = rate_now(store, 1, len(FIELD))
     assert point is not None
-    assert store.rating_points(1)[-1].ratings == point.ratings, "the curve ends at the new ratings"
+    assert store.ratings.points(1)[-1].ratings == point.ratings, "the curve ends at the new ratings"
     declare_void(store, [1], [match], "it was not", undo=True)
     assert keep_replays(store, 1)
     assert not keep_replays(store, 1)
-    assert store.replay_of(1) == before
+    assert store.ratings.replay_of(1) == before
     assert tables(sitting) == whole
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_a_kill_while_it_is_replayed_changes_nothing(cup: Sitting, begin: Begin, tmp_path: Path) -> None:
-    expected = cup.store.replay_of(1)
+    expected = cup.store.ratings.replay_of(1)
     killed = begin(config(*FIELD, **SWISS))
     killed.store.close()
     support = str(Path(__file__).parents[3] / "support")
@@ -201,10 +204,10 @@ def test_a_kill_while_it_is_replayed_changes_nothing(cup: Sitting, begin: Begin,
     done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120, env=os.environ)  # noqa: S603 - our own
     assert done.returncode == -signal.SIGKILL
     again = Sitting.reopen(path)
-    assert (again.state(), again.store.replay_of(1)) == ("running", None)
+    assert (again.state(), again.store.ratings.replay_of(1)) == ("running", None)
     assert again.tournament.is_complete
     assert again.play().state == "finished"
-    assert again.store.replay_of(1) == expected
+    assert again.store.ratings.replay_of(1) == expected
     again.store.close()
 
 
@@ -214,40 +217,40 @@ def test_an_event_that_changed_while_it_was_replayed_is_replayed_again(
     sitting = cup
     store = sitting.store
     match = sitting.matches()[0].id
-    kept = store.replay_of(1)
+    kept = store.ratings.replay_of(1)
     assert kept is not None
-    store.void([match], reason="x", who="ann@lab")
+    store.changes.void([match], reason="x", who="ann@lab")
     # What rests on other matches than there are is not kept.
-    assert not store.add_replay(1, kept)
-    add, calls = Store.add_replay, list[int]()
+    assert not store.ratings.add_replay(1, kept)
+    add, calls = StoredRatings.add_replay, list[int]()
 
-    def late(self: Store, tournament: int, replay: ReplayRecord) -> bool:
+    def late(self: StoredRatings, tournament: int, replay: ReplayRecord) -> bool:
         if not calls:
             calls.append(0)
-            with Store.open(self.path) as other:
-                other.unvoid([match], reason="x", who="ann@lab")
+            with Store.open(store.path) as other:
+                other.changes.unvoid([match], reason="x", who="ann@lab")
         return add(self, tournament, replay)
 
-    monkeypatch.setattr(Store, "add_replay", late)
+    monkeypatch.setattr(StoredRatings, "add_replay", late)
     assert keep_replays(store, 1)
     assert calls
-    assert store.replay_of(1) == kept
+    assert store.ratings.replay_of(1) == kept
 
 
 def test_wrong_replays_are_found_and_computed_anew(cup: Sitting) -> None:
     sitting = cup
-    kept = sitting.store.replay_of(1)
+    kept = sitting.store.ratings.replay_of(1)
     tamper(sitting.store.path, "UPDATE replays SET weight = weight / 2")
-    (fault,) = sitting.store.check()
+    (fault,) = sitting.store.integrity.check()
     assert fault == (
         "the replayed ratings of cup are not as they were stored; `arena db repair` computes them again"
     )
-    assert sitting.store.repair(lambda _: None) is None
-    assert sitting.store.replay_of(1) is None
+    assert sitting.store.integrity.repair(lambda _: None) is None
+    assert sitting.store.ratings.replay_of(1) is None
     assert keep_all_replays(sitting.store) == ["cup"]
-    assert sitting.store.replay_of(1) == kept
+    assert sitting.store.ratings.replay_of(1) == kept
     tamper(sitting.store.path, "UPDATE replays SET num_matches = 3")
-    assert "do not fit the matches" in sitting.store.check()[0]
+    assert "do not fit the matches" in sitting.store.integrity.check()[0]
 
 
 @pytest.mark.parametrize(
@@ -255,10 +258,10 @@ def test_wrong_replays_are_found_and_computed_anew(cup: Sitting) -> None:
 )
 def test_replays_of_other_bots_are_refused(cup: Sitting, changes: dict[str, object]) -> None:
     sitting = cup
-    kept = sitting.store.replay_of(1)
+    kept = sitting.store.ratings.replay_of(1)
     assert kept is not None
     with pytest.raises(RefusedError):
-        sitting.store.add_replay(1, kept._replace(**changes))
+        sitting.store.ratings.add_replay(1, kept._replace(**changes))
 
 
 def test_a_leaderboard_of_one_event_has_its_ratings(cup: Sitting) -> None:
@@ -276,9 +279,9 @@ def test_a_leaderboard_weighs_the_event_by_its_errors(
 ) -> None:
     sitting, other = cup, begin(config(*TRIO))
     other.play()
-    sitting.store.merge(other.store.path)
+    sitting.store.transfers.merge(other.store.path)
     assert boards(sitting.store)[0].replayed is None
-    kept = sitting.store.replay_of(1)
+    kept = sitting.store.ratings.replay_of(1)
     assert kept is not None
     found: list[list[float]] = []
     for weight in (1.0, kept.weight, 0.25):
@@ -287,7 +290,7 @@ def test_a_leaderboard_weighs_the_event_by_its_errors(
         def weighed(*_: object, changed: ReplayRecord = changed) -> ReplayRecord:
             return changed
 
-        monkeypatch.setattr(Store, "replay_of", weighed)
+        monkeypatch.setattr(StoredRatings, "replay_of", weighed)
         (board,) = boards(sitting.store)
         found.append([row.error or 0.0 for row in sorted(board.rows, key=lambda row: row.name)])
         # What was played stays what it was.
@@ -315,11 +318,11 @@ def test_three_stores_merged_in_any_order_have_equal_tables(
         order = paths[number:] + paths[:number]
         with Store.open(tmp_path / f"merged-{number}.db") as store:
             for path in order:
-                store.merge(path)
+                store.transfers.merge(path)
             # Of the event of which a match is void the replays are missing, as in its store.
             assert keep_all_replays(store) != []
-            records = sorted(store.tournaments(), key=lambda record: record.uid)
-            replays = [store.replay_of(record.id) for record in records]
+            records = sorted(store.tournaments.newest(), key=lambda record: record.uid)
+            replays = [store.ratings.replay_of(record.id) for record in records]
             assert [bool(each) for each in replays] == [record.type == "swiss" for record in records]
             parts = [
                 (each.strength, each.away, each.weight, each.num_matches)
@@ -327,6 +330,6 @@ def test_three_stores_merged_in_any_order_have_equal_tables(
                 if each is not None
             ]
             found.append((boards(store), parts))
-            assert store.check() == []
-            assert not any(each.num_rows for path in order for each in store.merge(path))
+            assert store.integrity.check() == []
+            assert not any(each.num_rows for path in order for each in store.transfers.merge(path))
     assert all(each == found[0] for each in found)

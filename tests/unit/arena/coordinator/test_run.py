@@ -22,7 +22,7 @@ from arena_db.backend.sqlite import database
 from arena_db.backend.sqlite.engine import FileSettings, open_raw
 from arena_db.errors import LeaseLostError
 from arena_db.owner import current_owner
-from arena_db.store import Store
+from arena_db.summed import StoredSums
 from stores import tamper
 from tournaments import TRIO, Sitting, config
 
@@ -191,7 +191,7 @@ def test_a_lost_lease_ends_the_run_and_writes_nothing(begin: Begin) -> None:
     assert [match.number for match in sitting.matches()] == told
     assert len(told) < 5
     assert sitting.state() == "running", "it is the other's"
-    lease = sitting.store.lease(sitting.tournament.id)
+    lease = sitting.store.leases.find(sitting.tournament.id)
     assert lease is not None
     assert (lease.owner, lease.epoch) == (other, 2)
 
@@ -206,12 +206,12 @@ def test_a_locked_store_costs_nothing(begin: Begin) -> None:
                 other.execute("BEGIN IMMEDIATE")
             if isinstance(event, RunNotice):
                 # How many come at once goes by the clock.
-                waited.append(sitting.store.num_waiting)
+                waited.append(sitting.store.matches.num_waiting)
                 other.execute("ROLLBACK")
 
         assert sitting.play(on_event=on_event).state == "finished"
     sitting.assert_whole()
-    assert sitting.store.num_waiting == 0
+    assert sitting.store.matches.num_waiting == 0
     (notice,) = sitting.notices()
     assert waited[0] > 0
     assert f"is locked by another process; {waited[0]} results wait beside it" in notice
@@ -233,7 +233,7 @@ def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     sitting = begin(config(*TRIO))
     jobs = sitting.jobs()
     control = make_control(SlotCallbacks(Slot.here(0)))
-    sitting.store.save(play_batch(jobs[:3], control))
+    sitting.store.matches.save(play_batch(jobs[:3], control))
     with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
         recorder = ResultRecorder(lease.store, sitting.tournament, sitting.events.append)
         recorder.expect(jobs, sitting.tournament.num_total)
@@ -242,7 +242,7 @@ def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
     assert (ended.state, ended.num_done) == ("stopped", 5)
     assert ended.reason == "another process took part in it"
     assert [match.number for match in sitting.matches()] == [1, 2, 3, 4, 5]
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
 
 
 class DyingPool:
@@ -335,14 +335,14 @@ def test_records_are_stored_before_they_are_told(begin: Begin) -> None:
 def test_the_sums_of_the_store_follow_a_run(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = begin(config(*TRIO))
     asked: list[int | None] = []
-    sum_up = Store.sum_up
+    sum_up = StoredSums.sum_up
 
-    def noted(store: Store, *, batches: int | None = None) -> None:
+    def noted(sums: StoredSums, *, batches: int | None = None) -> None:
         asked.append(batches)
-        sum_up(store, batches=batches)
+        sum_up(sums, batches=batches)
 
     monkeypatch.setattr(result_recorder, "SUM_EVERY_S", 0.0)
-    monkeypatch.setattr(Store, "sum_up", noted)
+    monkeypatch.setattr(StoredSums, "sum_up", noted)
     sitting.play_in(InlinePool())
     assert asked[0] == 1, "some at a time, between two saves"
     assert asked[-1] is None, "all that is left at the end"

@@ -37,7 +37,7 @@ def _test(*bots: str, **changes: Any) -> TournamentConfig:  # noqa: ANN401 - val
 
 
 def _now(sitting: Sitting) -> TournamentRecord:
-    record = sitting.store.tournament(sitting.tournament.id)
+    record = sitting.store.tournaments.find(sitting.tournament.id)
     assert record is not None
     return record
 
@@ -61,7 +61,7 @@ def test_the_better_bot_is_found_and_rated_after_that(tmp_path: Path) -> None:
     )
     assert record.is_complete
     assert (record.num_done, record.num_total) == (len(matches), len(matches))
-    assert sitting.store.check() == []
+    assert sitting.store.integrity.check() == []
     decisions = [event for event in sitting.events if isinstance(event, DecisionFell)]
     assert decisions == [DecisionFell(record.decision)]
     # Once numbers go on beyond the number of matches, none is told.
@@ -121,7 +121,7 @@ def test_a_run_that_ends_in_between_comes_to_the_same_decision(tmp_path: Path) -
     assert num_finished > 10
     assert _now(parts).decision == _now(whole).decision
     assert _now(parts).is_complete
-    assert parts.store.check() == []
+    assert parts.store.integrity.check() == []
 
 
 def test_a_run_killed_after_the_decision_only_plays_the_rated_pairs(tmp_path: Path) -> None:
@@ -133,19 +133,19 @@ def test_a_run_killed_after_the_decision_only_plays_the_rated_pairs(tmp_path: Pa
     rated = {match.number for match in sitting.matches() if match.rated}
     dropped = {match.number for match in sitting.matches_planned()} - {m.number for m in sitting.matches()}
     assert dropped
-    store.reopen_plan(sitting.tournament.id, decided.num_total, decided.config)
+    store.plans.reopen(sitting.tournament.id, decided.num_total, decided.config)
     tamper(
         tmp_path / "arena.db",
         f"UPDATE planned SET state = 'planned' WHERE number = {min(dropped)}",  # noqa: S608 - a number
         "UPDATE tournaments SET num_dropped = num_dropped - 1",
     )
-    assert [match.number for match in store.unplayed(sitting.tournament.id)] == [min(dropped)]
+    assert [match.number for match in store.plans.unplayed(sitting.tournament.id)] == [min(dropped)]
     sitting.events.clear()
     ended = sitting.play()
     assert (ended.state, sitting.started()) == ("finished", [])
     assert (len(sitting.matches()), _now(sitting).decision) == (num_before, decided.decision)
     assert {match.number for match in sitting.matches() if match.rated} == rated
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_a_test_without_a_second_bot_meets_the_one_kept_last(

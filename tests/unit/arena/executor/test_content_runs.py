@@ -149,7 +149,7 @@ def test_files_that_are_lost_during_play_are_stored_again(
     ends = [(match.attempt, match.outcome == "void") for match in sitting.matches()]
     assert [end for end in ends if end[1]] == [(0, True)], "one attempt was in vain"
     assert len(ends) == 5
-    assert not sitting.store.check()
+    assert not sitting.store.integrity.check()
     sitting.store.close()
 
 
@@ -176,18 +176,18 @@ def test_a_bot_of_a_ladder_whose_files_are_lost_for_good_is_withdrawn(
 
     def stop(told: Event) -> None:
         if isinstance(told, MatchFinished) and told.num_done == 12:
-            sitting.store.ask(1, "stop")
+            sitting.store.commands.send(1, "stop")
 
     planned.append(lose)
     assert sitting.play(on_event=stop).num_done >= 12
     (withdrawn,) = [told for told in sitting.events if isinstance(told, BotWithdrawn)]
     assert withdrawn.bot == "edited"
     assert f"no copy of its content {bot.content[:8]}" in withdrawn.reason
-    assert [each.state for each in sitting.store.entrants(1)] == ["left", "playing", "playing"]
+    assert [each.state for each in sitting.store.tournaments.entrants(1)] == ["left", "playing", "playing"]
     voids = [match for match in sitting.matches() if match.termination == "arena_error"]
     assert len(voids) <= 2
     assert all(0 in (match.first_seat, match.second_seat) for match in voids)
-    assert not sitting.store.check()
+    assert not sitting.store.integrity.check()
     sitting.store.close()
 
 

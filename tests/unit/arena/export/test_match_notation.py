@@ -32,7 +32,7 @@ def test_pgn_says_what_the_store_says(tmp_path: Path) -> None:
 
     with Store.open(tmp_path / "arena.db", read_only=True) as store:
         num, size = export_matches(store, ALL, "pgn", out, progress=note)
-        stored = sorted(store.matches(EVERYTHING), key=lambda match: match.id)
+        stored = sorted(store.matches.newest(EVERYTHING), key=lambda match: match.id)
     assert (num, size) == (5, out.stat().st_size)
     assert told == [(5, 5, sum(len(match.actions) for match in stored))]
     read = list(parse_pgn(out.read_text(encoding="utf-8")))
@@ -70,8 +70,8 @@ def test_over_several_tournaments_one_name_is_one_competitor(tmp_path: Path) -> 
     with Store.open(tmp_path / "arena.db") as store:
         for names in (("a/x", "b/y"), ("b/x", "a/y")):
             cup = add_cup(store, *names)
-            store.save([cup.match(1)])
-        identities = {match.id: match.first for match in store.matches(EVERYTHING)}
+            store.matches.save([cup.match(1)])
+        identities = {match.id: match.first for match in store.matches.newest(EVERYTHING)}
         export_matches(store, ExportQuery(where=MatchFilter(tournament="rr-*")), "pgn", tmp_path / "out")
     read = list(parse_pgn((tmp_path / "out").read_text(encoding="utf-8")))
     assert len({identities[match.match_id] for match in read}) == len({match.white for match in read}) == 2
@@ -83,7 +83,7 @@ def test_sgf_says_what_the_store_says(tmp_path: Path, spec: str) -> None:
     game = fill(tmp_path / "arena.db", spec, num=5)
     with Store.open(tmp_path / "arena.db", read_only=True) as store:
         export_matches(store, ALL, "sgf", tmp_path / "out")
-        stored = sorted(store.matches(EVERYTHING), key=lambda match: match.id)
+        stored = sorted(store.matches.newest(EVERYTHING), key=lambda match: match.id)
     read = list(parse_sgf((tmp_path / "out").read_text(encoding="utf-8")))
     for match, said in zip(stored, read, strict=True):
         assert (said.game, said.size, said.match_id) == (spec, game.shape[0], match.id)
@@ -117,8 +117,8 @@ def test_sgf_is_not_for_every_game(tmp_path: Path) -> None:
 def test_ends_have_their_words(tmp_path: Path, termination: str, pgn: str, sgf: str) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=2, game="gomoku:k=4,size=6", num_actions=36)
-        store.save([cup.match(1, termination=termination, actions=(3, 2, 5, 1))])
-        match = store.match(1)
+        store.matches.save([cup.match(1, termination=termination, actions=(3, 2, 5, 1))])
+        match = store.matches.find(1)
         assert match is not None
         assert MatchWriter(store, "pgn", by_label=True).pgn(match).termination == pgn
         assert MatchWriter(store, "sgf", by_label=True).sgf(match).result == sgf
@@ -128,10 +128,10 @@ def test_a_tournament_is_written_again_with_all_that_is_done(tmp_path: Path) -> 
     out = tmp_path / "out.pgn"
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "a\x1b[31m", 'b "x"', num=4)
-        store.save([cup.match(1), cup.void(2)])
+        store.matches.save([cup.match(1), cup.void(2)])
         rewrite_matches(store, cup.record, out)
         assert [match.match_id for match in parse_pgn(out.read_text(encoding="utf-8"))] == [1]
-        store.save([cup.match(3)])
+        store.matches.save([cup.match(3)])
         rewrite_matches(store, cup.record, out)
     written = list(parse_pgn(out.read_text(encoding="utf-8")))
     assert [match.match_id for match in written] == [1, 3]
@@ -157,7 +157,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_match_that_breaks_its_rules_is_named(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=2)
-        store.save([cup.match(1, actions=(3,) * 8, times_ms=(0,) * 8, values=(None,) * 8)])
+        store.matches.save([cup.match(1, actions=(3,) * 8, times_ms=(0,) * 8, values=(None,) * 8)])
         with pytest.raises(ExportError, match="match rr-1/1 breaks the rules of connect-four"):
             export_matches(store, ALL, "pgn", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -45,7 +45,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Game]:
     db = tmp_path_factory.mktemp("filled") / "arena.db"
     game = fill(db, num=24)
     with Store.open(db) as store:
-        for match in store.matches(EVERYTHING, limit=2):
+        for match in store.matches.newest(EVERYTHING, limit=2):
             values: list[float | None] = [float(ply % 3 - 1) for ply in range(len(match.actions))]
             grade(store, match, [None, *values[1:]])
     return db, game
@@ -56,10 +56,10 @@ def test_every_column_says_what_the_store_says(filled: tuple[Path, Game], tmp_pa
     report, data = _export(db, tmp_path / "out")
     columns = data.columns("train")
     with Store.open(db, read_only=True) as store:
-        matches = sorted(store.matches(EVERYTHING, limit=100), key=lambda match: match.id)
-        bots = store.bots()
-        remarks = store.remarks([match.id for match in matches])
-        analyses = store.analyses([match.id for match in matches])
+        matches = sorted(store.matches.newest(EVERYTHING, limit=100), key=lambda match: match.id)
+        bots = store.names.bots()
+        remarks = store.matches.remarks([match.id for match in matches])
+        analyses = store.analyses.of([match.id for match in matches])
     assert report.num_matches == len(matches)
     row = 0
     for match in matches:
@@ -117,7 +117,10 @@ def test_ratings_are_those_of_the_leaderboard(filled: tuple[Path, Game], tmp_pat
         book = RatedMatches(MatchFilter())
         book.update(store)
         board = Leaderboard(
-            store.pool_counts(MatchFilter()), store.bots(), GamePool("connect-four", "5/move hosted"), book
+            store.sums.pool_counts(MatchFilter()),
+            store.names.bots(),
+            GamePool("connect-four", "5/move hosted"),
+            book,
         )
     elos = {row.identity: row.elo for table in board.tables() for row in table.rows}
     columns = data.columns("train", ["bot", "bot_elo", "opponent", "opponent_elo"])
@@ -189,7 +192,7 @@ def test_equal_matches_also_mirrored_ones_lie_together(tmp_path: Path) -> None:
             actions = (wing, 3, wing, 3, wing, 3, (number + 1) // 6 % 3, 3)
             if number % 2:
                 actions = tuple(6 - action for action in actions)
-            store.save(
+            store.matches.save(
                 [
                     cup.match(
                         number,
@@ -300,8 +303,10 @@ def test_what_stays_out_and_what_lets_it_in(tmp_path: Path) -> None:
     with Store.open(db) as store:
         cup = add_cup(store, num=12)
         kinds = ("rules", "resign", "adjudicated", "crash", "time_move", "illegal_move")
-        store.save([cup.match(number, termination=kind) for number, kind in enumerate(kinds, start=1)])
-        store.save([cup.match(7, rated=False, termination="walkover"), cup.void(8)])
+        store.matches.save(
+            [cup.match(number, termination=kind) for number, kind in enumerate(kinds, start=1)]
+        )
+        store.matches.save([cup.match(7, rated=False, termination="walkover"), cup.void(8)])
 
     def exported(**changes: object) -> set[int]:
         asked = replace(ALL, **cast("dict[str, Any]", changes))
@@ -352,7 +357,7 @@ def test_a_match_that_breaks_its_rules_leaves_nothing_behind(tmp_path: Path) -> 
     db = tmp_path / "arena.db"
     with Store.open(db) as store:
         cup = add_cup(store, num=2)
-        store.save([cup.match(1, actions=(3,) * 8, times_ms=(0,) * 8, values=(None,) * 8)])
+        store.matches.save([cup.match(1, actions=(3,) * 8, times_ms=(0,) * 8, values=(None,) * 8)])
     with pytest.raises(ExportError, match="match 1 breaks the rules of connect-four"):
         _export(db, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("arena.db")) == []

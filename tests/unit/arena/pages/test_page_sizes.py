@@ -51,7 +51,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
             f"{('mcts', 'minimax', 'alphazero', 'td-lambda')[seat % 4]}:strength={seat}" for seat in range(40)
         ]
         record = add_league(store, names, League(rounds=1))
-        bots = [entrant.bot.identity[:16] for entrant in store.entrants(record.id)]
+        bots = [entrant.bot.identity[:16] for entrant in store.tournaments.entrants(record.id)]
     found: dict[str, bytes] = {}
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:

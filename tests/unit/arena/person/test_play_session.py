@@ -38,7 +38,7 @@ def begin(tmp_path: Path) -> Iterator[Callable[..., Played]]:
     for played in begun:
         played.close()
         with Store.open(played.path) as store:
-            assert store.check() == []
+            assert store.integrity.check() == []
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_match_is_played_to_its_end_and_stored(
     moves = played.events("move")
     assert [event.ply for event in moves] == list(range(1, len(match.actions) + 1))
     with Store.open(played.path, read_only=True) as store:
-        said = store.remarks([match.id])[match.id]
+        said = store.matches.remarks([match.id])[match.id]
     assert [remark is not None for remark in said] == [ply % 2 != person for ply in range(len(said))]
 
 
@@ -82,8 +82,8 @@ def test_what_is_past_or_not_legal_is_refused(begin: Callable[..., Played]) -> N
     assert played.move(0) == "action 0 cannot be played here"
     assert played.ask("pause", 1, 2) == "a person at the board cannot ask for pause"
     with Store.open(played.path, read_only=True) as store:
-        command = store.ask(played.record.id, "move", "nonsense")
-        answer = wait_for(lambda: (found := store.command(command)) and found.answer)
+        command = store.commands.send(played.record.id, "move", "nonsense")
+        answer = wait_for(lambda: (found := store.commands.find(command)) and found.answer)
     assert answer == "this move cannot be read"
 
 
@@ -124,8 +124,8 @@ def test_undo_ends_the_match_and_begins_one_with_a_shorter_history(begin: Callab
     assert played.move(2, number=2) == "played"
     wait_for(lambda: len(played.events("move", 2)) == 2)
     with Store.open(played.path, read_only=True) as store:
-        assert [planned.opening for planned in store.planned(played.record.id)] == [(), (4, 0)]
-        assert store.unplayed(played.record.id)[0].number == 2
+        assert [planned.opening for planned in store.plans.planned(played.record.id)] == [(), (4, 0)]
+        assert store.plans.unplayed(played.record.id)[0].number == 2
     assert played.ask("undo", 2, 4) == "taken back"
     wait_for(lambda: played.events("started", 3))
     assert played.ask("undo", 3, 2) == "taken back"
@@ -142,7 +142,7 @@ def test_undo_while_the_bot_thinks_takes_one_ply(begin: Callable[..., Played]) -
     gate.set()
     wait_for(lambda: played.events("started", 2))
     with Store.open(played.path, read_only=True) as store:
-        assert store.planned(played.record.id)[1].opening == ()
+        assert store.plans.planned(played.record.id)[1].opening == ()
 
 
 def test_given_moves_are_nobody_s_to_take_back(begin: Callable[..., Played]) -> None:
@@ -153,7 +153,7 @@ def test_given_moves_are_nobody_s_to_take_back(begin: Callable[..., Played]) -> 
     played.ask("undo", 1, 4)
     wait_for(lambda: played.events("started", 2))
     with Store.open(played.path, read_only=True) as store:
-        assert store.planned(played.record.id)[1].opening == (4, 0)
+        assert store.plans.planned(played.record.id)[1].opening == (4, 0)
 
 
 def test_resign_and_a_new_match_with_sides_swapped(begin: Callable[..., Played]) -> None:
@@ -194,15 +194,15 @@ def test_a_hint_never_blocks_a_move(begin: Callable[..., Played], monkeypatch: p
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:
         wish = json.dumps({"number": 1, "ply": 0, "action": None})
-        command = store.ask(played.record.id, "hint", wish)
+        command = store.commands.send(played.record.id, "hint", wish)
         wait_for(asked.is_set)
         assert played.ask("hint", 1, 0) == "no hint: the previous one is still being computed"
         assert played.move(4) == "played"
         wait_for(lambda: len(played.events("move")) == 2)
-        assert store.command(command) is not None
-        assert not getattr(store.command(command), "answer", None), "the hint is still being looked for"
+        assert store.commands.find(command) is not None
+        assert not getattr(store.commands.find(command), "answer", None), "the hint is still being looked for"
         gate.set()
-        found = wait_for(lambda: (row := store.command(command)) and row.answer)
+        found = wait_for(lambda: (row := store.commands.find(command)) and row.answer)
     assert found == "a hint after 0 plies"
     assert played.ask("hint", 1, 2) == "a hint after 2 plies"
 
@@ -226,7 +226,7 @@ def test_a_play_ends_in_the_midst_of_a_hint(
     played = begin()
     wait_for(lambda: played.events("started"))
     with Store.open(played.path) as store:
-        store.ask(played.record.id, "hint", json.dumps({"number": 1, "ply": 0, "action": None}))
+        store.commands.send(played.record.id, "hint", json.dumps({"number": 1, "ply": 0, "action": None}))
         wait_for(asked.is_set)
     played.close()
     assert ended.is_set()
@@ -243,10 +243,10 @@ def test_undo_takes_back_one_move_however_often_it_is_asked_for(begin: Callable[
     wait_for(lambda: len(played.events("move")) == 4)
     with Store.open(played.path) as store:
         for _ in range(3):
-            store.ask(played.record.id, "undo", json.dumps({"number": 1, "ply": 4, "action": None}))
+            store.commands.send(played.record.id, "undo", json.dumps({"number": 1, "ply": 4, "action": None}))
     wait_for(lambda: played.events("started", 2))
     with Store.open(played.path, read_only=True) as store:
-        planned = store.planned(played.record.id)
+        planned = store.plans.planned(played.record.id)
         assert [match.opening for match in planned] == [(), (4, reply)]
 
 
@@ -277,10 +277,10 @@ def test_stop_ends_the_play_after_the_match_and_abort_at_once(begin: Callable[..
         states = [json.loads(event.payload)["state"] for event in one.events("state")]
         assert states[-1] == "ended"
         with Store.open(one.path, read_only=True) as store:
-            record = store.tournament(one.record.id)
+            record = store.tournaments.find(one.record.id)
             assert record is not None
             assert (record.state, record.num_done) == ("finished", record.num_planned)
-            assert store.last_tournament(unfinished=True) is None
+            assert store.tournaments.last(unfinished=True) is None
 
 
 def test_a_stop_ends_a_match_that_nobody_has_come_to(begin: Callable[..., Played]) -> None:
@@ -299,7 +299,7 @@ def test_a_play_ends_by_itself_where_nobody_comes(
     wait_for(lambda: not played.is_alive)
     assert [match.termination for match in played.matches()] == ["aborted"]
     with Store.open(played.path, read_only=True) as store:
-        record = store.tournament(played.record.id)
+        record = store.tournaments.find(played.record.id)
         assert record is not None
         assert record.state == "finished"
     # Whoever came once is waited for.
@@ -333,7 +333,7 @@ def test_a_person_cannot_be_asked_again(begin: Callable[..., Played]) -> None:
     played.signals.request = "stop"
     wait_for(lambda: not played.is_alive)
     with Store.open(played.path) as store:
-        record = store.tournament(played.record.id)
+        record = store.tournaments.find(played.record.id)
         assert record is not None
         with pytest.raises(ConfigError, match=r"played by a person.*arena play --attach play-1"):
             restore_plan(store, record)

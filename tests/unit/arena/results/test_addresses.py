@@ -33,9 +33,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """A store with `cup/5`, and `spring`: 1 played, 2 void and then played, 3 void twice, others not yet."""
     with Store.open(tmp_path / "arena.db") as opened:
         older = add_cup(opened, name="cup/5", num=5)
-        opened.save([older.match(2)])
+        opened.matches.save([older.match(2)])
         spring = add_cup(opened, name="spring", num=12)
-        opened.save(
+        opened.matches.save(
             [spring.match(1), spring.void(2), spring.match(2, attempt=1), spring.void(3), spring.void(3, 1)]
         )
         yield opened
@@ -77,7 +77,7 @@ def test_each_form_names_what_it_should(
 
 
 def test_what_is_printed_of_a_match_is_found_again(store: Store) -> None:
-    stored = store.matches(MatchFilter(rated_only=False), limit=100)
+    stored = store.matches.newest(MatchFilter(rated_only=False), limit=100)
     assert [address_of(match) for match in stored] == [
         "spring/3.1",
         "spring/3.0",
@@ -137,7 +137,7 @@ def test_a_match_without_a_result_is_known_by_its_plan(store: Store) -> None:
 
 
 def test_of_a_tournament_that_is_being_prepared_no_match_is_planned(store: Store) -> None:
-    store.reserve(new_tournament(name="winter"), current_owner())
+    store.tournaments.reserve(new_tournament(name="winter"), current_owner())
     with pytest.raises(NotFoundError, match=r"^no match 1 in winter; no match of it is planned yet$"):
         find_address(store, "winter/1")
 
@@ -167,7 +167,7 @@ def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         for seat, (label, each) in enumerate(zip(labels, bots, strict=True))
     ]
     with Store.open(tmp_path_factory.mktemp("trio") / "arena.db") as store:
-        store.add_tournament(new_tournament(name="trio"), seats, [])
+        store.tournaments.add(new_tournament(name="trio"), seats, [])
         yield store
 
 
@@ -194,7 +194,7 @@ def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     ],
 )
 def test_entrants_by_all_that_they_are_called(trio: Store, text: str | None, seats: list[int]) -> None:
-    record = trio.tournament("trio")
+    record = trio.tournaments.find("trio")
     assert record is not None
     assert [entrant.seat for entrant in find_entrants(trio, record, text)] == seats
 
@@ -204,7 +204,7 @@ def test_a_name_in_the_tournament_comes_first_and_a_twin_has_a_label(tmp_path: P
     labels = ((one, "Anna"), (one, "Anna_2"), (other, "mcts"))
     seats = [Entrant(seat=n, label=label, bot=each, limit="") for n, (each, label) in enumerate(labels)]
     with Store.open(tmp_path / "arena.db") as store:
-        record = store.add_tournament(new_tournament(name="cup"), seats, [])
+        record = store.tournaments.add(new_tournament(name="cup"), seats, [])
         assert [entrant.seat for entrant in find_entrants(store, record, "mcts")] == [2]
         label = naming_of(store, record).seats["Anna_2"]
         assert identity_of(store, record, label) == one.identity
@@ -212,7 +212,7 @@ def test_a_name_in_the_tournament_comes_first_and_a_twin_has_a_label(tmp_path: P
 
 @pytest.mark.parametrize("text", ["mtcs", "~7f3", "~000000", "random~7f3a9c", "mcts@0.3.0", "", "m p2"])
 def test_nobody_goes_by_it(trio: Store, text: str) -> None:
-    record = trio.tournament("trio")
+    record = trio.tournaments.find("trio")
     assert record is not None
     with pytest.raises(NotFoundError, match=r"there are mcts:playouts=100, mcts:playouts=20, Anna"):
         find_entrants(trio, record, text)

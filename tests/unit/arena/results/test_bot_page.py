@@ -81,20 +81,20 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
                     if rng.random() < 0.9
                     else cup.void(number)
                 )
-            store.save(records)
-        matches = [match for number in pools for match in store.tournament_matches(number)]
+            store.matches.save(records)
+        matches = [match for number in pools for match in store.matches.of_tournament(number)]
         void = rng.sample([match.id for match in matches if match.outcome != "void"], 3)
-        store.void(void, reason="a test", who="me@here")
+        store.changes.void(void, reason="a test", who="me@here")
         grades: dict[int, tuple[float | None, ...]] = {}
         for match in rng.sample(matches, 25):
             for judge in ("solver", "mcts")[: rng.randrange(1, 3)]:
                 losses = tuple(rng.choice((None, 0.0, 0.0, 1.0, 2.0)) for _ in match.actions)
                 plies = tuple(JudgedPly(value=0.0, loss=loss) for loss in losses)
-                store.add_analysis(JudgedMatch(match=match.id, name=judge, plies=plies, made_at=1.0))
+                store.analyses.add(JudgedMatch(match=match.id, name=judge, plies=plies, made_at=1.0))
                 if judge == "solver":
                     grades[match.id] = losses
-        store.sum_up()
-        matches = [match for number in pools for match in store.tournament_matches(number)]
+        store.sums.sum_up()
+        matches = [match for number in pools for match in store.matches.of_tournament(number)]
         yield _World(store, matches, pools, grades)
 
 
@@ -209,7 +209,7 @@ def test_the_worst_losses_are_those_that_surprise_most(world: _World) -> None:
 
 def test_the_worst_losses_of_two_bots_are_those_of_all_that_were_read(world: _World) -> None:
     boards = Boards(world.store)
-    records = {number: world.store.tournament(number) for number in world.pools}
+    records = {number: world.store.tournaments.find(number) for number in world.pools}
     known = {number: record for number, record in records.items() if record is not None}
     num = 0
     for one, other in permutations(boards.names, 2):
@@ -229,9 +229,9 @@ def test_the_worst_losses_of_two_bots_are_those_of_all_that_were_read(world: _Wo
 
 def test_a_head_to_head_has_the_numbers_of_the_crosstable(world: _World) -> None:
     for number in world.pools:
-        record = world.store.tournament(number)
+        record = world.store.tournaments.find(number)
         assert record is not None
-        labels = [entrant.label for entrant in world.store.entrants(number)]
+        labels = [entrant.label for entrant in world.store.tournaments.entrants(number)]
         for line in crosstable(world.store, record, labels).cells:
             for cell in line:
                 if not cell.games:
@@ -252,9 +252,9 @@ def _numbers(cell: object) -> dict[str, object]:
 
 def test_a_pool_of_one_tournament_has_its_numbers_to_the_digit(world: _World) -> None:
     number = max(world.pools)
-    record = world.store.tournament(number)
+    record = world.store.tournaments.find(number)
     assert record is not None
-    bots = {entrant.seat: entrant.bot.identity for entrant in world.store.entrants(number)}
+    bots = {entrant.seat: entrant.bot.identity for entrant in world.store.tournaments.entrants(number)}
     by_seat = {(bots[one], bots[other]): met for (one, other), met in meetings(world.store, record).items()}
     found = pool_meetings(world.store, record.game, record.pool.name)
     assert {pair: met.counts for pair, met in found.items()} == {
@@ -331,7 +331,7 @@ def test_who_is_unknown_is_said(tmp_path: Path) -> None:
             bot_page(store, "mcts")
         with pytest.raises(NotFoundError, match="have no rated match that fits"):
             versus(store, "mcts", "b")
-        store.save([cup.match(1)])
+        store.matches.save([cup.match(1)])
         with pytest.raises(NotFoundError, match='no stored bot "x"'):
             versus(store, "mcts", "x")
 

@@ -235,7 +235,7 @@ def test_a_board_that_is_over_has_a_result() -> None:
 def test_an_opening_is_one_of_the_games_of_the_store(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "a", "b")
-        store.save(
+        store.matches.save(
             [
                 cup.match(1, actions=(3, 2, 3, 3), num_opening=2, started_at=START),
                 cup.match(2, actions=(3, 2, 3, 3), num_opening=0),
@@ -243,7 +243,7 @@ def test_an_opening_is_one_of_the_games_of_the_store(tmp_path: Path) -> None:
             ]
         )
         numbers = {
-            text: [match.number for match in store.matches(read_condition(text).to_filter(store))]
+            text: [match.number for match in store.matches.newest(read_condition(text).to_filter(store))]
             for text in ("opening:dc", "opening:'d c'", "opening:d*", "opening:none", "opening:dcd")
         }
         assert numbers == {

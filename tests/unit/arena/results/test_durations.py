@@ -33,7 +33,7 @@ def _read(store: Store, bots: dict[str, str], limit: str = "5/move", tier: str =
 
 def test_only_what_is_alike_counts(store: Store) -> None:
     cup = add_cup(store, "a", "b")
-    store.save(
+    store.matches.save(
         [
             cup.match(1, duration_ms=1000),
             cup.match(2, duration_ms=3000, termination="crash"),
@@ -47,9 +47,9 @@ def test_only_what_is_alike_counts(store: Store) -> None:
         add_cup(store, "a", "b", pool=pool("1/move hosted")),
         add_cup(store, "a", "b", game="gomoku"),
     ):
-        store.save([other.match(1, duration_ms=70_000)])
+        store.matches.save([other.match(1, duration_ms=70_000)])
     person = add_cup(store, "a", "a person", type="play")
-    store.save([person.match(number, duration_ms=900_000) for number in range(1, 5)])
+    store.matches.save([person.match(number, duration_ms=900_000) for number in range(1, 5)])
     first, second = _bots(cup)
     known = _read(store, _bots(cup))
     assert known.pairs == {frozenset((first, second)): [3.0, 1.0]}
@@ -61,7 +61,7 @@ def test_only_what_is_alike_counts(store: Store) -> None:
 
 def test_other_weights_are_another_bot(store: Store) -> None:
     cup = add_cup(store, "a", "b")
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     first, second = _bots(cup)
     assert _read(store, {first: "a:playouts=100", "f" * 64: "b:playouts=100"}).num_matches == 0
     assert _read(store, _bots(cup)).expect([(first, second)], None) == (70.012, False)
@@ -81,7 +81,7 @@ def test_a_pair_that_never_met_goes_by_its_bots_then_by_the_clocks() -> None:
 
 def test_a_bot_may_meet_itself(store: Store) -> None:
     cup = add_cup(store, "a", "a/a_2")
-    store.save([cup.match(1, duration_ms=4000), cup.match(2, duration_ms=6000)])
+    store.matches.save([cup.match(1, duration_ms=4000), cup.match(2, duration_ms=6000)])
     (own,) = _bots(cup)
     known = _read(store, _bots(cup))
     assert known.num_matches == 2

@@ -28,7 +28,7 @@ def test_running_scores_are_those_of_the_end(tmp_path: Path, outcomes: list[str]
             else cup.match(number, outcome=outcome, match_hash=digest(str(number)))
             for number, outcome in enumerate(outcomes, 1)
         ]
-        store.save(records)
+        store.matches.save(records)
         counts = count_match(store, cup.record).counts
         restored = Scores(["a", "b"])
         restored.restore(store, cup.record)
@@ -49,7 +49,7 @@ def test_a_result_that_is_read_again_is_judged_more_strictly(tmp_path: Path) -> 
     outcomes = ["first", "first", "draw", "second"] * 3
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "a", "b")
-        store.save(
+        store.matches.save(
             [
                 cup.match(number, outcome=outcome, match_hash=digest(str(number)))
                 for number, outcome in enumerate(outcomes, 1)
@@ -69,7 +69,7 @@ def test_a_result_that_is_read_again_is_judged_more_strictly(tmp_path: Path) -> 
 def test_the_viewpoint_is_that_of_the_lower_seat(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "a", "b")
-        store.save([cup.match(1, outcome="first"), cup.match(2, outcome="second")])
+        store.matches.save([cup.match(1, outcome="first"), cup.match(2, outcome="second")])
         counts = count_match(store, cup.record).counts
     assert (counts.wins, counts.losses) == (2, 0)
     assert counts.ptnml == (0, 0, 0, 0, 1)

@@ -73,14 +73,14 @@ def test_everybody_who_counts_forfeits_counts_the_same(tmp_path: Path) -> None:
     ]
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "a", "b", num=8)
-        store.save(
+        store.matches.save(
             [
                 *(cup.match(n, outcome=won, termination=end) for n, (won, end) in enumerate(ends, 1)),
                 cup.void(7),
                 cup.match(8, outcome="void", termination="init_crash", rated=False),
             ]
         )
-        tallies = store.tallies(MatchFilter(rated_only=False))
+        tallies = store.sums.tallies(MatchFilter(rated_only=False))
         by_seat = count_forfeits(tallies, lambda tally: (tally.first_seat, tally.second_seat))
         faults = past_view(store, cup.record, {}).faults
         (table,) = standings(store, cup.record)
@@ -104,10 +104,12 @@ def test_matches_are_counted_alike_for_a_command_and_for_the_list_of_bots(tmp_pa
     path = tmp_path / "arena.db"
     with Store.open(path) as store:
         cup = add_cup(store, "a", "b")
-        store.save([cup.match(1), cup.match(2, rated=False), cup.match(3, outcome="draw"), cup.void(4)])
+        store.matches.save(
+            [cup.match(1), cup.match(2, rated=False), cup.match(3, outcome="draw"), cup.void(4)]
+        )
         twin = add_cup(store, "a", "a/a_2")
-        store.save([twin.match(1), twin.match(2), twin.void(3)])
-        played = {bot.name: played_before(store, bot) for bot in store.bots().values()}
+        store.matches.save([twin.match(1), twin.match(2), twin.void(3)])
+        played = {bot.name: played_before(store, bot) for bot in store.names.bots().values()}
     assert {name: [each.num_matches for each in found] for name, found in played.items()} == {
         "a": [5],
         "b": [3],

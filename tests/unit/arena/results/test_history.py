@@ -49,7 +49,7 @@ def play(cup: Cup, store: Store, first: int, last: int, *, seed: int = 3) -> Non
         voids = [cup.void(number)] if number % 5 == 0 else []
         outcome = rng.choice(("first", "first", "second", "draw"))
         record = cup.match(number, outcome=outcome, match_hash=digest(f"{number} {seed}"))
-        store.save([*voids, replace(record, attempt=len(voids))])
+        store.matches.save([*voids, replace(record, attempt=len(voids))])
 
 
 def test_a_point_is_what_the_standings_say(store: Store) -> None:
@@ -86,11 +86,11 @@ def test_kept_points_are_read_once(store: Store) -> None:
         play(cup, store, last - 9, last)
         point = rate_now(store, cup.record.id, 3)
         assert point is not None
-        store.add_rating_point(cup.record.id, point)
+        store.ratings.add_point(cup.record.id, point)
         history.update(store)
     assert [point.num_matches for point in history.points] == [10, 20, 30]
     assert_true(store, cup.record, history.points)
-    now = store.tournament(cup.record.id)
+    now = store.tournaments.find(cup.record.id)
     assert now is not None
     assert not history.needs_scan(now)
 
@@ -98,10 +98,10 @@ def test_kept_points_are_read_once(store: Store) -> None:
 def test_an_older_tournament_is_scanned_at_twenty_points(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena_db.points._PAGE", 17)
+    monkeypatch.setattr("arena_db.match_keeping._COUNTED_PAGE", 17)
     cup = add_cup(store, "a", "b", "c", num=130)
     play(cup, store, 1, 123)
-    now = store.tournament(cup.record.id)
+    now = store.tournaments.find(cup.record.id)
     assert now is not None
     history = History(store, now)
     history.update(store)
@@ -118,8 +118,8 @@ def test_a_tournament_that_an_older_version_began(store: Store) -> None:
     play(cup, store, 1, 300)
     point = rate_now(store, cup.record.id, 3)
     assert point is not None
-    store.add_rating_point(cup.record.id, point)
-    now = store.tournament(cup.record.id)
+    store.ratings.add_point(cup.record.id, point)
+    now = store.tournaments.find(cup.record.id)
     assert now is not None
     history = History(store, now)
     history.update(store)
@@ -135,10 +135,10 @@ def test_a_tournament_that_an_older_version_began(store: Store) -> None:
 
 
 def test_a_scan_that_nobody_wants_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena_db.points._PAGE", 10)
+    monkeypatch.setattr("arena_db.match_keeping._COUNTED_PAGE", 10)
     cup = add_cup(store, num=60)
     play(cup, store, 1, 60)
-    now = store.tournament(cup.record.id)
+    now = store.tournaments.find(cup.record.id)
     assert now is not None
     history = History(store, now)
     asked: list[int] = []
@@ -156,7 +156,7 @@ def test_a_scan_that_nobody_wants_changes_nothing(store: Store, monkeypatch: pyt
 def test_ratings_of_one_bot(store: Store) -> None:
     cup = add_cup(store, num=60)
     play(cup, store, 1, 60)
-    now = store.tournament(cup.record.id)
+    now = store.tournaments.find(cup.record.id)
     assert now is not None
     history = History(store, now, seats=[2])
     history.scan(store, now)
@@ -170,8 +170,8 @@ def test_ratings_of_one_bot(store: Store) -> None:
 
 def test_matches_that_are_not_rated_have_no_history(store: Store) -> None:
     cup = add_cup(store, num=10)
-    store.save([cup.match(number, rated=False) for number in range(1, 11)])
-    now = store.tournament(cup.record.id)
+    store.matches.save([cup.match(number, rated=False) for number in range(1, 11)])
+    now = store.tournaments.find(cup.record.id)
     assert now is not None
     history = History(store, now)
     history.scan(store, now)
@@ -187,11 +187,11 @@ def test_void_matches_leave_what_was_read_before(store: Store) -> None:
     for _ in range(2):
         point = rate_now(store, cup.record.id, 3)
         assert point is not None
-        store.add_rating_point(cup.record.id, point)
+        store.ratings.add_point(cup.record.id, point)
         history.update(store)
         play(cup, store, 21, 30)
     assert [point.num_matches for point in history.points] == [20, 30]
-    last = store.last_match(cup.record.id)
+    last = store.matches.last_id(cup.record.id)
     declare_void(store, [cup.record.id], [last - 3], "an engine helped")
     history.update(store)
     # The points from that match on are gone; the one of now is kept in their place.
@@ -214,10 +214,10 @@ def test_matches_that_were_read_one_by_one_are_read_again(store: Store) -> None:
     index = {(cup.record.id, seat): seat for seat in range(3)}
     read.update(store)
     assert len(read.matches(index)) == 20
-    store.void([1, 2], reason="r", who="u@h")
+    store.changes.void([1, 2], reason="r", who="u@h")
     read.update(store)
     assert len(read.matches(index)) == 18
-    store.unvoid([1], reason="r", who="u@h")
+    store.changes.unvoid([1], reason="r", who="u@h")
     play(cup, store, 21, 21)
     read.update(store)
     assert len(read.matches(index)) == 20
@@ -229,10 +229,10 @@ def test_the_gap_that_a_void_match_leaves_is_filled(store: Store) -> None:
         play(cup, store, begin + 1, end)
         point = rate_now(store, cup.record.id, 3)
         assert point is not None
-        store.add_rating_point(cup.record.id, point)
-    now = store.tournament(cup.record.id)
+        store.ratings.add_point(cup.record.id, point)
+    now = store.tournaments.find(cup.record.id)
     assert now is not None
-    number = next(match.id for match in store.tournament_matches(cup.record.id) if match.number == 101)
+    number = next(match.id for match in store.matches.of_tournament(cup.record.id) if match.number == 101)
     declare_void(store, [cup.record.id], [number], "an engine helped")
     history = History(store, now)
     history.update(store)

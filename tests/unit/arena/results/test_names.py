@@ -206,14 +206,14 @@ def test_the_second_seat_of_a_bot_that_meets_itself() -> None:
 def test_a_dashboard_names_its_bots_and_those_of_its_leaderboards_together(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "mcts", "random", num=2)
-        store.save([cup.match(1), cup.match(2)])
+        store.matches.save([cup.match(1), cup.match(2)])
         rival = bot("mcts", identity="f" * 64, spec="mcts:playouts=7")
         mine = bot("mcts", identity="e" * 64, spec="mcts:playouts=9")
         other = [
             Entrant(seat=0, label="mcts:playouts=9", bot=mine, limit=""),
             Entrant(seat=1, label="x", bot=rival, limit=""),
         ]
-        alone = store.add_tournament(new_tournament(name="alone"), other, [])
+        alone = store.tournaments.add(new_tournament(name="alone"), other, [])
         naming = naming_of(store, alone)
         rated = entrants("mcts", "random")
         assert naming.seats.keys() == {"mcts:playouts=9", "x"}

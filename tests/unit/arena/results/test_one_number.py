@@ -84,7 +84,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Random]:
         for _ in range(NUM_TOURNAMENTS):
             cup = add_cup(store, *rng.choice(fields), num=rng.randrange(1, 40))
             records = _play(cup, rng)
-            store.save(records)
+            store.matches.save(records)
             labels = [entrant.label for entrant in cup.entrants]
             found.append(_Played(cup, records, crosstable(store, cup.record, labels)))
         yield _Random(store, found)

@@ -78,10 +78,10 @@ def _fill(path: Path, spec: str, rng: Random, num: int) -> _World:
         cup.void(number) if rng.random() < 0.05 else _random_match(cup, number, game, rng)
         for number in range(1, num + 1)
     ]
-    store.save(records)
-    played = [match.id for match in store.tournament_matches(cup.record.id) if match.outcome != "void"]
-    store.void(rng.sample(played, 2), reason="a test", who="me@here")
-    matches = [match for match in store.tournament_matches(cup.record.id) if match.outcome != "void"]
+    store.matches.save(records)
+    played = [match.id for match in store.matches.of_tournament(cup.record.id) if match.outcome != "void"]
+    store.changes.void(rng.sample(played, 2), reason="a test", who="me@here")
+    matches = [match for match in store.matches.of_tournament(cup.record.id) if match.outcome != "void"]
     return _World(store, game, matches)
 
 
@@ -174,7 +174,7 @@ def test_orders_and_mirror_images_of_a_line_are_counted_with_it(tmp_path: Path) 
     with Store.open(tmp_path / "a.db", fast=True) as store:
         cup = add_cup(store, "a", "b", num=4)
         lines = ((3, 0, 2, 5), (2, 0, 3, 5), (3, 6, 4, 1), (3, 0, 2, 4))
-        store.save([cup.match(number, actions=line) for number, line in enumerate(lines, 1)])
+        store.matches.save([cup.match(number, actions=line) for number, line in enumerate(lines, 1)])
         view = find_openings(store, Condition(), "4 1 3")
         assert (view.games, view.transposed, view.player) == (4, 2, 1)
         assert [(row.move, row.games) for row in view.rows] == [("6", 3), ("5", 1)]
@@ -187,7 +187,7 @@ def test_orders_and_mirror_images_of_a_line_are_counted_with_it(tmp_path: Path) 
 def test_conditions_choose_matches_and_the_title_says_so(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db", fast=True) as store:
         cup = add_cup(store, "a", "b", "c", num=6)
-        store.save([cup.match(number) for number in range(1, 7)])
+        store.matches.save([cup.match(number) for number in range(1, 7)])
         view = find_openings(store, read_condition("bot:c ply<9"), "4 3")
         assert view.games == sum(2 in (match.first, match.second) for match in cup.plan)
         assert view.title == f"connect-four  4 3  {view.games} matches  of bot:c ply<9"
@@ -201,7 +201,7 @@ def test_what_cannot_be_answered_is_said(tmp_path: Path) -> None:
         with pytest.raises(NotFoundError, match="no stored match"):
             find_openings(store, Condition(), "")
         cup = add_cup(store, "a", "b", num=2)
-        store.save([cup.match(1)])
+        store.matches.save([cup.match(1)])
         with pytest.raises(ConfigError, match='"9" is not a move of connect-four'):
             find_openings(store, Condition(), "4 9")
 
@@ -209,8 +209,8 @@ def test_what_cannot_be_answered_is_said(tmp_path: Path) -> None:
 def test_it_stops_where_nobody_wants_the_answer(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db", fast=True) as store:
         cup = add_cup(store, "a", "b", num=30)
-        store.save([cup.match(number) for number in range(1, 31)])
-        pages = store.begun_lines(Condition().to_filter(rated_only=True), 7, 1, page=10)
+        store.matches.save([cup.match(number) for number in range(1, 31)])
+        pages = store.plays.begun_lines(Condition().to_filter(rated_only=True), 7, 1, page=10)
         assert [len(page) for page in pages] == [10, 10, 10]
         asked: list[int] = []
 
@@ -227,7 +227,7 @@ def test_perfect_play_stands_beside_the_moves(tmp_path: Path) -> None:
         cup = add_cup(store, "a", "b", num=3, game="tic-tac-toe", num_actions=9)
         # X holds two corners; O has to answer between them.
         lines = ((0, 4, 2, 1), (0, 4, 2, 3), (0, 4, 2, 1))
-        store.save([cup.match(number, actions=line) for number, line in enumerate(lines, 1)])
+        store.matches.save([cup.match(number, actions=line) for number, line in enumerate(lines, 1)])
         view = find_best_play(find_openings(store, Condition(), "a3 b2 c3"))
         assert {row.action: (row.perfect, row.verdict) for row in view.rows} == {
             1: (0, "draws"),

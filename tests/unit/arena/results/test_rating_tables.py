@@ -138,14 +138,14 @@ def test_a_name_of_its_own_goes_with_a_bot_and_what_tells_it_apart_in_one_tourna
 
 def test_the_newest_label_of_a_bot_counts(store: Store) -> None:
     first, second, twin = entrants("a", "b", "c")
-    store.add_tournament(new_tournament(), [first, second], [])
+    store.tournaments.add(new_tournament(), [first, second], [])
     renamed = [
         replace(first, label="Anna"),
         replace(second, label="Bert"),
         replace(twin, label="Bert_2", bot=second.bot),
     ]
-    store.add_tournament(new_tournament(), renamed, [])
-    assert store.labels() == {first.bot.identity: "Anna", second.bot.identity: "Bert"}
+    store.tournaments.add(new_tournament(), renamed, [])
+    assert store.names.labels() == {first.bot.identity: "Anna", second.bot.identity: "Bert"}
 
 
 def test_matches_of_a_bot_against_itself_and_of_other_pools_tell_nothing() -> None:
@@ -188,7 +188,7 @@ def test_each_table_of_a_dashboard_ranks_its_own_bots(store: Store) -> None:
     cup = add_cup(store, "a", "b", "c", "d")
     pairs = [{cup.plan[number].first, cup.plan[number].second} for number in range(12)]
     apart = [number for number, pair in enumerate(pairs, 1) if pair in ({0, 1}, {2, 3})]
-    store.save([cup.match(number, outcome="first") for number in apart])
+    store.matches.save([cup.match(number, outcome="first") for number in apart])
     tables = standings(store, cup.record)
     labels = {name: name for name in "abcd"}
     assert [row.place for row in standing_rows(tables, labels, {})] == ["1.1", "1.2", "2.1", "2.2"]
@@ -197,7 +197,7 @@ def test_each_table_of_a_dashboard_ranks_its_own_bots(store: Store) -> None:
 
 def test_standings_count_results_sides_and_forfeits(store: Store) -> None:
     cup = add_cup(store, "a", "b")
-    store.save(
+    store.matches.save(
         [
             cup.match(1, outcome="first", termination="crash"),
             cup.match(2, outcome="first", termination="time_game"),
@@ -218,7 +218,7 @@ def test_standings_count_results_sides_and_forfeits(store: Store) -> None:
 
 def test_twins_stand_beside_each_other(store: Store) -> None:
     cup = add_cup(store, "a", "a/a_2")
-    store.save([cup.match(1), cup.match(2)])
+    store.matches.save([cup.match(1), cup.match(2)])
     (table,) = standings(store, cup.record)
     assert {row.name for row in table.rows} == {"a", "a_2"}
     assert [row.games for row in table.rows] == [2, 2]
@@ -240,19 +240,19 @@ def test_before_the_first_match_nothing_is_known(store: Store) -> None:
 def test_a_bootstrap_reads_what_the_filter_lets_through(store: Store) -> None:
     cup = add_cup(store, num=24)
     outcomes = ("first", "second", "draw", "draw", "first")
-    store.save(
+    store.matches.save(
         [
             cup.match(number, outcome=outcomes[number * number % 5], match_hash=digest(str(number)))
             for number in range(1, 25)
         ]
     )
     twins = add_cup(store, "a", "a/a_2")
-    store.save([twins.match(1), twins.void(2)])
+    store.matches.save([twins.match(1), twins.void(2)])
 
     def rated(where: MatchFilter, anchor: tuple[str, float] | None = None) -> Table:
         book = RatedMatches(where)
         book.update(store)
-        board = Leaderboard(store.pool_counts(where), store.bots(), GamePool(GAME, POOL), book)
+        board = Leaderboard(store.sums.pool_counts(where), store.names.bots(), GamePool(GAME, POOL), book)
         (table,) = board.tables(anchor, num_samples=60)
         return table
 
@@ -285,7 +285,7 @@ def test_match_line_table_and_crosstable_give_one_number(store: Store, outcomes:
             )
             for number in range(start, min(start + 24, 61) if start != 25 else 41)
         ]
-        store.save(played)
+        store.matches.save(played)
         assert standings(store, cup.record, book=book) == standings(store, cup.record), "read in parts"
     met = count_match(store, cup.record)
     (table,) = standings(store, cup.record)
@@ -314,7 +314,7 @@ def test_a_tournament_repeated_by_deterministic_bots_counts_once_in_the_leaderbo
     boards: list[list[Table]] = []
     for _ in range(3):
         cup = add_cup(store, "a", "b", num=24)
-        store.save(
+        store.matches.save(
             [
                 cup.match(
                     number,
@@ -328,7 +328,9 @@ def test_a_tournament_repeated_by_deterministic_bots_counts_once_in_the_leaderbo
         book = RatedMatches(MatchFilter())
         book.update(store)
         boards.append(
-            Leaderboard(store.pool_counts(MatchFilter()), store.bots(), GamePool(GAME, POOL), book).tables()
+            Leaderboard(
+                store.sums.pool_counts(MatchFilter()), store.names.bots(), GamePool(GAME, POOL), book
+            ).tables()
         )
     for (table,) in boards[1:]:
         ((once,),) = ([first] for first in boards[0])
@@ -343,8 +345,8 @@ def test_a_tournament_repeated_by_deterministic_bots_counts_once_in_the_leaderbo
 def test_a_tournament_whose_matches_are_all_void_has_the_bots_of_its_standings(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "a", "b", name="spring")
-        store.save([cup.match(1), cup.match(2)])
-        assert store.disqualify(cup.record.id, 1, reason="a test", who="me@here") == 2
+        store.matches.save([cup.match(1), cup.match(2)])
+        assert store.changes.disqualify(cup.record.id, 1, reason="a test", who="me@here") == 2
         found = rate(store, read_condition("tournament:spring"))
         assert found is not None
         assert found.tables == standings(store, cup.record)

@@ -49,8 +49,8 @@ def _add(store: Store, *, more: str = "") -> Cup:
     new = replace(new_tournament(), type="match", config=config)
     matches = _planned()
     seats = entrants("new", "old")
-    cup = Cup(store.add_tournament(new, seats, OpenPlan(2 * NUM_PAIRS)), seats, matches)
-    store.add_batch(cup.record.id, NewBatch(matches=matches, num_total=2 * NUM_PAIRS))
+    cup = Cup(store.tournaments.add(new, seats, OpenPlan(2 * NUM_PAIRS)), seats, matches)
+    store.plans.add_batch(cup.record.id, NewBatch(matches=matches, num_total=2 * NUM_PAIRS))
     return cup
 
 
@@ -59,11 +59,11 @@ def _play(store: Store, cup: Cup, outcomes: str, start: int = 1) -> None:
     for number, letter in enumerate(outcomes, start):
         is_first = cup.plan[number - 1].first == 0
         outcome = "draw" if letter == "d" else "first" if (letter == "w") == is_first else "second"
-        store.save([cup.match(number, outcome=outcome, rated=False, duration_ms=500)])
+        store.matches.save([cup.match(number, outcome=outcome, rated=False, duration_ms=500)])
 
 
 def _report(store: Store, cup: Cup) -> SprtReport:
-    record = store.tournament(cup.record.id)
+    record = store.tournaments.find(cup.record.id)
     assert record is not None
     return SprtBook(store, record).report()
 
@@ -169,8 +169,8 @@ def test_a_test_of_no_loss_says_so(store: Store) -> None:
     new = replace(new_tournament(), type="match", config=f'sprt = "{words}"\npairs = 20\n')
     seats = entrants("new", "old")
     matches = _planned()
-    cup = Cup(store.add_tournament(new, seats, OpenPlan(40)), seats, matches)
-    store.add_batch(cup.record.id, NewBatch(matches=matches, num_total=40))
+    cup = Cup(store.tournaments.add(new, seats, OpenPlan(40)), seats, matches)
+    store.plans.add_batch(cup.record.id, NewBatch(matches=matches, num_total=40))
     _play(store, cup, "wl" * 10)
     _play(store, cup, "wl" * 10, 21)
     assert _report(store, cup).verdict().startswith("new is not weaker: ")
@@ -180,7 +180,7 @@ def test_a_stored_decision_stands(store: Store) -> None:
     cup = _add(store, more="then-rate = 3\nrated = true\n")
     _play(store, cup, "w" * 8)
     decided = _report(store, cup).state
-    store.decide(cup.record.id, str(decided), num_more=6, encounter=0)
+    store.plans.decide(cup.record.id, str(decided), num_more=6, encounter=0)
     _play(store, cup, "l" * 8, 9)
     report = _report(store, cup)
     assert report.state == decided
@@ -204,21 +204,21 @@ def test_a_book_reads_again_what_somebody_declared_void(store: Store) -> None:
     book = SprtBook(store, cup.record)
     _play(store, cup, "wlww")
     assert book.report().state.num_pairs == 2
-    store.void([1], reason="r", who="u@h")
+    store.changes.void([1], reason="r", who="u@h")
     assert book.report() == _report(store, cup)
     assert book.report().state.cells == (0, 0, 0, 0, 1)
-    store.unvoid([1], reason="r", who="u@h")
+    store.changes.unvoid([1], reason="r", who="u@h")
     assert book.report().state.num_pairs == 2
 
 
 def test_matches_after_the_test_are_counted_apart(store: Store) -> None:
     cup = _add(store, more="then-rate = 1\n")
     _play(store, cup, "w" * 8)
-    store.decide(cup.record.id, str(_report(store, cup).state), num_more=2, encounter=0)
+    store.plans.decide(cup.record.id, str(_report(store, cup).state), num_more=2, encounter=0)
     after = [replace(match, number=40 + match.number, encounter=1) for match in cup.plan[:2]]
-    store.add_batch(cup.record.id, NewBatch(matches=after, num_total=10))
+    store.plans.add_batch(cup.record.id, NewBatch(matches=after, num_total=10))
     whole = Cup(cup.record, cup.entrants, [*cup.plan, *after])
-    store.save([whole.match(41)])
+    store.matches.save([whole.match(41)])
     report = _report(store, cup)
     assert (report.num_rated, report.num_matches, report.played_s) == (1, 8, 4.0)
     assert (
@@ -232,7 +232,7 @@ def test_a_test_that_is_gone(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
     def gone(_: int) -> None:
         return None
 
-    monkeypatch.setattr(store, "tournament", gone)
+    monkeypatch.setattr(store.tournaments, "find", gone)
     with pytest.raises(ArenaError, match="no longer in"):
         book.report()
 

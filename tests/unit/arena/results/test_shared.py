@@ -30,7 +30,7 @@ def cup(tmp_path: Path) -> Iterator[tuple[Store, Store, Cup]]:
     """Yield a store to write to, the same to read from, and a tournament that has begun."""
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, name="spring")
-        store.save([cup.match(number) for number in range(1, 4)])
+        store.matches.save([cup.match(number) for number in range(1, 4)])
         with Store.open(tmp_path / "arena.db", read_only=True) as reader:
             yield store, reader, cup
 
@@ -39,13 +39,13 @@ def _known(store: Store) -> tuple[object, ...]:
     """Return everything that leaderboards are made of, read anew."""
     boards = Boards(store)
     tables = [boards.tables(game, pool) for game, pool, _ in boards.pools]
-    sums = sorted(store.pool_sums(), key=repr)
-    return boards.tallies, boards.bots, boards.labels, tables, sums, store.replay_marks()
+    sums = sorted(store.sums.of_pools(), key=repr)
+    return boards.tallies, boards.bots, boards.labels, tables, sums, store.ratings.replay_marks()
 
 
 def _join(store: Store, cup: Cup) -> None:
     entrant = Entrant(seat=0, label="d", bot=bot("d"), limit="")
-    store.join(cup.record.id, entrant, reason="a test", who="me@here")
+    store.changes.join(cup.record.id, entrant, reason="a test", who="me@here")
 
 
 def test_a_state_has_one_set_of_leaderboards_until_a_result_changes(
@@ -53,12 +53,12 @@ def test_a_state_has_one_set_of_leaderboards_until_a_result_changes(
 ) -> None:
     store, reader, spring = cup
     changes: list[tuple[str, Callable[[], object]]] = [
-        ("a match", lambda: store.save([spring.match(4)])),
-        ("a void match", lambda: store.void([1], reason="a test", who="me@here")),
-        ("a valid match", lambda: store.unvoid([1], reason="a test", who="me@here")),
+        ("a match", lambda: store.matches.save([spring.match(4)])),
+        ("a void match", lambda: store.changes.void([1], reason="a test", who="me@here")),
+        ("a valid match", lambda: store.changes.unvoid([1], reason="a test", who="me@here")),
         ("an entrant", lambda: _join(store, spring)),
         ("a tournament", lambda: add_cup(store, "e", "f", name="autumn")),
-        ("sums", store.sum_up),
+        ("sums", store.sums.sum_up),
     ]
     for name, change in changes:
         before, known = boards_of(reader), _known(reader)
@@ -73,17 +73,17 @@ def test_bots_of_a_tournament_that_was_prepared_are_known_when_it_begins(
     cup: tuple[Store, Store, Cup],
 ) -> None:
     store, reader, _ = cup
-    record = store.reserve(new_tournament(name="autumn"), current_owner())
+    record = store.tournaments.reserve(new_tournament(name="autumn"), current_owner())
     before = boards_of(reader)
-    store.begin(record.id, "", entrants("g", "h"), plan(2, 2))
+    store.tournaments.begin(record.id, "", entrants("g", "h"), plan(2, 2))
     assert set(boards_of(reader).bots) - set(before.bots) == {bot("g").identity, bot("h").identity}
 
 
 def test_events_and_leases_change_no_result(cup: tuple[Store, Store, Cup]) -> None:
     store, reader, spring = cup
     before, version = boards_of(reader), reader.data_version()
-    store.ask(spring.record.id, "pause")
-    store.add_token("anna", bytes(32), "viewer")
+    store.commands.send(spring.record.id, "pause")
+    store.tokens.add("anna", bytes(32), "viewer")
     assert reader.data_version() != version
     assert boards_of(reader) is before
 
@@ -94,7 +94,7 @@ def test_a_reader_of_an_older_snapshot_gets_the_results_of_its_snapshot(
     store, reader, spring = cup
     with reader.at_one_moment():
         old = boards_of(reader)
-        store.save([spring.match(4)])
+        store.matches.save([spring.match(4)])
         with ThreadPoolExecutor(1) as pool:
             new = pool.submit(boards_of, reader).result()
         assert new is not old
@@ -103,7 +103,7 @@ def test_a_reader_of_an_older_snapshot_gets_the_results_of_its_snapshot(
         game, name, num = old.pools[0]
         assert sum(row.games for table in old.ratings(game, name) for row in table.rows) == 2 * num == 6
         assert bot_page(reader, "a").games == sum(
-            tally.num_matches for tally in reader.tallies(MatchFilter(bot="a"))
+            tally.num_matches for tally in reader.sums.tallies(MatchFilter(bot="a"))
         )
     assert boards_of(reader) is new
 

@@ -14,6 +14,7 @@ from arena.results.rated_matches import RatedMatches
 from arena.results.rating_tables import Leaderboard, standings
 from arena.results.sides import GamePool
 from arena.results.stored_sums import encounters_of, lightened
+from arena_db.match_keeping import StoredMatches
 from arena_db.records import MatchFilter, PlannedMatch
 from arena_db.store import Store
 from stores import Cup, add_cup, bot, digest, entrants, new_tournament, pool
@@ -59,7 +60,7 @@ def random_cup(store: Store, rng: np.random.Generator, num: int, pool_name: str 
             )
         )
     new = new_tournament(pool=pool(pool_name))
-    return Cup(store.add_tournament(new, seats, plan), seats, plan)
+    return Cup(store.tournaments.add(new, seats, plan), seats, plan)
 
 
 def play(store: Store, cup: Cup, rng: np.random.Generator) -> None:
@@ -89,12 +90,12 @@ def play(store: Store, cup: Cup, rng: np.random.Generator) -> None:
         )
     while ready:
         size = int(rng.integers(1, 30))
-        store.save(ready[:size])
+        store.matches.save(ready[:size])
         # What is saved again is not counted again.
-        store.save(ready[: size // 2])
+        store.matches.save(ready[: size // 2])
         # Of what is left to readers there may be nothing, some matches, or all of them.
         if rng.random() < summed:
-            store.sum_up()
+            store.sums.sum_up()
         ready = ready[size:]
 
 
@@ -155,12 +156,12 @@ def test_kept_sums_are_those_of_the_matches(store: Store, seed: int) -> None:
         same(*fields_of)
         one, other = (head_to_head(field) for field in fields_of)
         assert [gap.elo for gap in one] == pytest.approx([gap.elo for gap in other], abs=1e-6)
-    assert store.check() == []
-    store.repair()
+    assert store.integrity.check() == []
+    store.integrity.repair()
     again = both_ways(store)[0]
     for name, seats in own.items():
         same(again.of_pool(GAME, name, index, seats), kept.of_pool(GAME, name, index, seats))
-    assert store.check() == []
+    assert store.integrity.check() == []
 
 
 def test_some_of_these_stores_have_what_is_rare(store: Store) -> None:
@@ -181,17 +182,17 @@ def test_some_of_these_stores_have_what_is_rare(store: Store) -> None:
 
 def test_a_table_reads_no_match(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     cup = add_cup(store)
-    store.save([cup.match(number) for number in range(1, 9)])
+    store.matches.save([cup.match(number) for number in range(1, 9)])
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a match was read")
 
-    monkeypatch.setattr(type(store), "played", refuse)
+    monkeypatch.setattr(StoredMatches, "played", refuse)
     assert sum(row.games for table in standings(store, cup.record) for row in table.rows) == 16
     for where in (MatchFilter(), MatchFilter(game=GAME), MatchFilter(game=GAME, pool=POOL)):
         book = RatedMatches(where)
         book.update(store)
-        board = Leaderboard(store.pool_counts(where), store.bots(), GamePool(GAME, POOL), book)
+        board = Leaderboard(store.sums.pool_counts(where), store.names.bots(), GamePool(GAME, POOL), book)
         assert sum(row.pairs for table in board.tables() for row in table.rows) == 6
 
 
@@ -208,7 +209,7 @@ def test_a_table_reads_no_match(store: Store, monkeypatch: pytest.MonkeyPatch) -
 )
 def test_other_conditions_read_matches(store: Store, where: MatchFilter) -> None:
     cup = add_cup(store)
-    store.save([cup.match(number) for number in range(1, 9)])
+    store.matches.save([cup.match(number) for number in range(1, 9)])
     book = RatedMatches(where)
     book.update(store)
     found = book.of_pool(GAME, POOL, {}, {(1, seat): seat for seat in range(3)})
@@ -218,7 +219,7 @@ def test_other_conditions_read_matches(store: Store, where: MatchFilter) -> None
 def test_the_same_tournament_twice_counts_once(store: Store) -> None:
     for _ in range(2):
         cup = add_cup(store, "a", "b", num=40)
-        store.save(
+        store.matches.save(
             [
                 cup.match(number, outcome=("first", "draw")[number % 3 == 0], match_hash=digest(str(number)))
                 for number in range(1, 41)
@@ -243,7 +244,7 @@ def test_matches_of_an_event_count_for_less(store: Store) -> None:
             for match in cup.plan
             if rng.random() < 0.9
         ]
-        store.save(records)
+        store.matches.save(records)
     book = RatedMatches(MatchFilter())
     book.update(store)
     index = {bot(name).identity: seat for seat, name in enumerate("abc")}
@@ -261,7 +262,7 @@ def test_matches_of_an_event_count_for_less(store: Store) -> None:
         np.testing.assert_allclose(numbers(getattr(half, name)), expected, err_msg=name)
     # Two bots that met in one event alone are found in the sums of all.
     only = encounters_of(
-        [each for each in store.tournament_sums(1) if (each.low, each.high) == (0, 1)], {**seats}
+        [each for each in store.sums.of_tournament(1) if (each.low, each.high) == (0, 1)], {**seats}
     )
     alone = lightened(whole, only, 0.5)
     changed = (alone.results != whole.results).any(axis=(1, 2))

@@ -32,8 +32,8 @@ def _add(store: Store, config: str, *names: str, rated: bool, num: int) -> Cup:
     """Store a match of two bots, `num` matches of it played."""
     seats, matches = entrants(*names), plan(2, 12)
     new = replace(new_tournament(), type="match", config=config)
-    cup = Cup(store.add_tournament(new, seats, matches), seats, matches)
-    store.save([cup.match(number, rated=rated) for number in range(1, num + 1)])
+    cup = Cup(store.tournaments.add(new, seats, matches), seats, matches)
+    store.matches.save([cup.match(number, rated=rated) for number in range(1, num + 1)])
     return cup
 
 
@@ -53,7 +53,7 @@ def test_nothing_is_said_where_there_are_no_tests(store: Store) -> None:
 def test_matches_that_are_not_rated_are_counted(store: Store) -> None:
     _add(store, "", "a", "b", rated=True, num=4)
     test = _add(store, TEST, "a", "c", rated=False, num=6)
-    store.save(
+    store.matches.save(
         [test.match(7, outcome="void", rated=False), test.match(8, termination="walkover", rated=False)]
     )
     assert is_test(test.record)

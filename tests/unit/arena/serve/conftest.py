@@ -40,8 +40,8 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
         evil = add_cup(
             store, *(f"bot{seat}/{name[:200]}" for seat, name in enumerate(EVIL)), num=6, name="e/vil \u202e"
         )
-        store.save([evil.match(number, reason="<b>\u202e\x1b]0;x\x07") for number in (1, 2, 3)])
-        store.save([evil.match(4, rated=False, outcome="second", termination="crash")])
+        store.matches.save([evil.match(number, reason="<b>\u202e\x1b]0;x\x07") for number in (1, 2, 3)])
+        store.matches.save([evil.match(4, rated=False, outcome="second", termination="crash")])
     arena("void", "spring/2", "--reason", "a test")
     arena("show", "spring/1", "--grade")
     return arena

@@ -18,6 +18,7 @@ from arena.serve.request_context import Serving
 from arena.serve.rows import DataRoute, PageRoute
 from arena.serve.server import ROUTES, make_app
 from arena.serve.server_options import ServeSettings
+from arena_db.checking import StoreIntegrity
 from arena_db.store import Store
 from stores import add_cup
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, name="spring")
-        store.save([cup.match(number) for number in range(1, 4)])
+        store.matches.save([cup.match(number) for number in range(1, 4)])
         yield store
 
 
@@ -192,7 +193,7 @@ def test_a_page_begun_before_a_commit_is_not_shown_to_who_asks_after_it(store: S
             tasks.start_soon(ask)
             await _until(lambda: bool(counting.handled["/bots"]))
             with Store.open(store.path) as other:
-                other.save([add_cup(other, "newcomer", "b", name="autumn").match(1)])
+                other.matches.save([add_cup(other, "newcomer", "b", name="autumn").match(1)])
             for _ in range(3):
                 tasks.start_soon(ask)
             await anyio.wait_all_tasks_blocked()
@@ -221,13 +222,13 @@ def test_a_fault_of_a_page_has_the_store_checked_once(store: Store, monkeypatch:
     counting = _Counting()
     counting.errors["/bots"] = LookupError("a fault of the page")
     checked: list[bool] = []
-    check = Store.check
+    check = StoreIntegrity.check
 
-    def counted(store: Store) -> list[str]:
+    def counted(integrity: StoreIntegrity) -> list[str]:
         checked.append(True)
-        return check(store)
+        return check(integrity)
 
-    monkeypatch.setattr(Store, "check", counted)
+    monkeypatch.setattr(StoreIntegrity, "check", counted)
 
     async def body(client: httpx.AsyncClient) -> None:
         for number in range(5):

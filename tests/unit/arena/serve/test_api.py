@@ -141,7 +141,7 @@ def test_tables_that_no_command_prints_alone(league: CommandLine, name: str) -> 
     assert len(found) == {"standings": 2, "entrants": 2, "bracket": 1}[name]
     if name == "standings":
         with Store.open(league.db, read_only=True) as store:
-            record = store.tournament("cup")
+            record = store.tournaments.find("cup")
             assert record is not None
             tables = standings(store, record)
         rated = [(row.name, row.elo, row.error, row.games) for table in tables for row in table.rows]
@@ -158,8 +158,10 @@ def test_tables_that_no_command_prints_alone(league: CommandLine, name: str) -> 
 def test_bots_are_listed_with_what_they_played(league_path: Path) -> None:
     found = _check("bots", ask(league_path, f"{API}/bots"))
     with Store.open(league_path, read_only=True) as store:
-        assert {bot["identity"] for bot in found} == set(store.bots())
-        matches = [match for record in store.tournaments() for match in store.tournament_matches(record.id)]
+        assert {bot["identity"] for bot in found} == set(store.names.bots())
+        matches = [
+            match for record in store.tournaments.newest() for match in store.matches.of_tournament(record.id)
+        ]
     for bot in found:
         own = [m for m in matches if bot["identity"] in {m.first, m.second} and not m.void_reason]
         assert bot["games"] == len(own)

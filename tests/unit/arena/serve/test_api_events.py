@@ -16,6 +16,7 @@ from arena.live.events import Fault, Move, RunState, Started, pack
 from arena.serve.api import event_rows
 from arena.serve.server_options import ServeSettings
 from arena_db.records import LiveEvent
+from arena_db.runs import StoredEvents
 from arena_db.store import Store
 from stores import START, add_cup
 
@@ -54,12 +55,12 @@ def _event(number: int | None, kind: str = "fault", ply: int = 0, tournament: in
 
 
 def _seqs(store: Store) -> list[int]:
-    return [event.seq for event in store.events_after(0, 10_000, tournament=1).events]
+    return [event.seq for event in store.events.after(0, 10_000, tournament=1).events]
 
 
 def test_json_has_every_event_once_in_pieces(store: Store) -> None:
     for number in range(1, 8):
-        store.append_events([_event(number), _event(number, tournament=2)])
+        store.events.append([_event(number), _event(number, tournament=2)])
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         del app
@@ -79,7 +80,7 @@ def test_json_has_every_event_once_in_pieces(store: Store) -> None:
 
 
 def test_a_poll_waits_for_the_first_event(store: Store) -> None:
-    store.append_events([_event(1)])
+    store.events.append([_event(1)])
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         del app
@@ -91,10 +92,10 @@ def test_a_poll_waits_for_the_first_event(store: Store) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(poll)
             await anyio.sleep(0.1)
-            await anyio.to_thread.run_sync(store.append_events, [_event(2, tournament=2)])
+            await anyio.to_thread.run_sync(store.events.append, [_event(2, tournament=2)])
             await anyio.sleep(0.1)
             assert found == []
-            await anyio.to_thread.run_sync(store.append_events, [_event(3)])
+            await anyio.to_thread.run_sync(store.events.append, [_event(3)])
         assert [event["seq"] for event in found[0]["events"]] == [2]
         over = (await client.get(f"{EVENTS}?after=2&wait=0.05")).json()
         assert over == {"events": [], "seq": 2, "gap": False}
@@ -107,14 +108,14 @@ def test_a_stream_that_breaks_again_and_again_loses_and_repeats_nothing(
 ) -> None:
     # A short memory, so that those who come back also read the store.
     monkeypatch.setattr(event_rows, "_KEPT", 3)
-    store.append_events([_event(1)] * 4)
+    store.events.append([_event(1)] * 4)
 
     num = 4 + sum(1 + number % 4 for number in range(40) if number % 3 < 2)
 
     async def write() -> None:
         for number in range(40):
             event = _event(1 + number % 12, tournament=1 if number % 3 < 2 else 2)
-            await anyio.to_thread.run_sync(store.append_events, [event] * (1 + number % 4))
+            await anyio.to_thread.run_sync(store.events.append, [event] * (1 + number % 4))
             await anyio.sleep(0.005 * (number % 3))
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
@@ -139,15 +140,15 @@ def test_a_stream_that_breaks_again_and_again_loses_and_repeats_nothing(
 
 
 def test_many_who_wait_cost_one_reader_and_no_thread(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.append_events([_event(1)])
+    store.events.append([_event(1)])
     asked: list[int] = []
-    real = Store.events_after
+    real = StoredEvents.after
 
-    def counted(self: Store, seq: int, limit: int = 500, *, tournament: int) -> Any:  # noqa: ANN401
+    def counted(self: StoredEvents, seq: int, limit: int = 500, *, tournament: int) -> Any:  # noqa: ANN401
         asked.append(seq)
         return real(self, seq, limit, tournament=tournament)
 
-    monkeypatch.setattr(Store, "events_after", counted)
+    monkeypatch.setattr(StoredEvents, "after", counted)
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         del client
@@ -166,12 +167,12 @@ def test_many_who_wait_cost_one_reader_and_no_thread(store: Store, monkeypatch: 
         async with anyio.create_task_group() as tasks:
             for _ in range(40):
                 tasks.start_soon(follow)
-            await anyio.to_thread.run_sync(store.append_events, [_event(2)])
+            await anyio.to_thread.run_sync(store.events.append, [_event(2)])
             await all_there.wait()
             # From now on all of them wait, or find what they ask for in memory.
             num_before.append(len(asked))
             num_threads.append(threading.active_count())
-            await anyio.to_thread.run_sync(store.append_events, [_event(3)])
+            await anyio.to_thread.run_sync(store.events.append, [_event(3)])
         assert sorted(got) == ["2"] * 40 + ["3"] * 40
         assert len(asked) - num_before[0] <= 3
         assert num_threads[0] < 25
@@ -180,24 +181,24 @@ def test_many_who_wait_cost_one_reader_and_no_thread(store: Store, monkeypatch: 
 
 
 def test_who_follows_goes_on_after_an_unforeseen_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.append_events([_event(1)])
-    store.append_events([_event(2)])
-    real, fails = Store.events_after, [False]
+    store.events.append([_event(1)])
+    store.events.append([_event(2)])
+    real, fails = StoredEvents.after, [False]
 
-    def failing(self: Store, seq: int, limit: int = 500, *, tournament: int) -> Any:  # noqa: ANN401
+    def failing(self: StoredEvents, seq: int, limit: int = 500, *, tournament: int) -> Any:  # noqa: ANN401
         if fails[0]:
             fails[0] = False
             raise RuntimeError("nobody thought of this")
         return real(self, seq, limit, tournament=tournament)
 
-    monkeypatch.setattr(Store, "events_after", failing)
+    monkeypatch.setattr(StoredEvents, "after", failing)
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         del client
         async with StreamReader(app, f"{EVENTS}?after=1") as reader:
             assert (await reader.frame())["id"] == "2"
             fails[0] = True
-            await anyio.to_thread.run_sync(store.append_events, [_event(3)])
+            await anyio.to_thread.run_sync(store.events.append, [_event(3)])
             with anyio.fail_after(300):
                 assert (await reader.frame())["id"] == "3"
         assert not fails[0]
@@ -210,9 +211,9 @@ def test_events_that_were_cleaned_away_are_a_gap_with_the_state(
 ) -> None:
     monkeypatch.setattr(arena_db.live, "KEPT", 5)
     monkeypatch.setattr(arena_db.live, "_PRUNED_EVERY", 1)
-    store.append_events([_event(4, "started"), _event(4, "move", 1)])
+    store.events.append([_event(4, "started"), _event(4, "move", 1)])
     for _ in range(20):
-        store.append_events([_event(None, "state")])
+        store.events.append([_event(None, "state")])
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         found = (await client.get(f"{EVENTS}?after=1")).json()
@@ -224,7 +225,7 @@ def test_events_that_were_cleaned_away_are_a_gap_with_the_state(
             frame = await reader.frame()
             assert (frame["event"], frame["id"]) == ("gap", "22")
             assert json.loads(frame["data"]) == found
-            await anyio.to_thread.run_sync(store.append_events, [_event(5)])
+            await anyio.to_thread.run_sync(store.events.append, [_event(5)])
             assert (await reader.frame())["id"] == "23"
         near = (await client.get(f"{EVENTS}?after=21")).json()
         assert (near["gap"], [event["seq"] for event in near["events"]]) == (False, [22, 23])
@@ -233,7 +234,7 @@ def test_events_that_were_cleaned_away_are_a_gap_with_the_state(
 
 
 def test_a_number_that_was_never_given_is_a_gap(store: Store) -> None:
-    store.append_events([_event(1)])
+    store.events.append([_event(1)])
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         del app
@@ -244,7 +245,7 @@ def test_a_number_that_was_never_given_is_a_gap(store: Store) -> None:
 
 
 def test_delay_holds_moves_back_from_viewers(store: Store) -> None:
-    store.append_events([_event(1, "started"), _event(1, "move", 1), _event(1, "info", 1), _event(1)])
+    store.events.append([_event(1, "started"), _event(1, "move", 1), _event(1, "info", 1), _event(1)])
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         found = (await client.get(EVENTS)).json()
@@ -260,7 +261,7 @@ def test_a_stream_says_that_it_is_alive_and_where_it_is(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_rows, "BEAT_S", 0.05)
-    store.append_events([_event(1), _event(2, tournament=2)])
+    store.events.append([_event(1), _event(2, tournament=2)])
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
         del client
@@ -277,7 +278,7 @@ def test_a_stream_outlives_a_store_that_is_away(store: Store, monkeypatch: pytes
     monkeypatch.setattr(event_rows, "LOST_S", 0.02)
     monkeypatch.setattr(event_rows, "LOST_S", 0.02)
     monkeypatch.setattr(event_rows, "BEAT_S", 0.05)
-    store.append_events([_event(1)])
+    store.events.append([_event(1)])
     path, away = store.path, store.path.with_name("away.db")
     store.close()
 
@@ -289,7 +290,7 @@ def test_a_stream_outlives_a_store_that_is_away(store: Store, monkeypatch: pytes
             await anyio.sleep(0.2)
             away.rename(path)
             with Store.open(path) as again:
-                again.append_events([_event(2)])
+                again.events.append([_event(2)])
             assert (await reader.frame())["id"] == "2"
 
     served(path, body)

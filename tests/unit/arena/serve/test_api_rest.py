@@ -48,7 +48,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, name="spring")
-        store.save([cup.match(number) for number in range(1, 5)])
+        store.matches.save([cup.match(number) for number in range(1, 5)])
         yield store
 
 
@@ -73,7 +73,7 @@ def test_an_answer_is_made_once_until_the_store_changes(
         assert len(made) == 1
         await client.get(f"{API}/leaderboard?game=connect-four")
         assert len(made) == 2
-        await anyio.to_thread.run_sync(lambda: store.void([1], reason="a test", who="me"))
+        await anyio.to_thread.run_sync(lambda: store.changes.void([1], reason="a test", who="me"))
         third = await client.get(f"{API}/leaderboard", headers={"if-none-match": first.headers["etag"]})
         assert third.status_code == 200
         assert third.content != first.content
@@ -124,7 +124,7 @@ def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pyte
     def slow() -> None:
         while reading.query.is_wanted():
             time.sleep(0.001)
-        with reading.store._read() as connection:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        with reading.store._access.read() as connection:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
             connection.execute(text(_ENDLESS)).all()
 
     with query.store() as read:
@@ -136,7 +136,7 @@ def test_a_question_that_takes_too_long_is_ended(store: Store, monkeypatch: pyte
 
 
 def test_a_command_is_answered_by_who_runs_the_tournament(store: Store) -> None:
-    record = store.tournament("spring")
+    record = store.tournaments.find("spring")
     assert record is not None
     held = store.claim(record.id, current_owner())
     assert held is not None
@@ -145,9 +145,9 @@ def test_a_command_is_answered_by_who_runs_the_tournament(store: Store) -> None:
 
     async def run() -> None:
         while not heard:
-            for command in await anyio.to_thread.run_sync(held.take_commands, record.id):
+            for command in await anyio.to_thread.run_sync(held.commands.take, record.id):
                 heard.append(command.kind)
-                await anyio.to_thread.run_sync(held.answer, command.id, "it pauses")
+                await anyio.to_thread.run_sync(held.commands.answer, command.id, "it pauses")
             await anyio.sleep(0.01)
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
@@ -173,7 +173,7 @@ def test_a_command_is_answered_by_who_runs_the_tournament(store: Store) -> None:
         assert away.status_code == 404
 
     served(store.path, body)
-    assert store.take_commands(record.id) == []
+    assert store.commands.take(record.id) == []
 
 
 def test_nobody_obeys_where_nobody_runs_and_where_all_is_read_only(store: Store) -> None:
@@ -190,7 +190,7 @@ def test_nobody_obeys_where_nobody_runs_and_where_all_is_read_only(store: Store)
 
     served(store.path, idle)
     served(store.path, closed, ServeSettings(anonymous=True, read_only=True))
-    assert store.take_commands(1) == []
+    assert store.commands.take(1) == []
 
 
 def test_a_badge_shows_the_rating_of_the_leaderboard(league: CommandLine) -> None:
@@ -313,13 +313,13 @@ def test_what_strangers_send_is_answered_and_never_a_fault(
 def test_delay_holds_the_last_plies_of_a_running_match_back(
     store: Store, delay: int, shown: list[int]
 ) -> None:
-    record = store.tournament("spring")
+    record = store.tournaments.find("spring")
     assert record is not None
     held = store.claim(record.id, current_owner())
     assert held is not None
     begun = Started(bots=("b", "c"), game="connect-four", opening=(3, 2))
     bodies = [(0, "started", begun), (3, "move", Move(action=4)), (4, "move", Move(action=5))]
-    held.append_events(
+    held.events.append(
         [
             LiveEvent(tournament=record.id, number=5, ply=ply, kind=kind, payload=pack(body), t=START)
             for ply, kind, body in bodies
@@ -338,7 +338,7 @@ def test_delay_holds_the_last_plies_of_a_running_match_back(
 def test_a_name_of_hexadecimal_digits_is_a_name_first(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, "c0ffee", "b")
-        store.save([cup.match(1)])
+        store.matches.save([cup.match(1)])
         other = cup.entrants[1].bot.identity[:6]
     assert ask(tmp_path / "arena.db", f"{API}/bots/c0ffee").json()["bot"] == "c0ffee"
     assert ask(tmp_path / "arena.db", f"{API}/bots/{other}").json()["bot"] == f"~{other}"
@@ -367,7 +367,7 @@ def test_a_store_in_the_place_of_another_has_another_version(store: Store, tmp_p
 
 def test_a_badge_is_of_the_pool_where_the_bot_played_most(store: Store) -> None:
     cup = add_cup(store, name="small", game="tic-tac-toe", num_actions=9)
-    store.save([cup.match(1)])
+    store.matches.save([cup.match(1)])
     address = f"/badge/{cup.entrants[0].bot.identity}.svg"
     assert "· connect-four" in ask(store.path, address).text
     assert "· tic-tac-toe" in ask(store.path, f"{address}?game=tic*").text

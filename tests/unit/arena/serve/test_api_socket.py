@@ -29,7 +29,7 @@ def test_a_stream_goes_on_after_a_broken_connection(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     with Store.open(path) as store, socket.socket() as listener:
         add_cup(store, name="spring")
-        store.append_events([_event(number) for number in range(1, 6)])
+        store.events.append([_event(number) for number in range(1, 6)])
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = listener.getsockname()[1]
@@ -50,7 +50,7 @@ def test_a_stream_goes_on_after_a_broken_connection(tmp_path: Path) -> None:
                             got.append(int(line[4:]))
                         if line.startswith("data: ") and len(got) % 2 == 0:
                             break
-                store.append_events([_event(6 + len(got) // 2)])
+                store.events.append([_event(6 + len(got) // 2)])
             assert got == list(range(1, 9))
         finally:
             app.state.serving.ending.set()

@@ -102,8 +102,8 @@ def test_hostile_names_are_cleaned_in_pages_json_headers_and_log(
     path = tmp_path / "arena.db"
     with Store.open(path) as store:
         cup = add_cup(store, "a/<script>alert(1)</script>", "b/\x1b[31m\u202eb\x07", name=EVIL)
-        store.save([cup.match(1)])
-        record = store.tournament(EVIL)
+        store.matches.save([cup.match(1)])
+        record = store.tournaments.find(EVIL)
         assert record is not None
     caplog.set_level("INFO")
     # Such a name is no slug, so its address is that of the tournament itself.
@@ -202,7 +202,7 @@ def test_pages_of_a_list_are_those_of_the_whole_list(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     with Store.open(path, fast=True) as store:
         cup = add_cup(store, "a", "b", name="long", num=420)
-        store.save([cup.match(number) for number in range(1, 421)])
+        store.matches.save([cup.match(number) for number in range(1, 421)])
     seen: list[int] = []
     for page in ("matches", "matches-2", "matches-3"):
         found = _ask(path, f"/t/long/{page}.json").json()

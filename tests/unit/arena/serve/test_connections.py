@@ -233,12 +233,12 @@ def test_a_stream_ends_when_its_token_is_revoked(
 ) -> None:
     monkeypatch.setattr(endpoints, "AGAIN_S", 0.05)
     with Store.open(tmp_path / "arena.db") as store:
-        store.add_token("anna", digest_of("arena_v_anna"), "viewer")
+        store.tokens.add("anna", digest_of("arena_v_anna"), "viewer")
         with served.connect() as connection:
             head = served.head("/stream/quiet").replace(served.host_token.encode(), b"arena_v_anna")
             connection.sendall(head)
             streams.wait_for(1)
-            store.revoke_tokens("anna")
+            store.tokens.revoke("anna")
             streams.wait_for(0)
 
 

@@ -13,6 +13,7 @@ from arena.serve.live_hub import TABLES, WALL, Hub
 from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
+from arena_db.runs import StoredEvents
 from arena_db.store import Store
 from stores import START, Cup, add_cup
 
@@ -53,7 +54,7 @@ class Played:
             payload=pack(body),
             t=START,
         )
-        self.store.append_events([event])
+        self.store.events.append([event])
 
     def begin(self, number: int = 1, attempt: int = 0) -> None:
         """Return the events of a match up to the position before its last move."""
@@ -98,7 +99,7 @@ def test_a_board_shows_a_result_as_soon_as_the_standings_count_it(played: Played
     assert _result(shown.model.view) == ("", 2)
     assert played.counted() == 0
     # The result is stored; the coordinator has not told of it, or cannot write.
-    played.store.save([played.cup.match(1)])
+    played.store.matches.save([played.cup.match(1)])
     shown = played.settle()
     assert played.counted() == 1
     assert _result(shown.model.view) == ("1-0", 4)
@@ -116,7 +117,7 @@ def test_a_board_shows_a_result_as_soon_as_the_standings_count_it(played: Played
 def test_every_frame_that_counts_a_result_shows_it(played: Played) -> None:
     played.begin()
     played.settle()
-    played.store.save([played.cup.match(1)])
+    played.store.matches.save([played.cup.match(1)])
     seen: list[tuple[int, str]] = []
     for _ in range(60):
         played.hub.step()
@@ -130,7 +131,7 @@ def test_every_frame_that_counts_a_result_shows_it(played: Played) -> None:
 
 def test_who_begins_to_look_then_sees_the_result_on_the_board_and_in_the_tables(played: Played) -> None:
     played.begin()
-    played.store.save([played.cup.match(1)])
+    played.store.matches.save([played.cup.match(1)])
     played.hub.step()
     shown = played.hub.snapshot(WALL)
     assert shown is not None
@@ -144,14 +145,14 @@ def test_a_result_that_comes_between_two_reads_of_a_first_look_is_on_the_board(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played.begin()
-    snapshot = Store.snapshot
+    snapshot = StoredEvents.snapshot
 
-    def slow(store: Store, tournament: int) -> Snapshot:
-        found = snapshot(store, tournament)
-        played.store.save([played.cup.void(1)])
+    def slow(events: StoredEvents, tournament: int) -> Snapshot:
+        found = snapshot(events, tournament)
+        played.store.matches.save([played.cup.void(1)])
         return found
 
-    monkeypatch.setattr(Store, "snapshot", slow)
+    monkeypatch.setattr(StoredEvents, "snapshot", slow)
     played.hub.step()
     shown = played.hub.snapshot(WALL)
     assert shown is not None
@@ -162,7 +163,7 @@ def test_a_result_that_comes_between_two_reads_of_a_first_look_is_on_the_board(
 def test_a_board_that_was_given_away_is_not_counted_again(played: Played) -> None:
     played.begin()
     played.settle()
-    played.store.save([played.cup.match(1)])
+    played.store.matches.save([played.cup.match(1)])
     assert played.settle().model.view.progress.done == 1
     played.begin(number=2)
     played.tell(Finished(outcome="first", termination="rules", plies=4), ply=4)
@@ -175,12 +176,12 @@ def test_a_board_that_was_given_away_is_not_counted_again(played: Played) -> Non
 def test_a_match_that_is_played_again_is_held_back_though_its_void_attempt_is_stored(played: Played) -> None:
     played.begin()
     played.settle()
-    played.store.save([played.cup.void(1)])
+    played.store.matches.save([played.cup.void(1)])
     assert _result(played.settle().model.view)[0] == "void"
     played.begin(attempt=1)
     view = played.settle().model.view
     assert (view.matches[1].attempt, *_result(view)) == (1, "", 2)
-    played.store.save([played.cup.match(1, attempt=1)])
+    played.store.matches.save([played.cup.match(1, attempt=1)])
     view = played.settle().model.view
     assert (view.matches[1].attempt, *_result(view)) == (1, "1-0", 4)
     assert (view.progress.done, played.counted()) == (1, 1)

@@ -56,7 +56,7 @@ def _model(path: Path, number: int) -> Model:
 @pytest.mark.parametrize("name", ["spring", "cup"])
 def test_what_follows_is_what_a_page_without_a_stream_shows(league_path: Path, name: str) -> None:
     with Store.open(league_path, read_only=True) as store:
-        record = store.tournament(name)
+        record = store.tournaments.find(name)
         assert record is not None
         links = Links(root="/", suffix="", index="", slugs=slugs_of({record.name: record.uid}))
         still = event_page(event_view(store, record), links)
@@ -72,8 +72,8 @@ def test_the_first_page_of_a_tournament_follows_it(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     store = Store.open(path)
     cup = add_cup(store, "anna", "bob", name="spring", num=6)
-    store.save([cup.match(1)])
-    record = store.tournament("spring")
+    store.matches.save([cup.match(1)])
+    record = store.tournaments.find("spring")
     assert record is not None
 
     async def body(client: httpx.AsyncClient, app: Starlette) -> None:
@@ -94,7 +94,7 @@ def test_the_first_page_of_a_tournament_follows_it(tmp_path: Path) -> None:
         frame = re.search(r'data-frame="([^"]+)"', page)
         assert frame
         reader = Reader(frame=frame[1])
-        store.save([cup.match(2), cup.match(3)])
+        store.matches.save([cup.match(2), cup.match(3)])
         stream = f"/t/spring/stream?of=tables&after={reader.frame}"
         with anyio.fail_after(120):
             async with StreamReader(app, stream) as following:
@@ -118,7 +118,9 @@ def test_a_bot_without_a_rated_match_has_a_page(tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     with Store.open(path) as store:
         cup = add_cup(store, "anna", "bob", name="spring")
-        store.save([cup.match(1, rated=False, outcome="second", termination="crash", reason="it crashed")])
+        store.matches.save(
+            [cup.match(1, rated=False, outcome="second", termination="crash", reason="it crashed")]
+        )
         one = cup.entrants[0].bot.identity
     page = ask(path, f"/b/{one[:16]}", accept="text/html")
     assert page.status_code == 200

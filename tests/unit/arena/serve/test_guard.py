@@ -116,14 +116,14 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
     with Store.open(path, fast=True) as store:
         for name, token in found.items():
             role = name.rpartition(" ")[2] if name in CALLERS and name.rpartition(" ")[2] in RANKS else "host"
-            store.add_token(
+            store.tokens.add(
                 name.replace(" ", "-"),
                 sha256(token.encode()).digest(),
                 role,
                 expires_at=1.0 if name == "expired" else None,
                 bot="b" if role == "bot" else "",
             )
-        store.revoke_tokens("revoked")
+        store.tokens.revoke("revoked")
     return path, found
 
 

@@ -18,6 +18,7 @@ from arena.serve.server import make_app
 from arena.serve.server_options import ServeSettings
 from arena_db.errors import LockedError
 from arena_db.store import Store
+from arena_db.tokens import StoredTokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -217,19 +218,19 @@ def test_a_use_of_a_token_is_written_down_once_a_day_and_not_read_only(
 ) -> None:
     path = tmp_path / "arena.db"
     with Store.open(path, fast=True) as store:
-        store.add_token("anna", digest_of("arena_v_anna"), "viewer")
+        store.tokens.add("anna", digest_of("arena_v_anna"), "viewer")
     noted: list[int] = []
-    note = Store.note_use
+    note = StoredTokens.note_use
 
-    def counted(store: Store, token: int, day: int) -> None:
+    def counted(tokens: StoredTokens, token: int, day: int) -> None:
         noted.append(day)
-        note(store, token, day)
+        note(tokens, token, day)
 
-    def locked(_: Store, token: int, day: int) -> None:
+    def locked(_: StoredTokens, token: int, day: int) -> None:
         noted.append(day)
         raise LockedError(f"no use of {token} can be noted")
 
-    monkeypatch.setattr(Store, "note_use", counted)
+    monkeypatch.setattr(StoredTokens, "note_use", counted)
     now = [100.5 * DAY]
 
     async def ask(*, read_only: bool) -> None:
@@ -245,12 +246,12 @@ def test_a_use_of_a_token_is_written_down_once_a_day_and_not_read_only(
     anyio.run(lambda: ask(read_only=True))
     assert noted == []
     # A store that cannot be written is not asked again with each request.
-    monkeypatch.setattr(Store, "note_use", locked)
+    monkeypatch.setattr(StoredTokens, "note_use", locked)
     anyio.run(lambda: ask(read_only=False))
     assert noted == [100, 101]
     noted.clear()
-    monkeypatch.setattr(Store, "note_use", counted)
+    monkeypatch.setattr(StoredTokens, "note_use", counted)
     anyio.run(lambda: ask(read_only=False))
     assert noted == [100, 101]
     with Store.open(path, read_only=True) as store:
-        assert [each.used_on for each in store.tokens()] == [101]
+        assert [each.used_on for each in store.tokens.all()] == [101]

@@ -162,8 +162,8 @@ def test_kept_matches_can_be_learnt_from(arena: CommandLine) -> None:
     assert list(stored_matches(make("connect-four"), db)) == []
     assert "no stored match fits" in arena("leaderboard", status=2).stderr
     with Store.open(arena.db) as store:
-        assert store.matches(MatchFilter()) == [], "none is rated"
-        assert len(store.matches(MatchFilter(rated_only=False))) == 3
+        assert store.matches.newest(MatchFilter()) == [], "none is rated"
+        assert len(store.matches.newest(MatchFilter(rated_only=False))) == 3
 
 
 @pytest.mark.parametrize("actions", [(0, 1, 2), (0, 0), (0, 9)])

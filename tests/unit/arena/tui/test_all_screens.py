@@ -91,7 +91,7 @@ def test_evil_names_are_only_text_here_too(tmp_path: Path, a_home_of_its_own: Pa
     with Store.open(path) as store:
         for number, name in enumerate(names):
             cup = add_cup(store, *names, num=9, name=f"{name}-{number}")
-            store.save([cup.match(number, reason=name) for number in range(1, 4)])
+            store.matches.save([cup.match(number, reason=name) for number in range(1, 4)])
     for number, name in enumerate(names):
         folder = a_home_of_its_own / "runs" / name.replace("/", "_")
         folder.mkdir(parents=True)

@@ -34,11 +34,11 @@ def graded(tmp_path: Path) -> Path:
     """Return a store with 12 matches, all of them graded; a filter on mistakes asks a function of ours."""
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=12, name="cup")
-        store.save([cup.match(number) for number in range(1, 13)])
-        for match in store.matches(MatchFilter(rated_only=False)):
+        store.matches.save([cup.match(number) for number in range(1, 13)])
+        for match in store.matches.newest(MatchFilter(rated_only=False)):
             plies = tuple(JudgedPly(value=0.0, loss=0.0) for _ in match.actions)
-            store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
-        store.set_state(1, "finished")
+            store.analyses.add(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
+        store.tournaments.set_state(1, "finished")
     return tmp_path / "arena.db"
 
 

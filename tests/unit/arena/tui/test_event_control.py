@@ -51,8 +51,8 @@ def test_a_bot_leaves_a_ladder(ladder: Path) -> None:
 
     shown(watch(ladder), act, (120, 40))
     with Store.open(ladder) as store:
-        assert [entrant.state for entrant in store.entrants(1)] == ["left", "playing"]
-        assert [(change.kind, change.reason) for change in store.changes(1)] == [("leave", "weak")]
+        assert [entrant.state for entrant in store.tournaments.entrants(1)] == ["left", "playing"]
+        assert [(change.kind, change.reason) for change in store.changes.of(1)] == [("leave", "weak")]
 
 
 def test_a_bot_joins_a_ladder_by_its_command(ladder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_a_bot_joins_a_ladder_by_its_command(ladder: Path, monkeypatch: pytest.M
 
     shown(watch(ladder), act, (120, 40))
     with Store.open(ladder) as store:
-        assert [entrant.label for entrant in store.entrants(1)][-1] == "minimax:depth=2"
+        assert [entrant.label for entrant in store.tournaments.entrants(1)][-1] == "minimax:depth=2"
 
 
 @pytest.fixture
@@ -104,13 +104,13 @@ def test_a_bot_is_withdrawn_from_any_event_and_another_disqualified(field: Path)
 
     shown(watch(field), act, (120, 40))
     with Store.open(field) as store:
-        assert [entrant.state for entrant in store.entrants(1)] == ["left", "out", "playing"]
-        kinds = [(change.kind, change.reason) for change in store.changes(1)]
+        assert [entrant.state for entrant in store.tournaments.entrants(1)] == ["left", "out", "playing"]
+        kinds = [(change.kind, change.reason) for change in store.changes.of(1)]
         assert kinds[0] == ("leave", "weak")
         assert ("disqualify", "cheats") in kinds
         assert all(
             bool(match.void_reason) == ("minimax:depth=1" in (match.first_label, match.second_label))
-            for match in store.tournament_matches(1)
+            for match in store.matches.of_tournament(1)
         )
 
 
@@ -124,7 +124,7 @@ def test_a_bot_joins_a_round_robin_with_a_reason(field: Path, monkeypatch: pytes
 
     shown(watch(field), act, (120, 40))
     with Store.open(field) as store:
-        assert [change.kind for change in store.changes(1)] == ["join"]
+        assert [change.kind for change in store.changes.of(1)] == ["join"]
 
 
 def test_the_name_of_a_bot_that_joins_is_completed(ladder: Path) -> None:
@@ -183,7 +183,7 @@ def test_archiving_hides_and_a_shows_it(ladder: Path) -> None:
 
     shown(watch(ladder), act, (120, 40))
     with Store.open(ladder) as store:
-        assert [change.kind for change in store.changes(1)] == ["archive", "unarchive"]
+        assert [change.kind for change in store.changes.of(1)] == ["archive", "unarchive"]
 
 
 def test_removing_asks_first_and_says_where_it_is(ladder: Path) -> None:
@@ -201,7 +201,7 @@ def test_removing_asks_first_and_says_where_it_is(ladder: Path) -> None:
     shown(watch(ladder), act, (120, 40))
     assert ladder.with_name("spring.removed.db").exists()
     with Store.open(ladder) as store:
-        assert store.tournament("spring") is None
+        assert store.tournaments.find("spring") is None
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def table_of(path: Path) -> EventTables:
     from arena.coordinator.event_tables import event_tables
 
     with Store.open(path) as store:
-        record = store.tournament(1)
+        record = store.tournaments.find(1)
         assert record is not None
         tables = event_tables(store, record)
     assert tables is not None
@@ -314,7 +314,7 @@ def test_a_void_changes_what_is_shown_while_it_is_watched(events: dict[str, Path
     model = follow()
     points = {row.name: row.points for row in rows_of(model, "by_place")}
     with Store.open(path) as store:
-        won = next(match for match in store.tournament_matches(1) if match.outcome == "first")
+        won = next(match for match in store.matches.of_tournament(1) if match.outcome == "first")
         declare_void(store, [1], [won.id], "wrong")
         model = follow()
         after = {row.name: row.points for row in rows_of(model, "by_place")}
@@ -351,7 +351,7 @@ def test_v_declares_a_match_void_with_a_reason(event: Path) -> None:
 
     shown(watch(event), act, (120, 40))
     with Store.open(event) as store:
-        kinds = [(change.kind, change.reason) for change in store.changes(1)]
+        kinds = [(change.kind, change.reason) for change in store.changes.of(1)]
     assert kinds == [("void", "wrong clock"), ("unvoid", "right")]
 
 

@@ -38,7 +38,7 @@ def evil_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("evil") / "arena.db"
     with Store.open(path) as store:
         cup = add_cup(store, *NAMES, num=3 * len(NAMES), name="[red]cup")
-        store.save([cup.match(number, reason=NAMES[number % len(NAMES)]) for number in range(1, 20)])
+        store.matches.save([cup.match(number, reason=NAMES[number % len(NAMES)]) for number in range(1, 20)])
     return path
 
 

@@ -51,13 +51,13 @@ def forty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     entrants = [Entrant(seat=seat, label=each.spec, bot=each, limit="") for seat, each in enumerate(bots)]
     matches = [replace(match, opening=()) for match in plan(NUM_BOTS, 2 * NUM_BOTS)]
     with Store.open(path) as store:
-        record = store.add_tournament(new_tournament(name="forty"), entrants, matches)
+        record = store.tournaments.add(new_tournament(name="forty"), entrants, matches)
         cup = Cup(record, entrants, matches)
         played = [
             cup.match(n, num_opening=0, actions=(3, 2, 3, 2, 3, 2, 3)) for n in range(1, len(matches) + 1)
         ]
-        store.save([replace(each, times_ms=(1,) * 7, values=(None,) * 7) for each in played])
-        store.set_state(record.id, "finished")
+        store.matches.save([replace(each, times_ms=(1,) * 7, values=(None,) * 7) for each in played])
+        store.tournaments.set_state(record.id, "finished")
     return path
 
 

@@ -39,17 +39,17 @@ def test_the_last_tables_of_an_event_that_stops_are_made_at_once(
     monkeypatch.setattr("arena.watching.store_feed._FACTS_SHARE", 1e-9)
     held = running.claim(1, current_owner())
     assert held is not None
-    record = running.tournament(1)
+    record = running.tournaments.find(1)
     assert record is not None
-    cup = Cup(record, running.entrants(1), running.planned(1))
+    cup = Cup(record, running.tournaments.entrants(1), running.plans.planned(1))
     seconds = itertools.count(0, 3)
     feed = StoreFeed(str(running.path), 1, clock=lambda: float(next(seconds)))
     model = drain(feed)
     for number in (1, 2):
-        held.save([cup.match(number)])
+        held.matches.save([cup.match(number)])
         model = drain(feed, model)
         assert games_of(model) == 2, "the second has to wait: matches are played beside the dashboard"
-    held.set_state(1, "stopped")
-    held.release()
+    held.tournaments.set_state(1, "stopped")
+    held.leases.release()
     assert games_of(drain(feed, model)) == 4, "none is any more"
     feed.close()

@@ -45,16 +45,16 @@ def coordinator(path: Path, *, answers: bool = True) -> Generator[list[str]]:
 
         def answer() -> None:
             while answers and not ended.wait(0.02):
-                for command in store.take_commands(1):
+                for command in store.commands.take(1):
                     kinds.append(command.kind)
-                    store.answer(command.id, f"yes, {command.kind}")
+                    store.commands.answer(command.id, f"yes, {command.kind}")
 
         thread = threading.Thread(target=answer)
         thread.start()
         yield kinds
         ended.set()
         thread.join(DEADLINE_S)
-        kinds += [command.kind for command in store.take_commands(1)]
+        kinds += [command.kind for command in store.commands.take(1)]
 
 
 def live(path: Path, *, is_read_only: bool = False) -> Dashboard:
@@ -127,7 +127,7 @@ def test_where_nobody_runs_it_nothing_is_asked(store: Path) -> None:
     app = live(store)
     piloted(app, act)
     with Store.open(store) as opened:
-        assert opened.take_commands(1) == []
+        assert opened.commands.take(1) == []
 
 
 def test_who_may_only_look_asks_nothing(store: Path) -> None:

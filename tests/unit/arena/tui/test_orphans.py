@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
     file = tmp_path / "arena.db"
     with Store.open(file) as store:
         over = add_cup(store, "human", "random", name="over", num=1, type="play")
-        store.set_state(over.record.id, "finished")
+        store.tournaments.set_state(over.record.id, "finished")
         add_cup(store, "human", "random", name="left", num=1, type="play")
     return file
 

@@ -189,7 +189,7 @@ def test_a_bot_is_opened_at_its_row(shown_store: Path, text: str) -> None:
 
 def test_a_match_that_is_not_played_yet_is_waited_for(shown_store: Path) -> None:
     with Store.open(shown_store, read_only=True) as store:
-        record = store.tournament("spring")
+        record = store.tournaments.find("spring")
         assert record is not None
         app = watch_app(str(shown_store), Address(record, number=3), glyphs="ascii")
     assert app.running == 3

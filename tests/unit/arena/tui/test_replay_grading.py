@@ -48,7 +48,7 @@ def store_match(path: Path, game: str, num_actions: int, actions: tuple[int, ...
     changes: dict[str, Any] = {"times_ms": (5,) * length, "values": (None,) * length, "num_opening": 1}
     with Store.open(path) as store:
         cup = add_cup(store, name="cup", game=game, num_actions=num_actions)
-        store.save([cup.match(1, actions=actions, **changes)])
+        store.matches.save([cup.match(1, actions=actions, **changes)])
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_plies_that_another_program_judges_appear(path: Path) -> None:
     def add(num: int) -> None:
         known = (JudgedPly(),) * (len(plies) - num) + plies[len(plies) - num :]
         with Store.open(path) as store:
-            store.add_analysis(JudgedMatch(match=1, name="solver", plies=known, made_at=float(num)))
+            store.analyses.add(JudgedMatch(match=1, name="solver", plies=known, made_at=float(num)))
 
     async def act(pilot: Pilot[None]) -> None:
         screen = screen_of(app)

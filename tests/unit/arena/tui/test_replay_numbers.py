@@ -35,17 +35,17 @@ def searched(tmp_path: Path, shown_store: Path) -> tuple[Path, int]:
     path = tmp_path / "arena.db"
     shutil.copy(shown_store, path)
     with Store.open(path) as store:
-        found = store.matches(MatchFilter(bot="mcts", rated_only=False), limit=50)
+        found = store.matches.newest(MatchFilter(bot="mcts", rated_only=False), limit=50)
         return path, next(match.id for match in found if match.second_label.startswith("mcts"))
 
 
 def judge(path: Path, number: int, name: str, losses: Sequence[float]) -> None:
     with Store.open(path) as store:
-        match = store.match(number)
+        match = store.matches.find(number)
         assert match is not None
         given = [*losses, *[0.0] * len(match.actions)][: len(match.actions)]
         plies = tuple(JudgedPly(value=1.0 if loss == 2 else 0.0, loss=loss, best=(0,)) for loss in given)
-        store.add_analysis(JudgedMatch(match=number, name=name, plies=plies, made_at=0.0))
+        store.analyses.add(JudgedMatch(match=number, name=name, plies=plies, made_at=0.0))
 
 
 def shown(app: Dashboard) -> str:
@@ -140,7 +140,7 @@ def test_a_bot_that_is_gone_cannot_be_played(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with Store.open(path) as store:
         cup = add_cup(store)
-        store.save([cup.match(1)])
+        store.matches.save([cup.match(1)])
     app = replay_app(str(path), 1, glyphs="ascii", reduce_motion=True)
 
     async def act(pilot: Pilot[None]) -> None:

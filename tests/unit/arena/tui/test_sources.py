@@ -65,7 +65,7 @@ def faulty(tmp_path: Path) -> str:
     with Store.open(path) as store:
         cup = add_cup(store, "a", "b", num=24, name="cup")
         seats = [cup.entrants[planned.first].label for planned in cup.plan]
-        store.save(
+        store.matches.save(
             [
                 cup.match(
                     number,
@@ -75,7 +75,7 @@ def faulty(tmp_path: Path) -> str:
                 for number in range(1, 23)
             ]
         )
-        store.save([cup.void(23)])
+        store.matches.save([cup.void(23)])
     return str(path)
 
 
@@ -319,7 +319,7 @@ def test_a_preview_counts_what_the_store_has(shown_store: Path) -> None:
     assert preview_line(found.newest[0]).startswith("duel/2 ")
     whole = preview(Query(str(shown_store)), ExportForm())
     with Store.open(shown_store, read_only=True) as store:
-        assert whole.num_matches == len(store.matches(MatchFilter(), limit=100))
+        assert whole.num_matches == len(store.matches.newest(MatchFilter(), limit=100))
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_a_preview_shows_the_newest_matches_of_the_export_behind_any_number_of_f
     with Store.open(path) as store:
         cup = add_cup(store, "a", "b", num=20)
         good = [cup.match(number) for number in range(1, 8)]
-        store.save(
+        store.matches.save(
             [*good, *(cup.match(number, termination="crash") for number in range(8, 19)), cup.void(19)]
         )
     found = preview(Query(str(path)), ExportForm(limit="5"))
@@ -355,9 +355,9 @@ def test_few_matches_take_as_long_as_one(tmp_path: Path) -> None:
 def test_a_void_match_says_so_in_lists_and_replays(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db", fast=True) as store:
         cup = add_cup(store, num=4)
-        store.save([cup.match(1), cup.match(2)])
-        store.void([1], reason="an engine helped", who="u@h")
-        void, fair = (store.match(number) for number in (1, 2))
+        store.matches.save([cup.match(1), cup.match(2)])
+        store.changes.void([1], reason="an engine helped", who="u@h")
+        void, fair = (store.matches.find(number) for number in (1, 2))
     assert void is not None
     assert fair is not None
     assert [(row.end, row.termination) for row in map(row_of, (void, fair))] == [

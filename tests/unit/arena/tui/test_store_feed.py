@@ -21,6 +21,7 @@ from arena.watching.match_source import MatchSource, PageRequest
 from arena.watching.one_match import load_match
 from arena.watching.query import Cancelled, Query
 from arena.watching.store_feed import StoreFeed
+from arena_db.match_keeping import BulkReading
 from arena_db.owner import current_owner
 from arena_db.records import LiveEvent
 from arena_db.store import Store
@@ -78,7 +79,7 @@ def test_a_tournament_that_has_ended_has_boards_results_and_tables(own_store: Pa
 def test_a_damaged_event_changes_no_fact_that_the_store_keeps(own_store: Path) -> None:
     sound = drain(StoreFeed(str(own_store), 1)).view.progress
     with Store.open(own_store) as store:
-        store.append_events(
+        store.events.append(
             [live(replace_struct(STATE, name="puc", planned=84, done=7, game="gomoku"), None)]
         )
     shown = drain(StoreFeed(str(own_store), 1)).view.progress
@@ -121,14 +122,14 @@ def test_a_look_at_all_matches_ends_when_nobody_wants_it(
     older_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feed = StoreFeed(str(older_store), 1, rates_past=True)
-    counted = Store.counted_matches
+    counted = BulkReading.counted_matches
 
-    def cancelled(store: Store, tournament: int) -> Iterator[list[CountedMatch]]:
-        for page in counted(store, tournament):
+    def cancelled(bulk: BulkReading, tournament: int) -> Iterator[list[CountedMatch]]:
+        for page in counted(bulk, tournament):
             feed.cancel()
             yield page
 
-    monkeypatch.setattr(Store, "counted_matches", cancelled)
+    monkeypatch.setattr(BulkReading, "counted_matches", cancelled)
     assert feed.poll() is not None
     assert feed.poll() is not None
     with pytest.raises(Cancelled):
@@ -142,8 +143,8 @@ def test_kept_ratings_are_drawn_without_a_look_at_matches(
     own_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store.open(own_store, read_only=True) as store:
-        kept = [float(point.num_matches) for point in store.rating_points(1)]
-    monkeypatch.setattr(Store, "counted_matches", None)
+        kept = [float(point.num_matches) for point in store.ratings.points(1)]
+    monkeypatch.setattr(BulkReading, "counted_matches", None)
     feed = StoreFeed(str(own_store), 1, rates_past=True)
     model = drain(feed)
     assert len(kept) > 2
@@ -155,15 +156,15 @@ def test_kept_ratings_are_drawn_without_a_look_at_matches(
 
 def test_events_are_followed_from_the_snapshot_on(running: Store) -> None:
     assert running.claim(1, current_owner())
-    running.append_events([live(STATE, None), live(BEGIN, ply=2), live(Move(action=3), ply=3)])
+    running.events.append([live(STATE, None), live(BEGIN, ply=2), live(Move(action=3), ply=3)])
     feed = StoreFeed(str(running.path), 1)
     model = drain(feed)
     assert model.view.matches[1].actions == (3, 2, 3)
     assert feed.interval == 0.12
-    running.append_events([live(Move(action=4), ply=4, t=101.0), live(ThinkingInfo(value=0.5), ply=4)])
+    running.events.append([live(Move(action=4), ply=4, t=101.0), live(ThinkingInfo(value=0.5), ply=4)])
     model = drain(feed, model)
     assert model.view.matches[1].actions == (3, 2, 3, 4)
-    running.append_events([live(Finished(outcome="first", termination="rules", plies=4), ply=4)])
+    running.events.append([live(Finished(outcome="first", termination="rules", plies=4), ply=4)])
     model = drain(feed, model)
     assert model.view.matches[1].is_over
     assert model.view.progress.done == 1
@@ -183,17 +184,17 @@ def test_who_runs_it_is_read_off_the_lease(running: Store) -> None:
     assert model.health.warning(now) == ""
     assert model.health.warning(now + 39).startswith("STALE 3"), "as old as the machine is slow"
     assert model.health.warning((model.health.heartbeat_t or 0) + 70) == "STALE 70s", "its process lives"
-    held.release()
+    held.leases.release()
     gone = replace(current_owner(), uuid="gone", pid_start=current_owner().pid_start + 1)
     left = running.claim(1, gone)
     assert left is not None
-    running.append_events([live(BEGIN, ply=2, t=now)])
+    running.events.append([live(BEGIN, ply=2, t=now)])
     model = drain(feed, model)
     assert model.view.matches[1].ply == 2
     assert model.health.warning(now) == "no coordinator"
     assert feed.interval == 1.0, "nobody tells of the match that was played"
-    running.set_state(1, "stopped")
-    left.release()
+    running.tournaments.set_state(1, "stopped")
+    left.leases.release()
     assert drain(feed, model).health.warning(now) == ""
     feed.close()
 
@@ -203,7 +204,7 @@ def test_a_silent_coordinator_has_no_rate(running: Store, capsys: pytest.Capture
     held = running.claim(1, current_owner())
     assert held is not None
     quick = replace_struct(STATE, done=3, rate=156_830.0)
-    held.append_events([live(quick, None, t=now - 720), live(BEGIN, ply=2, t=now - 720)])
+    held.events.append([live(quick, None, t=now - 720), live(BEGIN, ply=2, t=now - 720)])
     feed = StoreFeed(str(running.path), 1, clock=lambda: float(next(seconds)))
     model = drain(feed)
     assert (model.view.progress.rate, model.view.matches[1].is_stalled) == (156_830.0, False)
@@ -216,7 +217,7 @@ def test_a_silent_coordinator_has_no_rate(running: Store, capsys: pytest.Capture
     feed.close()
 
     def wake(_: float) -> None:
-        held.append_events([live(replace_struct(STATE, state="ended", done=3), None)])
+        held.events.append([live(replace_struct(STATE, state="ended", done=3), None)])
 
     follow_plain(StoreFeed(str(running.path), 1), wake)
     lines = capsys.readouterr().out.splitlines()
@@ -230,11 +231,11 @@ def test_a_silent_coordinator_has_no_rate(running: Store, capsys: pytest.Capture
 def test_a_gap_ends_in_a_new_snapshot(running: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena_db.live.KEPT", 2)
     monkeypatch.setattr("arena_db.live._PRUNED_EVERY", 1)
-    running.append_events([live(STATE, None), live(BEGIN, ply=2)])
+    running.events.append([live(STATE, None), live(BEGIN, ply=2)])
     feed = StoreFeed(str(running.path), 1)
     model = drain(feed)
     for ply in range(3, 9):
-        running.append_events([live(ThinkingInfo(value=0.1), ply=2), live(Move(action=ply - 3), ply=ply)])
+        running.events.append([live(ThinkingInfo(value=0.1), ply=2), live(Move(action=ply - 3), ply=ply)])
     model = drain(feed, model)
     assert model.view.matches[1].actions == (3, 2, 0, 1, 2, 3, 4, 5)
     feed.close()
@@ -244,7 +245,7 @@ def test_a_damaged_event_is_noted(running: Store) -> None:
     feed = StoreFeed(str(running.path), 1)
     model = drain(feed)
     damaged = LiveEvent(tournament=1, number=1, kind="move", payload="{}", t=1.0)
-    running.append_events([damaged, live(Fault(text="odd"))])
+    running.events.append([damaged, live(Fault(text="odd"))])
     model = drain(feed, model)
     assert model.view.notices[0].text == "odd"
     assert "cannot be read" in model.view.notices[1].text
@@ -286,7 +287,7 @@ def test_plain_lines_of_the_past_and_of_events(
 
     def wait(_: float) -> None:
         if steps:
-            running.append_events(steps.pop(0))
+            running.events.append(steps.pop(0))
 
     follow_plain(StoreFeed(str(running.path), 1), wait)
     lines = capsys.readouterr().out.splitlines()
@@ -305,7 +306,7 @@ def test_plain_lines_of_one_match_until_it_counts(running: Store, capsys: pytest
     ]
 
     def wait(_: float) -> None:
-        running.append_events(steps.pop(0))
+        running.events.append(steps.pop(0))
 
     follow_plain(StoreFeed(str(running.path), 1), wait, 1)
     assert not steps
@@ -363,11 +364,11 @@ def test_the_neighbours_of_a_match(own_store: Path) -> None:
 
 
 def test_a_void_is_seen_at_once(running: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    record = running.tournament(1)
+    record = running.tournaments.find(1)
     assert record is not None
-    cup = Cup(record, running.entrants(1), running.planned(1))
-    running.save([cup.match(1), cup.match(2)])
-    running.append_events([live(STATE, None)])
+    cup = Cup(record, running.tournaments.entrants(1), running.plans.planned(1))
+    running.matches.save([cup.match(1), cup.match(2)])
+    running.events.append([live(STATE, None)])
     feed = StoreFeed(str(running.path), 1)
     model = drain(feed)
     rows = {match.number: match.end for match in model.view.finished}
@@ -385,6 +386,6 @@ def test_a_void_is_seen_at_once(running: Store, capsys: pytest.CaptureFixture[st
     lines = StoreFeed(str(running.path), 1)
     lines.poll()
     declare_void(running, [1], [1], "it was not", undo=True)
-    running.append_events([live(RunState(state="ended", planned=12, done=2), None)])
+    running.events.append([live(RunState(state="ended", planned=12, done=2), None)])
     follow_plain(lines, lambda _: None)
     assert "match 1 counts again: it was not\n" in capsys.readouterr().out

@@ -150,7 +150,7 @@ def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
 
     shown(watch(path), act)
     with Store.open(path, read_only=True) as store:
-        record = store.tournament("begun")
+        record = store.tournaments.find("begun")
         assert record is not None
         assert record.num_planned == 2
 

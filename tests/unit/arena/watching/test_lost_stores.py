@@ -32,8 +32,8 @@ def path(tmp_path: Path) -> Path:
     for name in ("arena.db", "other.db"):
         with Store.open(tmp_path / name) as store:
             cup = add_cup(store, num=12, name="cup")
-            store.save([cup.match(number) for number in range(1, 13)])
-            store.set_state(1, "finished")
+            store.matches.save([cup.match(number) for number in range(1, 13)])
+            store.tournaments.set_state(1, "finished")
     return tmp_path / "arena.db"
 
 
@@ -131,7 +131,7 @@ def test_another_file_with_the_same_tournament_is_followed(path: Path) -> None:
 
 def test_plain_lines_say_it_once_and_go_on(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Store.open(path) as store:
-        store.set_state(1, "running")
+        store.tournaments.set_state(1, "running")
     away, waits = path.with_suffix(".away"), list[float]()
 
     def wait(seconds: float) -> None:
@@ -142,8 +142,8 @@ def test_plain_lines_say_it_once_and_go_on(path: Path, capsys: pytest.CaptureFix
             away.rename(path)
         if len(waits) == 12:
             with Store.open(path) as store:
-                store.set_state(1, "finished")
-                store.ask(1, "pause")
+                store.tournaments.set_state(1, "finished")
+                store.commands.send(1, "pause")
 
     feed = StoreFeed(str(path), 1, clock=lambda: 10.0 * len(waits))
     follow_plain(feed, wait)

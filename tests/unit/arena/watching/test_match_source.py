@@ -62,7 +62,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setattr(match_source, "PIECE", 8)
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=120, name="cup")
-        store.save([played(cup, number) for number in range(1, NUM + 1)])
+        store.matches.save([played(cup, number) for number in range(1, NUM + 1)])
     return Store.open(tmp_path / "arena.db")
 
 
@@ -75,7 +75,7 @@ def pages(store: Store, source: MatchSource, **wanted: object) -> list[Page]:
 def in_order(store: Store, sort: str, condition: str, *, descending: bool) -> list[int]:
     """Return the ids of all matches that fit, sorted by Python."""
     where = read_condition(condition).to_filter(store)
-    found = store.matches(where, limit=1000)
+    found = store.matches.newest(where, limit=1000)
     key = KEYS[sort]
     return [match.id for match in sorted(found, key=lambda m: (key(m), m.id), reverse=descending)]
 
@@ -126,7 +126,7 @@ def test_matches_that_came_since_are_added(store: Store, condition: str, *, desc
     source = MatchSource()
     before = pages(store, source, condition=condition, descending=descending, limit=200)[-1]
     cup = add_cup(store, num=30, name="later")
-    store.save([played(cup, number) for number in range(1, 31)])
+    store.matches.save([played(cup, number) for number in range(1, 31)])
     after = pages(store, source, condition=condition, descending=descending, limit=200)
     wanted = in_order(store, "number", condition, descending=descending)
     assert [row.stored for row in after[-1].rows] == wanted
@@ -150,7 +150,7 @@ def test_matches_that_come_during_a_search_are_there_once(
     answers = source(request, Query(str(store.path)))
     next(answers)
     cup = add_cup(store, num=30, name="later")
-    store.save([played(cup, number) for number in range(1, 31)])
+    store.matches.save([played(cup, number) for number in range(1, 31)])
     if not is_cancelled:
         assert list(answers)[-1].share == 1.0
     *_, last = source(request, Query(str(store.path)))
@@ -163,4 +163,4 @@ def test_an_order_that_has_no_index_is_refused(store: Store) -> None:
         pages(store, MatchSource(), sort="first")
     with pytest.raises(ConfigError, match="colour"):
         pages(store, MatchSource(), condition="colour:red")
-    assert store.num_matches(MatchFilter(rated_only=False)) == NUM
+    assert store.matches.count(MatchFilter(rated_only=False)) == NUM

@@ -27,10 +27,10 @@ def path(tmp_path: Path) -> Path:
     file = tmp_path / "arena.db"
     with Store.open(file) as store:
         spring = add_cup(store, "a", "b/Anna", "c", name="spring")
-        store.save([spring.match(1), spring.void(2)])
+        store.matches.save([spring.match(1), spring.void(2)])
         bots = [bot("random", spec="random"), bot("random", spec="random", identity=digest("other"))]
         entrants = [Entrant(seat=n, label=f"r{n}", bot=each, limit="") for n, each in enumerate(bots)]
-        store.add_tournament(new_tournament(name="random"), entrants, plan(2, 2))
+        store.tournaments.add(new_tournament(name="random"), entrants, plan(2, 2))
     return file
 
 
@@ -125,14 +125,16 @@ def test_a_search_that_was_cancelled_says_nothing(path: Path) -> None:
 
 def test_rows_have_date_duration_opening_and_the_mistakes_of_the_last_judge(path: Path) -> None:
     with Store.open(path) as store:
-        (match,) = store.matches(MatchFilter(), limit=5)
+        (match,) = store.matches.newest(MatchFilter(), limit=5)
         loses, holds = JudgedPly(value=0.0, loss=1.0, best=(3,)), JudgedPly(value=0.0, loss=0.0, best=(3,))
         for name, plies, t in (
             ("early", (loses, loses, loses, loses), 1.0),
             ("late", (loses, loses, loses, holds), 2.0),
         ):
-            store.add_analysis(JudgedMatch(match=match.id, name=name, plies=plies, made_at=t))
-        rows = with_mistakes(store, [row_of(each) for each in store.matches(MatchFilter(rated_only=False))])
+            store.analyses.add(JudgedMatch(match=match.id, name=name, plies=plies, made_at=t))
+        rows = with_mistakes(
+            store, [row_of(each) for each in store.matches.newest(MatchFilter(rated_only=False))]
+        )
     by_address = {row.address: row for row in rows}
     assert by_address["spring/1"].mistakes == 1, "what the opening gave away is no mistake"
     assert by_address["spring/2.0"].mistakes is None

@@ -30,10 +30,10 @@ def graded(tmp_path: Path) -> Path:
     """Return a store with 12 matches, all of them graded."""
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=12)
-        store.save([cup.match(number) for number in range(1, 13)])
-        for match in store.matches(MatchFilter(rated_only=False)):
+        store.matches.save([cup.match(number) for number in range(1, 13)])
+        for match in store.matches.newest(MatchFilter(rated_only=False)):
             plies = tuple(JudgedPly(value=0.0, loss=0.0) for _ in match.actions)
-            store.add_analysis(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
+            store.analyses.add(JudgedMatch(match=match.id, name="solver", plies=plies, made_at=1.0))
     return tmp_path / "arena.db"
 
 
@@ -55,7 +55,7 @@ class Held:
 
 def count(query: Query) -> Rows[int]:
     with query.store() as store:
-        return Rows(store.num_matches(GRADED))
+        return Rows(store.matches.count(GRADED))
 
 
 def refuse(answer: object) -> None:
@@ -135,7 +135,7 @@ def test_a_cancelled_query_starts_no_further_statement(graded: Path) -> None:
         with query.store() as store:
             reached.append("open")
             query.cancel()
-            store.bots()
+            store.names.bots()
             reached.append("read")
         return Rows(0)
 
@@ -210,4 +210,4 @@ def test_a_store_that_is_written_to_is_never_interrupted(graded: Path) -> None:
     with Store.open(graded) as store:
         with pytest.raises(RefusedError, match="open for writing"):
             store.interrupt()
-        assert store.num_matches(MatchFilter()) == 12
+        assert store.matches.count(MatchFilter()) == 12
