@@ -62,12 +62,13 @@ LATE = MatchFilter(since=0.0)
 
 
 class _Stored:
-    """The matches behind tallies."""
+    """The matches behind tallies, as a store: each of its parts is this object."""
 
     def __init__(self, tallies: list[Tally]) -> None:
         self._tallies = tallies
+        self.changes = self.ratings = self.matches = self
 
-    def last_change(self) -> int:
+    def last(self) -> int:
         return 0
 
     def replay_marks(self) -> dict[int, int]:
