@@ -124,8 +124,10 @@ def test_without_a_descriptor_for_its_life_the_process_is_asked(
         raise OSError
 
     monkeypatch.setattr(os, "pidfd_open", refuse)
-    connection = connect("import os; os.fork() and os._exit(0); os.read(0, 9)")
+    # It lives until it is sent something, and its child keeps its output open.
+    connection = connect("import os; os.read(0, 99); os.fork() and os._exit(0); os.read(0, 9)")
     connection.refuse_leftovers()
+    connection.send(Pong(n=1))
     wait_for_exit(connection)
     with pytest.raises(FaultError, match="its process ended"):
         connection.refuse_leftovers()
