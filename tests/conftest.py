@@ -65,6 +65,23 @@ def cores_of_the_tests() -> Iterator[None]:
     _return_to_all_cores()
 
 
+@pytest.fixture(autouse=True)
+def priority_of_the_tests() -> Iterator[None]:
+    """Fail a test that lowers the priority of this process: what comes after it would wait for the others.
+
+    A referee in such a process looked at its bots too late, whenever other test processes were busy.
+    """
+    yield
+    assert _priority() == _PRIORITY, "a test may only lower the priority of processes that it starts"
+
+
+def _priority() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0) if hasattr(os, "getpriority") else 0
+
+
+_PRIORITY = _priority()
+
+
 def _return_to_all_cores() -> None:
     if _CORES and os.sched_getaffinity(0) != _CORES:
         os.sched_setaffinity(0, _CORES)

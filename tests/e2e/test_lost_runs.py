@@ -68,12 +68,17 @@ def run(tmp_path: Path) -> Iterator[Run]:
         subprocess.Popen(command, cwd=tmp_path, env=env, stdout=out, stderr=err) as process,  # noqa: S603 - our own
     ):
         found = Run(process, tmp_path)
-        deadline = time.monotonic() + DEADLINE
-        while len(found.told) < 3 and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert found.told, (found.out, found.last_words)
+        wait_for(found, 3)
         yield found
         process.kill()
+
+
+def wait_for(run: Run, number: int) -> None:
+    """Wait until a run has told of so many matches."""
+    deadline = time.monotonic() + DEADLINE
+    while len(run.told) < number and run.process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(run.told) >= number, (run.out, run.last_words)
 
 
 def silence(run: Run) -> None:
@@ -122,6 +127,8 @@ def test_a_stopped_run_is_replaced_and_tells_of_nothing_more(run: Run) -> None:
 
 def test_a_store_that_is_taken_away_is_given_its_results_back(run: Run) -> None:
     run.arena("db", "backup", "backup.db")
+    # Results are stored before they are told, so at least one of these is not in the copy.
+    wait_for(run, len(run.told) + 20)
     (run.folder / "lost").mkdir()
     for name in ("", "-wal", "-shm"):
         run.db.with_name(f"arena.db{name}").rename(run.folder / "lost" / f"arena.db{name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, cast
+from unittest.mock import patch
 
 import click
 from click.testing import CliRunner
@@ -43,9 +44,13 @@ class CommandLine:
         }
 
     def __call__(self, *arguments: object, status: int = 0, env: dict[str, str] | None = None) -> Result:
-        """Call `arena`; it must end with this exit status and without a traceback."""
+        """Call `arena`; it must end with this exit status and without a traceback.
+
+        The tests share this process, so it keeps its priority, which `arena grade` would lower.
+        """
         words = [str(argument) for argument in arguments]
-        result = CliRunner(env={**self._env, **(env or {})}, catch_exceptions=False).invoke(main, words)
+        with patch("arena.cli.grade_command.lower_priority"):
+            result = CliRunner(env={**self._env, **(env or {})}, catch_exceptions=False).invoke(main, words)
         assert result.exit_code == status, f"arena {' '.join(words)} gave {result.exit_code}: {result.output}"
         return result
 

@@ -84,9 +84,8 @@ def test_what_nobody_can_grade(arena: CommandLine) -> None:
 
 
 @pytest.fixture
-def judging(arena: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """Return a store with a match; the tests share one process, so its priority stays."""
-    monkeypatch.setattr("arena.cli.grade_command.lower_priority", lambda: None)
+def judging(arena: CommandLine) -> CommandLine:
+    """Return a store with a match."""
     add_matches(arena, "tic-tac-toe", 9, ACTIONS)
     return arena
 
