@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -14,6 +16,7 @@ from arena.cli.options import as_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from arena.tui.glyphs import GlyphName
     from arena.tui.screens.dashboard import Dashboard, ScreenOptions
@@ -22,6 +25,10 @@ _Result = TypeVar("_Result")
 _PANEL = "Screen"
 _M_ARENA_MAX = -8
 """M_ARENA_MAX of glibc's malloc.h: the `mallopt` parameter that limits the number of heaps."""
+_GARBAGE = 700
+"""New objects between two collections of garbage, as in Python by itself; see `arena.__main__`."""
+_OPENSSL = ("_ssl", "_hashlib")
+"""Modules that load OpenSSL."""
 _DISPLAY = (
     click.option(
         "--ascii", "is_ascii", cls=RichOption, panel=_PANEL, is_flag=True, help="Draw with ASCII only."
@@ -64,10 +71,18 @@ class DisplayOptions(NamedTuple):
 
 def display_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add the display options, which the command gets as `display`, together with its own --plain."""
-    command = as_one("display", DisplayOptions)(command)
+
+    @functools.wraps(command)
+    def with_display(*arguments: object, display: DisplayOptions, **options: object) -> _Result:
+        # Before the command, because the store's modules load the event loop, too.
+        if display.has_screen:
+            load_without_openssl()
+        return command(*arguments, display=display, **options)
+
+    with_options = as_one("display", DisplayOptions)(with_display)
     for option in reversed(_DISPLAY):
-        command = option(command)
-    return command
+        with_options = option(with_options)
+    return with_options
 
 
 def has_screen() -> bool:
@@ -93,6 +108,27 @@ def check_toolkit() -> None:
         )
 
 
+def load_without_openssl() -> None:
+    """Load the event loop and the hashes without OpenSSL: 4.6 MB that no screen needs.
+
+    They do with what Python has by itself. Other modules that import `ssl` later get it.
+    """
+    if not sys.modules.keys().isdisjoint(_OPENSSL):
+        return
+    modules: dict[str, ModuleType | None] = sys.modules  # pyright: ignore[reportAssignmentType]
+    # `None` in this table makes an import fail.
+    modules.update(dict.fromkeys(_OPENSSL))
+    try:
+        import asyncio
+        import hashlib
+        import hmac
+
+        del asyncio, hashlib, hmac
+    finally:
+        for name in _OPENSSL:
+            del modules[name]
+
+
 def run_app(app: Dashboard) -> None:
     """Run the dashboard until it is closed.
 
@@ -100,6 +136,8 @@ def run_app(app: Dashboard) -> None:
         Exit: the dashboard failed; carries its status.
     """
     _share_one_heap()
+    # Everything is imported by now, and a process that looks for garbage rarely keeps much of it.
+    gc.set_threshold(_GARBAGE, *gc.get_threshold()[1:])
     app.run()
     if app.return_code:
         raise click.exceptions.Exit(app.return_code)
