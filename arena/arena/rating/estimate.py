@@ -155,6 +155,8 @@ def _pair_excess(elo: float, model: EloModel, deviation: float) -> float:
     """
     if model == "logistic":
         return (expected_score(elo) - 0.5) / deviation
+    # The mean of a pair varies less than a match by the factor sqrt 2, so its excess is larger by that
+    # factor.
     return elo * math.sqrt(2) / NELO_PER_SIGMA
 
 
@@ -251,6 +253,8 @@ def _by_waves(time: float, level: float, drift: float, start: float, width: floa
         wave = num * math.pi / width
         decay = (drift**2 + wave**2) / 2
         exponent = drift * (level - start) - decay * time
+        # The exponent falls with the square of the number, so the loop ends, and what is left out is smaller
+        # still.
         if exponent < -_SMALLEST:
             break
         part = wave * math.cos(wave * level) - drift * math.sin(wave * level)
@@ -263,6 +267,8 @@ def _leaves_above(drift: float, start: float, width: float) -> float:
     """Return the chance to exit at `width` rather than at 0, at any time."""
     if abs(drift) * width < 1e-9:  # noqa: PLR2004 # there the two are equal to all digits
         return start / width
+    # Gambler's ruin of a Brownian motion with drift (Siegmund, III): 1 - exp(-2 drift x) over the same of the
+    # width. `expm1` keeps the digits of small drifts.
     if drift > 0:
         return math.expm1(-2 * drift * start) / math.expm1(-2 * drift * width)
     # For a negative drift this factor is taken out, so that no exponential overflows.

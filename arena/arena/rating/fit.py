@@ -130,6 +130,8 @@ def _errors(ratings: Ratings, anchors: Sequence[tuple[int, float]]) -> list[floa
         variance = np.where(is_here, away, variance)
     quantile = np.array([student_quantile(each, 1 - LEVEL / 2) for each in ratings.degrees.tolist()])
     error = quantile * np.sqrt(np.maximum(variance, 0.0))
+    # A bot without matches is the mean of its own table, with variance 0, which would read as an exact
+    # rating.
     return np.where(np.array(ratings.num_matches) > 0, error, np.inf).tolist()
 
 

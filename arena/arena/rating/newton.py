@@ -32,7 +32,8 @@ _SHRINK, _LEAST = 0.8, 0.2
 """Factor by which each reversal after `_EARLY` steps shortens the steps further, and its lower bound:
 advantage and phi of a ring move in a spiral, which longer steps do not leave."""
 _LONGEST = 5.0
-"""Natural log-odds that a rating moves in one step at most."""
+"""Natural log-odds that a rating moves in one step at most: where the logistic function is flat, Newton's
+step is many times too long."""
 _TO_POOL, _TO_PAIRS, _TO_ONE = 8.0, 4.0, 4.0
 """Prior weights, in informative clusters, of the next coarser design effect."""
 _DRAWS = 4.0

@@ -13,7 +13,8 @@ from arena.errors import ConfigError
 Cells: TypeAlias = Sequence[float]
 """Counts from the worst result to the best: loss, draw, win; or LL, LD, DD + WL, WD, WW."""
 NELO_PER_SIGMA = 800 / math.log(10)
-"""Normalized Elo per standard deviation of one match."""
+"""Normalized Elo per standard deviation of one match. With it both scales agree for small differences without
+draws, where a match has deviation 1/2 and an Elo moves its score by ln 10 / 1600."""
 NUM_PAIR_CELLS = 5
 _Z95 = NormalDist().inv_cdf(0.975)
 _FARTHEST = 100_000.0

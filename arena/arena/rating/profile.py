@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     BoolArray = npt.NDArray[np.bool_]
 
 _FARTHEST = 60.0
-"""Natural log-odds from the estimate, about 10,400 Elo: no end is farther away."""
+"""Natural log-odds from the estimate, about 10,400 Elo, where a score differs from 1 by 1e-26: no end is
+farther away."""
 _HALVINGS = 64
 ROUGH_HALVINGS = 16
 """Steps of a bisection whose result only starts a refinement; it is then known to 0.002."""
@@ -213,6 +214,7 @@ _STEPS = 40
 _TOLERANCE = 1e-7
 """Natural log-odds."""
 _LONGEST = 2.0
+"""Natural log-odds that another rating moves in one step at most: the quadratic model holds only nearby."""
 _RIDGE = 1e-9
 """Share of the mean curvature added to the matrix, which is otherwise singular for a swept bot without
 curvature."""

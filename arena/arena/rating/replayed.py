@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from arena.rating.sums import FloatArray
 
 NUM_REPLAYS = 40
-"""Number of replays in each of the two steps; the width of an interval is then known to 11 %."""
+"""Number of replays in each of the two steps; the width of an interval is then known to 1 / sqrt(2 * 40),
+which is 11 %."""
 _LEAST, _MOST = 0.5, 2.0
 """Bounds of a slope: if all bots are about equal, chance alone could produce any value."""
 _LEAST_TRUE = 0.1
@@ -216,5 +217,6 @@ def _likely(strength: FloatArray, fits: FloatArray) -> FloatArray:
 
 
 def _slope(mean: FloatArray, model: FloatArray) -> float:
+    # Least squares through the origin: strengths are relative to their mean, so a line needs no intercept.
     square = float(model @ model)
     return float(np.clip(mean @ model / square, _LEAST, _MOST)) if square else 1.0

@@ -62,7 +62,8 @@ class MatchArrays:
             ConfigError: points that are not 0, 0.5 or 1.
         """
         rows = [
-            # Only equality matters, so 63 bits stand for each key; a collision is very unlikely.
+            # Only equality matters, so 63 bits stand for each key: of ten million, any two collide with a
+            # chance of 5e-6. Python salts the hashes of texts in each process, so these must never be stored.
             (first, second, 2 * points, hash(pair) & MASK, hash(opening) & MASK, hash(moves) & MASK)
             for first, second, points, pair, opening, moves in played
         ]
@@ -96,6 +97,7 @@ class MatchArrays:
     @property
     def rows(self) -> IntArray:
         """First, second, half points of the first, pair, opening and moves, `[matches, 6]`."""
+        # Joined at the first use and not by `add`, which would copy all earlier matches each time.
         if len(self._parts) > 1:
             self._parts = [np.concatenate(self._parts)]
         return self._parts[0] if self._parts else np.zeros((0, 6), dtype=np.int64)
@@ -257,6 +259,7 @@ def encounters(matches: MatchArrays) -> Encounters:
     half = np.where(side, 2 - half, half)
     keys = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
     bots, of = np.unique(keys, axis=0, return_inverse=True)
+    # NumPy 2.0.0 alone returns the inverse as a column if an axis is given.
     of = of.reshape(-1)
     num = len(bots)
     # Sort by encounter, then by pair, then by side.
