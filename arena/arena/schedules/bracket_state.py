@@ -90,6 +90,7 @@ class Bracket:
             ranks[last.winner] = most + 2
             if last.loser is not None:
                 ranks[last.loser] = most + 1
+        # Places are counted from the top, and bots that are still in will take the best ones.
         num_in = num_bots - len(ranks)
         return [
             1 + num_in + sum(other > ranks[seat] for other in ranks.values()) if seat in ranks else None
@@ -220,6 +221,8 @@ class _Judge:
             was = self._points(first, seats)[0]
             more = f"{better - was:g} : {worse - was:g} in {num - len(first)} more matches"
             return winner, f"{more} after {was:g} : {was:g}"
+        # A level tie is decided without chance and without further matches: two deterministic bots could stay
+        # level for ever, and a resumed knockout must decide the same.
         level = f"level after {num} matches, {one.points:g} : {other.points:g}"
         if one.num_forfeits != other.num_forfeits:
             winner = seats[0] if one.num_forfeits < other.num_forfeits else seats[1]

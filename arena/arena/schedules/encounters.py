@@ -66,6 +66,7 @@ def walkover(view: View, low: int, high: int, number: int) -> tuple[float, float
 def _departure(view: View, seat: int, number: int) -> float:
     """Return the id of the change by which a seat first left after a match was planned; infinite if none."""
     who = view.seats[seat]
+    # Ids rather than times: clocks of two machines may disagree on who left first, the store does not.
     found = [each.change for each in who.absences if each.gone >= number]
     return min(found, default=inf if who.state == "playing" else who.left)
 
@@ -95,6 +96,7 @@ def plan_encounters(
             # Rather one match less than half a pair.
             if len(found) + 2 > limit:
                 return found
+            # Both matches of a pair have one opening, so a lopsided opening favours each bot once.
             for first, second in ((low, high), (high, low)):
                 match_no = played[encounter]
                 played[encounter] += 1

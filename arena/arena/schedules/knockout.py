@@ -87,6 +87,8 @@ class KnockoutSchedule:
             if missing:
                 found = plan_encounters(view.plan, missing, self.openings, max(2, wanted))
                 return PlannedBatch(found, None, note if state == "open" else f"{note}, level encounters")
+            # Some open ties of the stage are planned completely and still being played: level ties wait for
+            # them.
             if ties:
                 break
         num_open = sum(points_of(view, match) is None for match in view.plan)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _FEWEST_PAIRS = 8
 """Minimum number of pairs of a batch; a batch costs two rankings, and does not use its own results."""
 _BOTS_PER_PAIR = 8
+"""Larger fields have larger batches, a pair for so many bots, because the cost of two rankings grows with the
+field."""
 _DRAWN = 1 << 64
 """Upper bound of `draw_number`, exclusive."""
 _SETTLED_ELO = 60.0

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _WINDOW = 1 << 20
 """Matches requested at once: replays are planned round by round, without a window."""
 _DRAWN = 1 << 64
+"""Upper bound of `draw_number`, exclusive."""
 _ROOM = 0.98
 """Share of the distance to a certain result by which the first move may raise an expected score."""
 
@@ -113,6 +114,8 @@ def play_again(schedule: Schedule, seats: Sequence[Participant], model: FieldMod
         plan += found.matches
         for match in found.matches:
             key = (match.encounter, match.match_no)
+            # Each match has a draw of its own, so its result does not depend on how a schedule orders or
+            # splits a round.
             results[key] = model.result(match, f"{text}/{match.encounter}/{match.match_no}")
 
 

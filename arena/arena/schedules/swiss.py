@@ -157,6 +157,7 @@ class SwissSchedule:
                 found[encounter.low] += round(2 * low)
                 found[encounter.high] += round(2 * high)
             for seat in self.byes(view, each):
+                # Two half points for each of the 2 · pairs matches.
                 found[seat] += 4 * self.pairs
         return found
 
@@ -295,6 +296,7 @@ def _costs(
                     # Compared entry by entry: a later entry only breaks ties of the earlier ones.
                     byes[seat] if is_bye else 0,
                     met[low, high],
+                    # Squared, so that two small differences are preferred to a large one.
                     (points[place] - points[other_place]) ** 2,
                     (other_place - place - distance) ** 2,
                     draw_number(f"{schedule.seed}/swiss/{number}/{low}/{high}") >> (64 - _DRAWN_BITS),
