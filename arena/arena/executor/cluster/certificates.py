@@ -28,7 +28,9 @@ CA_FILE = "ca.key"
 """The authority, which signs further keys; it can stay on the machine on which it was made."""
 VALID = dt.timedelta(days=365)
 _AUTHORITY_VALID = dt.timedelta(days=3650)
+"""Longer than the keys', so that machines can be added later without new keys for the others."""
 _PRIVATE = 0o600
+"""Mode of a key file; `key_files.read_key` refuses one that others may read."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
@@ -101,6 +103,7 @@ def _made_authority(now: dt.datetime) -> bytes:
     )
     certificate = (
         _builder(name, name, key, now, now + _AUTHORITY_VALID)
+        # Length 0: it signs keys of machines, never a further authority.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .sign(key, hashes.SHA256())
@@ -119,7 +122,9 @@ def _made_key(name: str, authority: _Authority, now: dt.datetime, until: dt.date
         .add_extension(issuer, critical=False)
         .sign(signing_key, hashes.SHA256())
     )
+    # In clear text, because machines read name and end of validity without the package cryptography.
     head = f"{HEADER} {name}, valid until {until.isoformat(timespec='seconds')}\n"
+    # `SSLContext.load_cert_chain` takes the first certificate of the file for the machine's own.
     parts = [_pem(key), *(each.public_bytes(serialization.Encoding.PEM) for each in (certificate, signer))]
     return head.encode() + b"".join(parts)
 

@@ -27,6 +27,7 @@ INVENTORY: Final = -1
 QUOTA: Final = 20 << 30
 """Bytes of contents that a worker machine keeps."""
 _CHUNK: Final = 1 << 20
+"""Bytes of a file that are in memory at once while it is split."""
 _TRIES: Final = 2
 """Attempts to fetch a content; the second one bypasses the hub's cache."""
 
@@ -99,6 +100,7 @@ def _fetch(content: str, ask: Callable[[int], bytes], quota: int) -> Content:
         raise ArenaError(
             f"content {content[:8]} has {size >> 20} MiB, but this machine keeps {quota >> 20} MiB"
         )
+    # Before the transfer: a full disk would be noticed only after gigabytes were received.
     make_room(quota - size)
     part = content_folder() / f".part-{content}"
     _receive(part, size, ask)
@@ -139,6 +141,7 @@ def _split(part: Path, inventory: Inventory, folder: Path) -> None:
             target = folder / entry.path
             target.parent.mkdir(parents=True, exist_ok=True)
             digest, left = hashlib.sha256(), entry.size
+            # "x": a list of files that names a path twice is damaged, too.
             with target.open("xb") as file:
                 while left and (data := source.read(min(_CHUNK, left))):
                     digest.update(data)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from arena.executor.cluster.messages import ClusterMessage, HubTellsCoordinator, MachineState
 
 _ANSWER_S: Final = 5.0
+"""Seconds; longer than the first attempt to connect may take."""
 
 
 def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
@@ -46,6 +47,7 @@ def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
         link.send(AskStatus())
 
     with closing(CoordinatorLink(place, hear=hear, up=ask, down=lambda: None)) as link:
+        # The answer comes in the thread of the connection.
         has_come.wait(_ANSWER_S)
     if not found:
         raise ArenaError(
@@ -98,9 +100,14 @@ def _file() -> Path:
 
 
 _CONNECT_S: Final = 4.0
+"""Seconds of one attempt to connect."""
 _AGAIN_S: Final = 0.5
+"""Seconds between attempts; a scheduler that was started again is found about so soon."""
 _CLOSE_S: Final = 3.0
+"""Seconds to wait for the thread at the end. It is a daemon, so a connection that hangs cannot keep the
+process."""
 _FLUSH_S: Final = 0.05
+"""Seconds; Dask's client collects messages for 10 ms before it writes them."""
 
 
 class _OnceClient(Client):
@@ -187,6 +194,7 @@ class CoordinatorLink:
                 await client
                 self._client = client
                 try:
+                    # Only now: messages of `up` need the client.
                     self._up()
                     await _first(lost.wait(), self._closing.wait())
                     self._client = None

@@ -18,8 +18,10 @@ _SETTINGS: dict[str, object] = {
     "distributed.comm.timeouts.tcp": "12s",
     "distributed.comm.timeouts.connect": "5s",
     "distributed.scheduler.worker-ttl": f"{SILENT_S}s",
+    # Dask's own scheduling is never used: a batch is a message, and losses are judged by the coordinator.
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
+    # Each page would be a further way into the process.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     # These monitor the memory of the slot process, not of its bots, which have limits of their own.
@@ -28,9 +30,11 @@ _SETTINGS: dict[str, object] = {
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
     "distributed.worker.profile.enabled": False,
+    # Dask warns of each longer pause of its loop, of which a busy machine has many.
     "distributed.admin.tick.limit": "60s",
     "distributed.admin.low-level-log-length": 4,
     "distributed.admin.system-monitor.interval": "10s",
+    # A preload in the user's configuration would run other code in the process.
     "distributed.worker.preload": [],
     "distributed.scheduler.preload": [],
 }

@@ -327,6 +327,7 @@ def _top_hash(value: str) -> str:
 def _hash_packages(folders: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for folder in map(Path, folders):
+        # Sorted: file systems list folders in different orders, and all machines must get one hash.
         for file in sorted(folder.rglob("*.py")):
             # With its path, because a moved file is imported under another name.
             digest.update(f"{folder.name}/{file.relative_to(folder).as_posix()}\0".encode())

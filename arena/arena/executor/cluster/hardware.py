@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _PROGRAM: Final = "nvidia-smi"
 _QUERY: Final = ("--query-gpu=index,uuid,name", "--format=csv,noheader")
 _PATIENCE_S: Final = 20.0
+"""Seconds for the program, which initialises each GPU first if its persistence mode is off."""
 _ID: Final = re.compile(r"[0-9]+|GPU-[0-9a-fA-F-]+")
 
 
@@ -67,6 +68,7 @@ def _names() -> dict[str, str]:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return {}
+    # At most two cuts: the name may contain a comma.
     rows = [[word.strip() for word in line.split(",", 2)] for line in said.splitlines()]
     return {gpu: row[2] for row in rows if len(row) == 3 for gpu in row[:2]}  # noqa: PLR2004 - as in the query
 
@@ -103,5 +105,6 @@ def _instruction_sets() -> list[str]:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return [platform.processor()]
+    # x86 lists its instruction sets as `flags`, ARM as `Features`; of several cores each has a line.
     flags = [line.partition(":")[2] for line in lines if line.startswith(("flags", "Features"))]
     return sorted({name for name in " ".join(flags).split() if name.startswith(_FLAGS)})

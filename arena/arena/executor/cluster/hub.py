@@ -206,6 +206,7 @@ class ClusterHub(SchedulerPlugin):
         data: bytes,
     ) -> None:
         run = self._runs.get(message.run)
+        # Also of a run whose coordinator is gone: the slot is idle now.
         guest.playing -= isinstance(message, Over | ShardOver)
         if run is not None:
             self._tell_client(run.client, FromSlot(guest.slot, data))
@@ -213,6 +214,8 @@ class ClusterHub(SchedulerPlugin):
             return
         if isinstance(message, ResultPart):
             self._machines[guest.slot.machine].note(message.num_records)
+        # Acknowledgements limit what a slot has under way, no more: a part is never sent a second time. One
+        # whose coordinator is gone is acknowledged, so that the slot goes on to other runs.
         ack = Ack(message.run, message.batch, message.number)
         if run is not None:
             run.pending += len(data)
@@ -228,6 +231,7 @@ class ClusterHub(SchedulerPlugin):
         self._guests[address] = _Guest(slot, facts)
         self._addresses[slot] = address
         self._machines.setdefault(slot.machine, _Machine(facts)).facts = facts
+        # Both members correct their clocks by that of the hub; see `SlotLink.clock_offset`.
         now = time.time()
         self._tell_slot(address, Welcome(now))
         for name, run in self._runs.items():
@@ -260,6 +264,7 @@ class ClusterHub(SchedulerPlugin):
 
     def _order(self, client: str, order: RunOrder) -> None:
         run = self._runs.get(order.run)
+        # An order that is still on its way over a connection that this run has lost is out of date.
         if run is not None and run.client == client:
             run.order = order.order
             for address in self._guests:

@@ -34,6 +34,7 @@ class PieceCache:
         except OSError:  # the folder was deleted
             del self._sizes[path]
             return None
+        # Inserted again at the end: the order of the dict is the order of use.
         self._sizes[path] = self._sizes.pop(path)
         return data
 
@@ -60,4 +61,5 @@ class PieceCache:
         path.unlink(missing_ok=True)
 
     def _path(self, content: str, piece: int) -> Path | None:
+        # The hash comes from a message and becomes part of a path, so it must look like one.
         return self._folder / content / str(piece) if _HASH.fullmatch(content) else None

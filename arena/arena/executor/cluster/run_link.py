@@ -180,6 +180,7 @@ class ClusterRun(ABC):
         if self._gone_since is not None and self._num_sent:
             self._notes.put(f"the scheduler at {self._where} is back")
         self._gone_since = None
+        # First: the hub ignores orders of a run that it does not know.
         self._link.send(JoinRun(self._run))
         # A scheduler that was started again knows neither the run nor its order.
         if self._order:
@@ -194,6 +195,7 @@ class ClusterRun(ABC):
         )
         with self._lock:
             self._roster.clear()
+            # Slots end with their scheduler, and their successors have been sent nothing.
             self._forget(None)
             lost = list(self._work.values())
             self._work.clear()
@@ -206,6 +208,7 @@ class ClusterRun(ABC):
             case FromSlot():
                 self._hear_slot(message)
             case SlotJoined():
+                # It contains the time of the message; `ClusterPool` ignores differences of that size.
                 self._ahead = message.now - time.time()
                 with self._lock:
                     changed = self._roster.add(message.slot, message.facts)

@@ -54,6 +54,8 @@ def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
+            # Handlers of the loop run between its callbacks, so the scheduler closes its connections in
+            # order.
             loop.add_signal_handler(number, ended.set)
         scheduler = QuietScheduler(
             host=host,
@@ -64,6 +66,7 @@ def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
             plugins=[ClusterHub(PieceCache(folder / "pieces"))],
         )
         async with scheduler:
+            # The address it has now: port 0 is replaced by the port that the system chose.
             tell(scheduler.address)
             await ended.wait()
 

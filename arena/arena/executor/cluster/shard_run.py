@@ -48,6 +48,7 @@ class _SentShard(SentWork):
 
     def take(self, part: ShardPart) -> str:
         """Add bytes of the result; return what is wrong with them, or an empty string."""
+        # Both connections keep the order, so a gap means that the slot or the hub is at fault.
         if part.number != len(self.parts):
             return f"part {part.number} of a result came as number {len(self.parts)}"
         self.size += len(part.data)

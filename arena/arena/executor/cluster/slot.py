@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 _NICE = 10
+"""As for local workers: people who use the machine at the same time go first."""
 _MAX_LOGS = 16 << 20
 """Maximum bytes of logs in one message; later logs of these matches are lost."""
 _decode_job = msgspec.msgpack.Decoder(Job).decode
@@ -235,6 +236,7 @@ def tell(word: str) -> None:
 def main() -> None:
     """Run the slot described by the first line of standard input."""
     setup = msgspec.json.decode(sys.stdin.readline(), type=SlotSetup)
+    # First of all: a supervisor that is killed from here on takes this process along.
     end_with_parent(setup.parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -257,6 +259,7 @@ def main() -> None:
     def end_soon(*_: object) -> None:
         player.link.end_soon()
 
+    # Before the link starts: a slot that waits for its scheduler must be able to end, too.
     signal.signal(signal.SIGTERM, end_soon)
     player.link.start()
     tell(CONNECTED)
@@ -270,6 +273,7 @@ _MAX_KEPT: Final = 256 << 20
 _TRIES: Final = 2
 """Attempts to fetch a blob; the second one bypasses the hub's cache."""
 _LINE: Final = 500
+"""Characters of an exception that travel; its traceback stays in the output of the slot."""
 
 
 class _ShardRunner:

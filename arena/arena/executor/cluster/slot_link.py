@@ -63,7 +63,9 @@ _BEGUN_S: Final = 0.005
 _PIECE_S: Final = 60.0
 """Seconds to wait for a piece of a content."""
 _GOODBYE_S: Final = 0.3
+"""Seconds in which the farewell leaves Dask's send buffer (it collects for 2 ms) before the process exits."""
 _LOOK_S: Final = 0.2
+"""Seconds between two looks, while the slot connects, whether it is to end."""
 
 
 class QuietWorker(Worker):
@@ -147,6 +149,8 @@ class SlotLink:
     def must_stop(self) -> bool:
         """Return whether no further match of the current batch may start."""
         current = self._current
+        # Read by the thread that plays while that of the connection writes, without a lock: each is a single
+        # operation on a dict or a set, and an order that comes a moment later is seen at the next look.
         return self.is_ending or current is None or current[0] in self._orders or current in self._withdrawn
 
     def must_abort(self) -> bool:
@@ -252,6 +256,8 @@ class SlotLink:
         """Send a farewell, if the hub had answered."""
         if self._joined.is_set():
             self._say(Bye(is_playing=False))
+            # `batched_send` only queues, and the process ends by `os._exit`, which would drop the message:
+            # the hub would then count this slot as lost.
             time.sleep(_GOODBYE_S)
 
     def _say(self, message: ClusterMessage) -> None:

@@ -33,10 +33,13 @@ if TYPE_CHECKING:
     from arena.executor.cluster.facts import WorkerFacts
 
 MAX_BACKOFF_S: Final = 60.0
+"""Maximum seconds before a slot that died is started again; they double from 1 with each death in a row."""
 MAX_EARLY: Final = 5
 """Number of deaths in a row before the first match after which the supervisor gives up."""
 _NUM_LINES: Final = 20
+"""Last lines of a slot's output, which the error message quotes."""
 _LOOK_S: Final = 0.1
+"""Seconds between two looks at the slots."""
 _LASTED_S: Final = 60.0
 """Seconds of life after which a slot is restarted without delay."""
 
@@ -151,6 +154,7 @@ class Supervisor:
             finally:
                 for slot in slots:
                     if slot.process is not None:
+                        # An error, or a second signal during the first one's wait, must leave no slot behind.
                         slot.process.kill()
                         slot.process.wait()
 
@@ -160,11 +164,14 @@ class Supervisor:
             for slot in slots:
                 if slot.has_ended():
                     self._note_end(slot)
+                # After a signal nothing is started again, so the loop below ends when the last slot has.
                 if slot.process is None and not self._num_signals and time.monotonic() >= slot.starts_at:
                     slot.start(self._setup, self._machine)
             if not has_told and all(slot.is_connected for slot in slots):
                 has_told = True
                 self._tell(f"{describe(self._setup.facts)}, connected")
+            # Compared with a count, because two signals may come between two looks: the second one must not
+            # be lost.
             if self._num_signals > num_told:
                 num_told = self._num_signals
                 self._end(slots)
