@@ -66,6 +66,7 @@ class StoreVersion:
     def _look(self) -> Version:
         file = store_file(self._option)
         found = None if file is None else file.stat()
+        # Device and inode: a restored or moved store keeps its path, and its count of commits starts anew.
         identity = None if found is None else (found.st_dev, found.st_ino)
         if self._store is None or identity != self._file:
             self._forget()
@@ -74,6 +75,7 @@ class StoreVersion:
             self._file = identity
             self._num_opened += 1
         with store_errors():
+            # With the number of the opening, since the count of another connection may be the same by chance.
             return self._num_opened, self._store.data_version()
 
     def _forget(self) -> None:
@@ -113,6 +115,8 @@ class AnswerCache:
     def __init__(self, serving: Serving) -> None:
         """Create an empty cache."""
         self._serving = serving
+        # A limit of its own: asking for the version takes microseconds and must not wait for threads that
+        # make pages.
         self._looking = anyio.CapacityLimiter(2)
         self._kept: OrderedDict[Key, _CacheEntry] = OrderedDict()
         self._making: dict[Key, _Making] = {}
@@ -165,6 +169,7 @@ class AnswerCache:
             making.error = error
             raise
         finally:
+            # Before the others are woken: one of them may have to make the answer again.
             del self._making[key]
             making.done.set()
         if not making.whole.is_moving:

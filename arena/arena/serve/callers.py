@@ -86,8 +86,10 @@ class Callers:
             StoreError: the store cannot be read.
         """
         digest = digest_of(token)
+        # In constant time, and of hashes: how long it takes says nothing about the token.
         if compare_digest(digest, self._host_digest):
             return Caller(role="host")
+        # No look-up in the store for a text that cannot be a token, of which a guesser may send many.
         if not token.startswith(PREFIX) or len(token) > _LONGEST:
             return None
         record = await self._serving.read_quickly(lambda reading: self._stored(reading, digest))

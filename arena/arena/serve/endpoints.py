@@ -214,6 +214,7 @@ async def _cancel_when_over(
     """End a stream when the server ends, or when its token is revoked or expires."""
     is_allowed = True
     while is_allowed and not serving.ending.is_set():
+        # The end of the server ends the wait at once; a revoked token is noticed within that time.
         with anyio.move_on_after(AGAIN_S):
             await serving.ending.wait()
             break
@@ -285,6 +286,7 @@ async def _read_body(route: Route, headers: Mapping[str, str], receive: Receive)
         with anyio.fail_after(BODY_S):
             async for part in _parts(receive):
                 parts += part
+                # After each part: a body without end must not be read to its end.
                 if len(parts) > route.max_body:
                     raise ProblemError(413, f"The body is too large: at most {route.max_body:,} bytes.")
     except TimeoutError as error:

@@ -145,6 +145,8 @@ class Guard:
             traded = await self._callers.traded(quote(scope["path"]), query)
             if traded is not None:
                 return _redirect(traded, headers)
+        # Only requests that change something need a caller and an origin here; others are checked by their
+        # route.
         if scope["method"] not in _READS:
             await guarded.identify()
             self._check_origin(guarded)

@@ -90,6 +90,7 @@ class RequestLimits:
             if len(self._budgets) >= _MOST_KNOWN:
                 self._forget(now)
             budget = self._budgets[address] = _Budget(left=BURST, at=now)
+        # A token bucket: it fills with time and is computed when it is looked at, so no task runs for it.
         budget.left = min(BURST, budget.left + (now - budget.at) * RATE)
         budget.at = now
         return budget

@@ -217,6 +217,7 @@ class Hub:
         with self._stop:
             self._is_stopped = True
             self._stop.notify_all()
+        # A query that is under way is interrupted, so that the thread sees the flag soon.
         self._feed.cancel()
         self._ready.set()
         with self._lock:

@@ -299,6 +299,7 @@ class Hubs:
             self._ids[slug] = record.id
             # Under the lock that `_let_go` takes, so that an idle hub cannot end once it was chosen here.
             found.want()
+        # Outside the lock, so that a slow store delays only pages of this tournament.
         found.wait(_READ_S)
         return found
 
@@ -306,6 +307,7 @@ class Hubs:
         """Stop all hubs."""
         with self._lock:
             self._is_closed = True
+            # Stopped without the lock: a hub that is about to end takes it in `_let_go`.
             hubs = list(self._hubs.values())
             self._hubs.clear()
         for hub in hubs:

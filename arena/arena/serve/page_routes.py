@@ -272,6 +272,8 @@ BOT_PAGE_ROWS: Final[tuple[Route, ...]] = (
 @cache
 def _assets() -> dict[str, Whole]:
     return {
+        # Public, since nothing in them depends on the viewer; a minute, since an upgraded server changes them
+        # under the same names.
         name: Whole(content, _media(name), cache="public, max-age=60").pack()
         for name, content in asset_files().items()
     }

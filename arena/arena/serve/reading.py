@@ -101,6 +101,7 @@ class _Opened:
         A fault must not make each request read the whole store: the store is checked again only when it has
         changed, and not before `_CHECK_S` have passed.
         """
+        # One thread checks, which takes seconds for a large store; others wait for its result.
         with self._checking:
             version, now = self.store.data_version(), time.monotonic()
             known = self._checked

@@ -96,6 +96,7 @@ class Serving:
     async def close(self) -> None:
         """Close all parts and connections."""
         self.ending.set()
+        # In reverse order, since a part may use those that were made before it.
         for part in reversed(self._parts.values()):
             closed = part.close() if hasattr(part, "close") else None
             if inspect.isawaitable(closed):

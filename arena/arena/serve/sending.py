@@ -16,6 +16,8 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+"""Nothing inline and nothing of another site: a hostile name that slips through the escaping can neither
+run a script nor send anything elsewhere."""
 SECURITY: Final = (
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -91,6 +93,7 @@ class Whole:
         """The compressed content; None if compression does not pay."""
         if len(self.content) < _LEAST_ZIPPED or not self.media_type.startswith(_ZIPPED):
             return None
+        # Without the time, so that equal content has equal bytes.
         return gzip.compress(self.content, _LEVEL, mtime=0)
 
     def prepare(self) -> Whole:
@@ -106,6 +109,7 @@ class Whole:
             headers: headers of the request, by lower-case name.
             send: ASGI send function of the request.
         """
+        # Caches must not hand a page for one viewer, or a compressed one, to somebody else.
         found = {**self.headers, "cache-control": self.cache, "vary": "accept, accept-encoding, cookie"}
         is_tagged = self.status == 200 and scope["method"] in {"GET", "HEAD"}  # noqa: PLR2004 - HTTP
         if is_tagged:

@@ -65,15 +65,17 @@ if TYPE_CHECKING:
 _NICE: Final = 5
 """Niceness of the server: matches have priority over pages."""
 _MOST_CONNECTIONS: Final = 3000
-"""Maximum number of connections of all clients; beyond, requests are answered with 503."""
+"""Maximum number of connections of all clients; beyond, requests are answered with 503. With `SPARE` it must
+stay below `_FILES`, otherwise the store could not be opened during a flood."""
 _MOST_HEAD: Final = 16_384
-"""Maximum size in bytes of the head of a request."""
+"""Maximum size in bytes of the head of a request: the default of h11, named here because `_head_size` is
+compared with it, too."""
 _FILES: Final = 4096
 """Number of open files and connections that the process requests from the system."""
 _END_S: Final = 1
 """Seconds to finish running answers when the server ends."""
 _BACKLOG: Final = 512
-"""Number of connections that may wait to be accepted."""
+"""Number of connections that may wait until uvicorn runs, which then sets its own number, 2,048."""
 
 
 def listen(settings: ServeSettings) -> socket.socket:
@@ -98,6 +100,8 @@ def listen(settings: ServeSettings) -> socket.socket:
             f"--bind {where}: {error.strerror}; name an address of this machine, as in 127.0.0.1:8642"
         ) from error
     try:
+        # A server that is started again at once would otherwise be refused for a minute, while connections of
+        # the former one are in TIME_WAIT.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(_BACKLOG)
@@ -158,6 +162,7 @@ def _make_room() -> None:
         return
     import resource
 
+    # The usual soft limit of 1,024 leaves no room beside 1,000 streams.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -259,6 +264,7 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - uvicorn's
         super().connection_made(transport)
         self._make_room()
+        # Beyond it `send` waits, and `_look_after` measures for how long.
         transport.set_write_buffer_limits(high=WAITING_BYTES)
         self._waits_since = self.loop.time()
         self._look = self.loop.call_later(_LOOK_S, self._look_after)
@@ -292,11 +298,14 @@ class PatientProtocol(H11Protocol):
     @override
     def shutdown(self) -> None:
         super().shutdown()
+        # A transport closes only when its buffer is sent: a client that reads nothing would use up the whole
+        # grace period.
         self.loop.call_later(_LEAVE_S, self.transport.abort)
 
     def _look_after(self) -> None:
         now = self.loop.time()
         buffered = self.transport.get_write_buffer_size()
+        # Not smaller than at the last look: the client has read less than was written since.
         if buffered and self._stalled_since is not None and buffered >= self._buffered:
             if now - self._stalled_since > STALLED_S:
                 self.transport.abort()
@@ -380,6 +389,7 @@ def _registered(serving: Serving) -> list[Registered]:
     for each in known:
         if known.count(each) > 1:
             raise ValueError(f"two rows for {' '.join(each)}")
+    # Starlette takes the first route that fits, so the more definite one has to come first.
     found.sort(key=lambda each: [_openness(part) for part in each[0].split("/")])
     return [Registered(path, endpoint, methods=[method]) for path, method, endpoint in found]
 

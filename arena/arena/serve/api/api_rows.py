@@ -62,6 +62,7 @@ def describe(routes: Sequence[Route]) -> JsonObject:
     types: list[Any] = [ProblemDetails]
     for route in shown:
         types += [kind for kind in (*_answers(route), _body(route), route.query) if kind is not None]
+    # Each type once, in a fixed order: the document is kept in docs, and its differences are read.
     kinds = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     schema_of = dict(zip(kinds, schemas, strict=True))
@@ -69,6 +70,7 @@ def describe(routes: Sequence[Route]) -> JsonObject:
     for route in shown:
         path = _PART.sub(r"{\1}", route.path)
         paths.setdefault(path, {})[route.method.lower()] = _operation(route, schema_of, components)
+    # Only what routes refer to: the types of query parameters are spread over their parameters above.
     used = {name: components[name] for name in sorted(_reached(paths, components))}
     return {
         "openapi": "3.1.0",

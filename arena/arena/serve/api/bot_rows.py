@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _DIGITS: Final = re.compile(r"[0-9a-f]{6,64}")
+"""Digits of an identity, a SHA-256. A shorter text is a name: words such as `cafe` are hex digits, too."""
 
 
 def bot_text(store: Store, text: str) -> str:
@@ -85,6 +86,7 @@ def _versus(reading: Reading, context: RequestContext) -> VersusAnswer:
 def _leaderboard(reading: Reading, context: RequestContext) -> list[RatingAnswer]:
     condition = context.query(LeaderboardFilters).condition()
     found = rate(reading.store, condition)
+    # An empty table is an answer only if the names exist; a misspelt one gets the nearest.
     if found is None:
         check_names(reading.store, condition)
         return []

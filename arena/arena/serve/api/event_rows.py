@@ -191,6 +191,7 @@ class _Tail:
         if len(self.events) > num_before:
             self._wake()
         while len(self.events) > _KEPT:
+            # From here on, a client that is further back reads the store instead.
             self.start = self.events.popleft().seq
 
     def begin_anew(self, seq: int) -> None:
@@ -311,6 +312,7 @@ class _EventTails:
 
     async def _read_new(self) -> None:
         """Read the new events of every followed tournament, in one thread."""
+        # Tails below 0 have not been read yet; the first follower of each does that.
         wanted = {number: tail.seq for number, tail in self._tails.items() if tail.seq >= 0}
         while wanted:
             asked = dict(wanted)

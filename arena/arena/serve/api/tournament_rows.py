@@ -63,6 +63,7 @@ def _list(reading: Reading, context: RequestContext) -> Raw:
     asked = context.query(TournamentFilters)
     store = reading.store
     before = None if asked.before is None else reading.tournament(asked.before).id
+    # One more than asked for tells whether there is a next page, without a count of all rows.
     found = store.tournaments.newest(before=before, limit=asked.limit + 1, archived=asked.all)
     shown = found[: asked.limit]
     rows = [answer_of(ListedTournament, "tournament", listed_object(store, record)) for record in shown]
