@@ -43,7 +43,9 @@ _Parameters = ParamSpec("_Parameters")
 _PATIENCE_S: Final = 60.0
 """Seconds for which a write is retried while a server is away: the length of a lease."""
 _FIRST_PAUSE_S: Final = 0.05
+"""Seconds before the second attempt; each later pause is twice as long,"""
 _LONGEST_PAUSE_S: Final = 1.0
+"""up to this many seconds, so that a run goes on soon after the server is back."""
 
 _SHORT_MS: Final = 1000
 """Milliseconds a save waits for the lock if results wait in files already."""

@@ -100,6 +100,7 @@ def count_mistakes(connection: Connection, numbers: Sequence[int]) -> dict[int, 
             .where(analyses.c.match_id.in_(numbers[start : start + CHUNK]))
             .order_by(analyses.c.match_id, analyses.c.made_at, analyses.c.name)
         )
+        # In the order of time, so that a newer complete analysis replaces an earlier one.
         for number, content, num_opening in connection.execute(query):
             num = num_mistakes(content, num_opening)
             if num is not None:
@@ -164,6 +165,7 @@ def _parts(content: bytes) -> tuple[bytes, bytes]:
 
 
 def _digest(match: int, name: str, made_at: float, packed: bytes) -> bytes:
+    # A float, as it is read back: a time given as an integer would be written without its ".0".
     return sha256(json.dumps([match, name, float(made_at)]).encode() + packed).digest()
 
 

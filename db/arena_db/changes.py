@@ -177,6 +177,7 @@ class StoredChanges:
         """
         gone = select(entrants.c.seat).where(entrants.c.tournament_id == tournament, ~entering.PLAYS)
         with self._access.read() as connection:
+            # Looked up without the write lock first: a run asks often, and there is seldom anything to drop.
             if not entering.planned_for(connection, tournament, gone):
                 return []
         with self._access.write_run(tournament, self._access.in_a_hurry()) as connection:
@@ -192,6 +193,7 @@ class StoredChanges:
             if not entering.unjudged(connection, tournament):
                 return 0
         with self._access.write_run(tournament) as connection:
+            # Again under the write lock, because `unvoid` may have come in between.
             found = entering.unjudged(connection, tournament)
             for change, numbers in found.items():
                 row = connection.execute(select(changes).where(changes.c.id == change)).one()

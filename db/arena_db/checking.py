@@ -160,6 +160,7 @@ def _rules(connection: Connection) -> Iterator[str]:
 
 
 def _tallies(connection: Connection, reading: match_faults.MatchReading) -> Iterator[str]:
+    # Files that cannot be read were reported; without their matches every count would differ.
     if reading.is_lacking:
         return
     names = (*KEYS, "num_matches")

@@ -174,8 +174,11 @@ class ColdTournaments:
                     insert_rows(connection, table, archive.rows_in(cold.folder, manifest, table))
             for table in (cold_ends, cold_tournaments):
                 connection.execute(delete(table).where(table.c.tournament_id == tournament))
+            # A stored tournament can change again, and its sums with it, for which its clusters are needed.
             if tournament in list_pruned(connection):
                 restore(connection, tournament, first_unsummed(connection) - 1)
+            # Before the commit: if what came from the files contradicts its seals, the transaction is rolled
+            # back.
             seals.require_sound(connection, tournament)
             shown = update(tournaments).where(tournaments.c.id == tournament)
             connection.execute(shown.values(archived_at=None))

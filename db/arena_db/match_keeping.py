@@ -60,6 +60,7 @@ class StoredMatches:
             MovedError: this is the store of a run, and its file was removed, moved or replaced.
             LockedError: the server was away, or its store locked, for a minute.
         """
+        # Until they are stored: a run whose store was moved away writes these records to a rescue file.
         self._access.unsaved, spool = records, self._access.spool
         try:
             is_waiting = spool is not None and bool(spool.waiting())

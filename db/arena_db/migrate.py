@@ -43,6 +43,7 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     Raises:
         DamagedError: rows were lost, or a rule or a foreign key is violated; the caller rolls back.
     """
+    # Counted before and after: a migration that copies a table could lose rows without an error.
     before = _count_rows(connection)
     config = Config()
     # `%` starts an interpolation in Alembic's options.

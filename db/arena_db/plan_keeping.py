@@ -156,6 +156,7 @@ class StoredPlans:
             RefusedError: no such tournament, or a match breaks a rule of the tables.
         """
         with self._access.write_run(tournament) as connection:
+            # Within the transaction: after a check before it, the matches could still be moved to files.
             require_warm(connection, tournament)
             plan_rows.append(connection, tournament, planned)
             planning.set_config(connection, tournament, config)

@@ -92,6 +92,7 @@ def add_planned(connection: Connection, tournament: int, plan: Sequence[PlannedM
             server_rows.copy(connection, planned, [column.name for column in planned.c], rows)
         else:
             connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
+        # By number, the order in which a check reads them.
         seals.seal_plan(connection, tournament, [row[1:7] for row in sorted(rows)])
     num = tournaments.c.num_planned + len(rows)
     connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(num_planned=num))
@@ -309,6 +310,8 @@ def _insert_batch(
 ) -> None:
     """Insert a batch of these matches; `basis` is the highest known ids of matches and changes."""
     own = batches.c.tournament_id == tournament
+    # Nobody else can take this number: this transaction holds the lease of the tournament, or excludes all
+    # others.
     number = (connection.scalar(select(func.max(batches.c.number)).where(own)) or 0) + 1
     values = {
         "tournament_id": tournament,

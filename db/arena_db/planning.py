@@ -296,6 +296,7 @@ def pool_id(connection: Connection, game: str, pool: PoolRecord) -> int:
     found = connection.execute(select(pools.c.id).where(own)).scalar()
     if found is not None:
         return found
+    # No other process can insert it meanwhile: a new tournament excludes all other writers.
     values = asdict(pool) | {"moves": pool.moves or 0, "nodes": pool.nodes or 0}
     new = insert(pools).values(values | {"game": game, "name": pool.name})
     return connection.execute(new.returning(pools.c.id)).scalar_one()

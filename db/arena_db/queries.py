@@ -65,6 +65,7 @@ def list_matches(
         walks = _walks(connection, where) or [None]
         for walk in walks:
             ids += connection.scalars(page if walk is None else page.where(walk))
+    # Each walk returns a page of its own, and a match of two of the bots is found by two of them.
     found = find_matches(connection, nlargest(limit, set(ids)))
     return sorted(found, key=lambda match: -match.id)
 

@@ -28,6 +28,7 @@ __all__ = ["ReplayRecord", "StoredRatings"]
 
 
 _BYTES: Final = 8
+"""Bytes of a float."""
 
 
 class ReplayRecord(NamedTuple):
@@ -142,6 +143,8 @@ def add(connection: Connection, tournament: int, replay: ReplayRecord) -> bool:
         raise RefusedError(f"tournament {tournament} has {num_seats} bots, but these ratings have not")
     if not all(math.isfinite(value) for row in rows for value in row):
         raise RefusedError("a rating is not a finite number")
+    # Under the write lock: while the replays were computed, a match may have become void, or a later one
+    # stored.
     here = _matches_up_to(connection, tournament, replay.last_match)
     if here != (replay.num_matches, replay.last_match) or _has_later(
         connection, tournament, replay.last_match
@@ -182,6 +185,7 @@ def _record(row: Row[Any]) -> ReplayRecord:
 
 
 def _packed(values: Sequence[float]) -> bytes:
+    # Little-endian on every machine, since stores are copied between them.
     return struct.pack(f"<{len(values)}d", *values)
 
 
@@ -224,7 +228,7 @@ class StoredRatings:
     def add_replay(self, tournament: int, replay: ReplayRecord) -> bool:
         """Store the replayed ratings of a tournament; return whether they still fit its matches.
 
-        Ratings over time that include its last match are removed, because they were computed without
+        Ratings over time that include its last match are removed, because they were computed without it.
 
         Raises:
             RefusedError: no such tournament, or the rating of a seat is missing or is not a number.

@@ -90,6 +90,7 @@ def is_rescue(path: Path) -> bool:
     """Return whether a file is a rescue file rather than a store; False if it cannot be read."""
     try:
         with path.open("rb") as file:
+            # A line of results begins with a brace, a store with "SQLite format 3".
             return file.read(1) == b"{"
     except OSError:
         return False

@@ -243,6 +243,7 @@ def _put_in_place(part: Path, target: Path) -> None:
     """Rename a complete file to its final name, unless another file has that name by now."""
     try:
         sync_file(part)
+        # A link fails if the name is taken; a rename would replace the other file.
         os.link(part, target)
         sync_folder(target.parent)
     except FileExistsError as error:
@@ -274,6 +275,8 @@ def _delete(connection: Connection, tournament: int) -> None:
         if "match_id" in table.c:
             connection.execute(delete(table).where(table.c.match_id.in_(own)))
     connection.execute(delete(matches).where(matches.c.tournament_id == tournament))
+    # Its matches are gone, so the sums of its bots are those of the others; its row is still there, which
+    # names the pool.
     recompute(connection, counted)
     for table in reversed(metadata.sorted_tables):
         if table is not removals and "tournament_id" in table.c:

@@ -116,6 +116,7 @@ def _num_rows(connection: Connection, table: str, way: str) -> int:
 
 
 def _first_fault(connection: Connection) -> str | None:
+    # At most one fault is looked for: a damaged file may have thousands, and one is enough to refuse it.
     text = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
     return None if text == "ok" else str(text)
 
@@ -124,6 +125,8 @@ Key: TypeAlias = tuple[str, str]
 """Kind and name of a part of the schema."""
 
 _OF_ALEMBIC: Final = "alembic_version"
+# Without sequences (S), row types (c) and TOAST tables (t), which come with their tables, and without indexes
+# (i, I), which are listed below with their validity.
 _FOUND: Final = text(
     """
 SELECT 'table' AS kind, relname::text AS name, relkind::text AS detail FROM pg_class

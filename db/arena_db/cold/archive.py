@@ -25,6 +25,7 @@ MANIFEST: Final = "manifest.json"
 FORMAT: Final = "arena-cold/1"
 """Format of the manifest; the columns of the files are those of the revision that it names."""
 _CHUNK: Final = 1 << 20
+"""Bytes of a file that are hashed at once."""
 
 
 def write(
@@ -52,6 +53,8 @@ def write(
     path = folder / MANIFEST
     path.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     sync_file(path)
+    # Names of files are data of their folder: without this, a power cut could leave synced files without
+    # names.
     sync_folder(folder)
     return manifest
 

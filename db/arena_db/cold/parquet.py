@@ -109,6 +109,7 @@ def _load() -> tuple[Any, Any]:
     Raises:
         UnsupportedError: pyarrow is not installed.
     """
+    # Not by trying the import: an error within pyarrow must not be taken for its absence.
     if find_spec("pyarrow") is None:
         raise UnsupportedError(
             "archived matches are in Parquet files, which need pyarrow; install it: pip install "

@@ -66,6 +66,8 @@ def copy_whole(settings: FileSettings, part: Path) -> None:
         ):
             # The check evaluates expressions of the schema, so these must not have side effects.
             copy.execute("PRAGMA trusted_schema=off").fetchall()
+            # All pages in one step, which reads one snapshot. In several steps, each commit of a run in
+            # between would start the copy anew.
             source.backup(copy)
             # Without write-ahead logging the copy is a single file.
             copy.execute("PRAGMA journal_mode=delete").fetchall()

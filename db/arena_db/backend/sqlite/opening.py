@@ -56,6 +56,8 @@ def prepare(settings: FileSettings, *, create: bool) -> None:
         raise MissingError(
             f"no folder {path.parent} for the store; create it, or name another place with --db FILE"
         )
+    # A reader of a file without a log needs no memory shared with other machines, so a copy on a server can
+    # be read.
     kind = network_type(path)
     if kind is not None and (not settings.read_only or has_log(path)):
         raise UnsupportedError(
@@ -149,6 +151,7 @@ def _undo(settings: FileSettings) -> None:
                 f"{settings.place.as_uri()}?mode={mode}", uri=True, timeout=settings.busy_ms / 1000
             )
         ) as raw:
+            # The first read of a file with a hot journal makes SQLite roll it back.
             raw.execute("SELECT count(*) FROM sqlite_master").fetchall()
     except (module.Error, UnicodeDecodeError) as error:
         if settings.read_only:
@@ -198,6 +201,7 @@ def _revision(raw: Any, path: Path) -> str | None:  # noqa: ANN401 — see above
 
 def _make_tables(settings: FileSettings) -> None:
     with writing(make_migration_engine(settings), settings) as connection:
+        # Again under the write lock: another process may have upgraded the store meanwhile.
         revision = read_revision(connection.connection.driver_connection, settings)
         revisions.bring_up_to_date(connection, revision)
 
