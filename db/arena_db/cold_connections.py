@@ -26,6 +26,8 @@ class _Loaded:
     def __init__(self) -> None:
         self.lock = RLock()
         self.connection: Connection | None = None
+        self.is_closed = False
+        """Whether it was closed for good; only entries that are not may load a tournament."""
 
 
 class OpenedTournaments:
@@ -45,19 +47,31 @@ class OpenedTournaments:
             DamagedError: its files are missing or damaged.
             UnsupportedError: pyarrow is not installed.
         """
+        while True:
+            found = self._entry(cold)
+            with found.lock:
+                # Others may have displaced it while this thread waited for the lock. Loaded again it would be
+                # closed by nobody, and return to the pool with its temporary tables.
+                if found.is_closed:
+                    continue
+                if found.connection is None:
+                    found.connection = self._load(cold)
+                with self._backend.reading(is_wanted, found.connection) as connection:
+                    yield connection
+                return
+
+    def _entry(self, cold: ColdTournament) -> _Loaded:
+        """Return the entry of a cold tournament as the newest, and close those that are too many."""
         key = (cold.id, cold.manifest_hash)
         with self._lock:
             # The newest comes last.
             found = self._loaded.pop(key, None) or _Loaded()
             self._loaded[key] = found
             oldest = [self._loaded.pop(other) for other in list(self._loaded)[:-_MOST]]
+        # Without the lock, because closing waits for the readers of those tournaments.
         for each in oldest:
             _close(each)
-        with found.lock:
-            if found.connection is None:
-                found.connection = self._load(cold)
-            with self._backend.reading(is_wanted, found.connection) as connection:
-                yield connection
+        return found
 
     def is_loaded(self, cold: ColdTournament) -> bool:
         """Return whether reading a cold tournament takes no time."""
@@ -84,6 +98,7 @@ class OpenedTournaments:
 
 def _close(loaded: _Loaded) -> None:
     with loaded.lock:
+        loaded.is_closed = True
         if loaded.connection is not None:
             _discard(loaded.connection)
             loaded.connection = None
