@@ -21,7 +21,8 @@ TRY_S = 4.0
 """Seconds within which the scheduler must answer the first time."""
 _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----\n.*?-----END \1-----\n", re.DOTALL)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_LOOPBACK = ("127.", "localhost", "::1", "[::1]")
+# A whole match: names such as localhost.lan, or 127.lab.example, may be other machines.
+_LOOPBACK = re.compile(r"127(\.[0-9]{1,3}){1,3}|localhost|::1|\[::1\]")
 
 
 class KeyFile(NamedTuple):
@@ -86,7 +87,7 @@ def find_place(address: str, keys: Path | None) -> SchedulerPlace:
     if scheme not in {"tls", "tcp"} or not host or not port.isdigit():
         raise ConfigError(f"{address} is not the address of a scheduler; write tls://HOST:PORT")
     if scheme == "tcp":
-        if not host.startswith(_LOOPBACK):
+        if not _LOOPBACK.fullmatch(host):
             raise ConfigError(
                 f"{address}: without encryption, a scheduler can only be reached on this machine; write "
                 f"tls://{rest} and add --keys FILE (arena cluster keys makes it)"

@@ -95,8 +95,17 @@ def test_addresses_that_cannot_be_are_refused(address: str, words: str) -> None:
         find_place(address, None)
 
 
-def test_plain_tcp_stays_on_this_machine() -> None:
-    assert find_place("tcp://127.0.0.1:8786", None).key is None
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "127.0.0.53", "localhost", "[::1]", "::1"])
+def test_plain_tcp_stays_on_this_machine(host: str) -> None:
+    assert find_place(f"tcp://{host}:8786", None).key is None
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost.lan", "localhost2", "127.lab.example", "127.0.0.1.lab.example", "[::11]", "::1:2"]
+)
+def test_names_that_only_begin_like_this_machine_need_a_key(host: str) -> None:
+    with pytest.raises(ConfigError, match="can only be reached on this machine"):
+        find_place(f"tcp://{host}:8786", None)
 
 
 @pytest.fixture
