@@ -145,7 +145,9 @@ class ClusterShards(ClusterRun):
             wrong = shard.take(message)
             if not wrong:
                 return
-        del self._work[shard.number]
+        # `submit` looks through the shards at work in the thread of the run.
+        with self._lock:
+            del self._work[shard.number]
         if not wrong and isinstance(message, ShardOver):
             self._end(shard, message)
         else:

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from typing_extensions import override
 
 import held_play
 from arena.cli.train import TrainingView
@@ -17,6 +18,7 @@ from arena.executor.cluster.coordinator_link import ask_status
 from arena.executor.cluster.facts import wanted_of_shards
 from arena.executor.cluster.messages import PIECE
 from arena.executor.cluster.private import PrivateCluster
+from arena.executor.cluster.run_link import SentWork
 from arena.executor.cluster.shard_run import ClusterShards
 from arena.executor.shards import ShardCall, ShardTask, blob_hash
 from arena.executor.slots import ShardFailedError, UnplayedError, WrongResultError
@@ -102,6 +104,31 @@ def test_blobs_and_results_of_several_pieces_come_whole(pool: ClusterShards) -> 
         for _ in range(2):
             result = pool.submit(call(b"data", *blobs), slot).result(DEADLINE_S)
             assert result == b"|".join([b"data", *blobs, b"cpu"])
+
+
+class WatchedWork(dict[int, SentWork]):
+    """The work of a run; notes whether the lock was held at each removal."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        super().__init__()
+        self._lock = lock
+        self.were_locked: list[bool] = []
+
+    @override
+    def __delitem__(self, number: int, /) -> None:
+        self.were_locked.append(self._lock.locked())
+        super().__delitem__(number)
+
+
+def test_work_is_removed_only_under_the_lock(pool: ClusterShards, monkeypatch: pytest.MonkeyPatch) -> None:
+    # `submit` goes through the work in another thread than that of the connection, which removes it.
+    work = WatchedWork(pool._lock)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - two threads cannot be made to meet there
+    monkeypatch.setattr(pool, "_work", work)
+    slot = pool.slots()[0]
+    assert pool.submit(call(b"data", b"blob"), slot).result(DEADLINE_S) == b"data|blob|cpu"
+    assert isinstance(pool.submit(call(b"fail"), slot).exception(DEADLINE_S), ShardFailedError)
+    assert work.were_locked == [True, True]
+    assert not work
 
 
 def test_a_slot_without_a_gpu_computes_on_its_processor(cluster: PrivateCluster) -> None:
