@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 MAX_INIT_FAULTS = 3
-"""Number of failed starts from which a bot is quarantined."""
+"""Number of failed starts from which a bot is quarantined: each may take the whole start limit, a minute."""
 MIN_MATCHES = 20
-"""Minimum number of matches before the share of forfeits is considered."""
+"""Minimum number of matches before the share of forfeits is considered; then a single forfeit is never
+enough."""
 MAX_FORFEITS_IN_TEN = 1
 """Forfeits per ten matches from which a bot is quarantined."""
 

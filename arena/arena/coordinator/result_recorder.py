@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 MAX_ERRORS = 3
 """Number of attempts of a match in one run that the arena fails, after which it stays void."""
 MAX_STALLS = 3
-"""Number of stalled attempts of a match in one run, after which a late bot loses."""
+"""Number of stalled attempts of a match in one run, after which a late bot loses: without an end, a bot that
+slows down its machine would never lose, and a machine that is always busy would play one match for ever."""
 STALL_PERCENT = 1
 """Percentage of stalls among the matches of a run above which the machine is too busy."""
 SUM_EVERY_S = 1.0

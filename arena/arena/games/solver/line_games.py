@@ -34,6 +34,9 @@ class LinesSolver(Solver):
     """A second: searches on these boards that take longer may take hours."""
 
     def __init__(self, game: KInARow, layout: Layout, *, max_bits: int = MAX_BITS) -> None:
+        # The 4 gives small boards room for every position that a search visits: from the empty 4x4 board with
+        # four in a row it visits 21,055, in a table of 131,072 entries. With 8,192 entries it is 2 % more. A
+        # larger table only takes longer to clear.
         super().__init__(game, new_memory(min(max_bits, round(_BITS_PER_CELL * game.max_length) + 4)))
         self._layout = layout
         bits = np.array(game.board.bits)

@@ -107,11 +107,16 @@ class Learner:
         before, losses = None, Losses(0, 0, 0)
         for _ in range(plan.epochs):
             losses, policy = self._step(batch)
+            # The policy before the first step, which that step returns without another evaluation.
             before = policy if before is None else before
             with torch.no_grad():
                 after = self._policy_of(batch)
                 # The Kullback-Leibler divergence of the new policy from the one before the update.
                 moved = float((before.exp() * (before - after)).sum(dim=1).mean())
+            # The bounds 4, 2 and 1/2, the factor 1.5 and the range from 0.1 to 10 are those of
+            # AlphaZero_Gomoku (J. Song), which the paper of the recipe `article` follows. The rule resembles
+            # the adaptive penalty of PPO (Schulman et al., 2017, section 4): a policy that moves far makes
+            # the next steps shorter.
             if moved > 4 * plan.kl:
                 break
         if moved > 2 * plan.kl:
@@ -154,6 +159,8 @@ class Learner:
     def _follow(self) -> None:
         """Update the average of the weights, which follows quickly at the beginning."""
         self._updates += 1
+        # Much as TensorFlow's ExponentialMovingAverage with `num_updates`: with the full share from the
+        # start, the average would consist of untrained weights for a hundred updates.
         kept = min(self._plan.average, self._updates / (self._updates + 10))
         with torch.no_grad():
             now = self.net.state_dict()

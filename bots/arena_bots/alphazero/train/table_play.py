@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 _ENTRIES = 1 << 12
 """Number of positions per match with statistics: several times what rollouts reach between two moves."""
 _ALPHA = 0.5
+"""Concentration of the Dirichlet noise: of seven shares the largest two make up 0.71 on average, so a search
+prefers a few moves; with 0.3, as in `selfplay`, it is 0.79."""
 _MEMORY_BITS = 14
+"""Logarithm (base 2) of the entries of the memory of evaluations."""
 
 
 class TablePlay:
@@ -132,10 +135,14 @@ class TablePlay:
 FULL = 0.75
 """Share of a table's entries that may be used; after that, rollouts continue at random."""
 _NOTHING = np.uint64(2**64 - 1)
+# 2^64 divided by the golden ratio (Knuth, TAOCP vol. 3, section 6.4), and the prime PRIME64_2 of xxHash.
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _SHIFT = np.uint64(40)
+"""Folds the upper 24 bits, which multiplication mixes best, into those that make the index."""
 _BARRED = np.float32(-1)
+"""Prior of an illegal action."""
 _LEAST = np.float32(-3e38)
+"""Below every score; close to the least number of 32 bits."""
 _NONE = -1
 
 
