@@ -256,6 +256,7 @@ class Ticker:
             second: name of the other.
             score: points of the first, 1, 0.5 or 0.
         """
+        # Elo, "The Rating of Chessplayers" (1978), with K = 16.
         change = self.k * (score - expected_score(self.of(first) - self.of(second)))
         self.elo[first], self.elo[second] = self.of(first) + change, self.of(second) - change
 

@@ -172,6 +172,7 @@ def _seat_ratings(ratings: Ratings) -> tuple[SeatRating, ...]:
 
 
 _NUM_PARTS: Final = 32
+"""Summing up a part takes ten times its memory, and thus a third of that of all matches."""
 _FACTOR: Final = 31
 """Coprime to the number of parts, so that the opponents of one bot fall into different parts."""
 _PACKED: Final = np.dtype([("bots", "<i4", 2), ("half", "i1"), ("hashes", "<i8", 3)])

@@ -30,7 +30,7 @@ _MOST_GAPS: Final = 32_768
 _MOST_ROWS: Final = 32_768
 """Maximum number of encounters in the remembered fits together; about 1 kB each."""
 _DIGEST: Final = 16
-"""Bytes of a digest."""
+"""Bytes of a digest: of a million keys, any two are equal with a chance of 1e-27."""
 _RESULTS: Final = 6
 """Losses, draws and wins of both sides."""
 

@@ -70,6 +70,8 @@ def once_per_state(
         with store.at_one_moment():
             key = (store.sums.results_mark(), function, args, tuple(kwargs.items()))
             if not isinstance(store.shared, _SharedResults):
+                # Two threads may both get here. One of the objects is lost then, and with it a result that is
+                # computed again.
                 store.shared = _SharedResults()
             # The key names the state, so results of an earlier state are never found again and fall out of
             # use.

@@ -231,6 +231,7 @@ class Context:
             self._dispatcher.order("go")
         waited = self._clock() - began
         self._began += waited
+        # A checkpoint was written before the pause, so the next one is due that much later, too.
         self._kept_at += waited
         if not self._orders.is_stopping:
             self.say(f"{name} goes on")
@@ -243,6 +244,7 @@ class Context:
                 f"{label} has {len(shard) >> 20} MiB, and {MAX_SHARD >> 20} MiB can be sent; make more, "
                 "smaller shards"
             )
+        # The pool was opened for one device, by which it chooses its slots.
         if self._device not in {None, device}:
             raise ConfigError(f"{label} is for device {device}, but shards before it were for {self._device}")
         self._device = device

@@ -112,6 +112,7 @@ class Dispatcher:
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
+        # The thread starts with the first shard, and one that never started cannot be joined.
         if self._num_shards:
             self._thread.join()
 
@@ -142,6 +143,7 @@ class Dispatcher:
         """Wait for something to do; hand over new shards and orders; return False at the end."""
         with self._changed:
             if not (self._asked or self._orders or self._is_closing):
+                # New slots and notes matter only while shards are under way.
                 self._changed.wait(_TICK_S if work.shards() else None)
             work.waiting.extend(self._asked)
             self._asked.clear()
@@ -244,6 +246,7 @@ class _Work:
             _fail(shard, ArenaError(f"{label} failed {MAX_LOSSES} times, at last because {why}"))
             return
         self._say(f"{label} is computed again: {why}")
+        # At the end, so that a shard that kills its slots does not hold up the others.
         self.waiting.append(shard)
 
     def _put_aside(self, pool: ShardPool, slot: Slot, why: str) -> None:

@@ -63,6 +63,7 @@ class MetricsWriter:
     def add(self, step: int, name: str, value: float) -> Figure:
         """Append a measurement, visible to readers at once."""
         number = float(value)
+        # NaN and infinity are not JSON, so other programs could not read the file.
         figure = Figure(step, name, number if math.isfinite(number) else None, round(time.time(), 3))
         self._file.write(_line(figure))
         self._file.flush()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _SETTINGS = "run.toml"
 _SEEDS = 1 << 53
+"""Upper bound of a seed, exclusive: a float, and JSON in other languages, holds all smaller whole numbers
+exactly."""
 
 
 class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from arena_plugins.entries import Problem
 
 _MAX_TEXT: Final = 300
+"""Characters of a text of a package, which may be hostile."""
 _MAX_LINE: Final = 1 << 16
+"""Characters of a line of `LIST_WORDS`."""
 _MAX_TOURNAMENTS: Final = 10_000
+"""Newest tournaments whose names are known; a quarantine in an older one is named by its id."""
 LIST_WORDS: Final = ("bots", "list", "--format", "ndjson")
 """The command that loads each bot in a process of its own and prints the result."""
 

@@ -21,6 +21,7 @@ HEARTBEAT_S = 10.0
 NOBODY = 0.0
 """Lease end of a tournament whose coordinator is gone, in seconds since 1970 (UTC)."""
 _MISSED = 2
+"""Heartbeats that may be missing before a coordinator is called stale."""
 _FIRST_DELAY_S: Final = 0.25
 _LAST_DELAY_S: Final = 4.0
 """Maximum seconds before a failed feed is polled again; the delay doubles each time."""

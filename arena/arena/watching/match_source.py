@@ -141,6 +141,7 @@ class _Search:
     def _begin(self, store: Store, where: MatchFilter, every: MatchFilter) -> None:
         """Start the search, or examine the matches stored since."""
         newest = next(iter(store.matches.ids("number", descending=True, offset=0, limit=1)), 0)
+        # By number, pieces are ranges of ids, so progress is measured in ids.
         self._num_all = newest if self._order == "number" else store.matches.count(every)
         if not self._is_begun:
             self._ids, self._newest, self._is_begun = array("q"), newest, True
@@ -165,6 +166,7 @@ class _Search:
             where, self._order, descending=self._descending, after=self._end, num=PIECE
         )
         if self._ids is not None:
+            # Later matches are found by `_look_at_new`, and must not be listed twice.
             self._ids.extend(number for number in piece.ids if number <= self._newest)
         self._num_searched += piece.num_searched
         self._end, self._is_whole = piece.end, piece.end is None

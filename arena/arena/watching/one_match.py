@@ -171,6 +171,7 @@ def _specs(store: Store, record: TournamentRecord | None, match: StoredMatch) ->
 
 def _found(store: Store, number: int, step: int) -> StoredMatch | None:
     if step == 0:
+        # Beyond 64 bits the driver raises an error of its own.
         return store.matches.find(number) if 0 < number < 1 << 63 else None
     if step < 0:
         from arena_db.records import MatchFilter

@@ -159,6 +159,7 @@ class Query:
     def _hold(self, store: Store) -> None:
         """Register a store that was just opened, so that `cancel` reaches it."""
         with self._lock:
+            # `cancel` may have come while the store was being opened.
             self._stores.append(store)
             if self._is_cancelled:
                 store.interrupt()

@@ -35,6 +35,7 @@ _FACTS_SHARE: Final = 0.01
 _HEALTH_S: Final = 1.0
 """Seconds between two checks of the process that runs the tournament."""
 _LIMIT: Final = 500
+"""Events that are read at once."""
 _MOST_LOOKS: Final = 3
 """Attempts to read results and running matches of the same moment."""
 _UNKNOWN: Final = -1

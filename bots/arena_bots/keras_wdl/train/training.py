@@ -61,6 +61,8 @@ class KerasTraining:
         """Train; return the weights."""
         goes_on = self._step < self._total
         while goes_on:
+            # From seed and step, so that a resumed run plays and learns what it would have without the
+            # interruption.
             rng = np.random.default_rng([self._context.seed, self._step])
             self._classifier.set_rate(self._rate())
             is_epoch = self._step < self._options.epochs
@@ -92,6 +94,7 @@ class KerasTraining:
         """Return the learning rate: constant during the epochs, then decaying along a cosine."""
         options = self._options
         done = (self._step - options.epochs) / max(options.rounds, 1)
+        # Half a cosine (Loshchilov and Hutter, SGDR, 2017).
         share = (1 + math.cos(math.pi * min(max(done, 0.0), 1.0))) / 2
         return options.rate_end + (options.rate - options.rate_end) * share
 
@@ -145,6 +148,7 @@ class KerasTraining:
             context.metric(step, "validation loss", held_loss)
             context.metric(step, "validation right %", right)
         if options.measured and (step % options.every == 0 or step == self._total):
+            # Random numbers of its own: measuring must not change the training.
             rng = np.random.default_rng([context.seed, step, 1])
             for side, (wins, draws, losses) in zip(
                 ("first", "second"),

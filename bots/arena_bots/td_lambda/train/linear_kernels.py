@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _ZERO = np.uint64(0)
 _BELOW = np.float64(-1e18)
+"""Below every value."""
 _MIDDLE_COLUMN = COLUMNS // 2
 
 ALPHA, EPSILON, LAMBDA, GAMMA, OPENING, RIVAL, SQUASHED, RULES = range(8)
@@ -297,6 +298,7 @@ def _worth(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
         return _OPEN
     for action in range(layout.num_actions):
         reply = land(own | opp, action, layout)
+        # After the reply, which may fill the winning cell, or open one above itself.
         if reply and not wins & landings(own | opp | reply, layout):
             return _OPEN
     return _FORCED

@@ -172,7 +172,9 @@ class LinearTraining:
 
 
 _BYTE = 127
+"""Largest weight of a table of signed bytes; -128 is not used, so that tables are symmetric."""
 _ERROR_PARTS = 1 << 20
+"""Units of an error in the results of `learn`, which are integers."""
 _TUPLE_FIGURES = 20
 """Number of batches between two measurements."""
 
