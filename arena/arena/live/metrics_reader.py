@@ -96,7 +96,8 @@ class Metric:
     def _thin(self) -> None:
         self._stride *= 2
         if len(self._x) % 2:
-            self._pending = [self._y.pop()]
+            # The last point has no neighbour; its mean waits as the values that it stands for.
+            self._pending = [self._y.pop()] * (self._stride // 2)
             self._x.pop()
         self._y = [(one + two) / 2 for one, two in zip(self._y[::2], self._y[1::2], strict=True)]
         self._x = self._x[1::2]

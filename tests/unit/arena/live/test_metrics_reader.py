@@ -160,6 +160,20 @@ def test_an_endless_run_keeps_its_shape_in_few_points() -> None:
     assert found[-1][0] == 99_999
 
 
+def test_each_point_of_a_long_run_is_the_mean_of_as_many_values() -> None:
+    values = [float(number * number % 977) for number in range(20_000)]
+    metric = Metric()
+    for step, value in enumerate(values):
+        metric.add(step, value)
+    *whole, last = metric.points
+    size = -(-len(values) // len(metric.points))
+    assert [point.x for point in whole] == list(range(size - 1, len(whole) * size, size))
+    assert [point.y for point in whole] == [
+        pytest.approx(sum(values[start : start + size]) / size) for start in range(0, len(whole) * size, size)
+    ]
+    assert last.x == len(values) - 1
+
+
 def test_names_are_bounded_and_clean(tmp_path: Path) -> None:
     text = "".join(line(1, f"name-{number}") for number in range(MAX_NAMES + 3))
     found = read(tmp_path / "m", line(1, "\x1b[31mred\n") + text)
