@@ -159,6 +159,8 @@ _MOST_KNOWN: Final = 200_000
 _DIGEST: Final = 32
 """Number of bytes at the end of the content of an analysis that are its digest."""
 
+_UNCOUNTED: Final = -1
+"""Stands for an analysis whose mistakes are not remembered."""
 _known: dict[tuple[bytes, int], int | None] = {}
 """Number of mistakes by digest of the analysis and length of the opening; see `num_mistakes`."""
 
@@ -235,15 +237,17 @@ def _count(
     if len(_known) > _MOST_KNOWN:
         _known.clear()
     keys = {(match, name): (digest, num_opening) for match, name, digest, num_opening, _ in rows}
-    new = [place for place, key in keys.items() if key not in _known]
+    # What this query needs stays here, whatever another thread clears meanwhile.
+    found = {key: num for key in keys.values() if (num := _known.get(key, _UNCOUNTED)) != _UNCOUNTED}
+    new = [place for place, key in keys.items() if key not in found]
     for start in range(0, len(new), CHUNK):
         place = tuple_(analyses.c.match_id, analyses.c.name)
         contents = select(analyses.c.match_id, analyses.c.name, analyses.c.content)
         for match, name, content in connection.execute(contents.where(place.in_(new[start : start + CHUNK]))):
             key = keys[match, name]
-            _known[key] = num_mistakes(content, key[1])
+            found[key] = _known[key] = num_mistakes(content, key[1])
     for match, name, _, _, is_wanted_judge in rows:
-        num = _known[keys[match, name]]
+        num = found[keys[match, name]]
         if num is not None:
             yield match, is_wanted_judge, num
 

@@ -194,6 +194,23 @@ def test_an_analysis_is_read_once_to_count_its_mistakes(url: str, monkeypatch: p
         assert store.matches.count(graded) == 1
 
 
+def test_another_thread_may_forget_analyses_meanwhile(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = filters.num_mistakes
+
+    def forgetful(content: bytes, num_opening: int) -> int | None:
+        filters._known.clear()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as a query in another thread
+        return count(content, num_opening)
+
+    monkeypatch.setattr(filters, "num_mistakes", forgetful)
+    with Store.open(url) as store:
+        cup = add_cup(store)
+        store.matches.save([cup.match(number) for number in range(1, 4)])
+        for number in (1, 2, 3):
+            add_grade(store, number, loss=float(number - 1))
+        graded = MatchFilter(mistakes=((">", 0),))
+        assert [match.id for match in store.matches.newest(graded)] == [3, 2]
+
+
 def add_grade(store: Store, number: int, loss: float) -> None:
     plies = (JudgedPly(value=0.0, loss=loss),) * 4
     store.analyses.add(JudgedMatch(match=number, name="solver", plies=plies, made_at=1.0))
