@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,7 +18,7 @@ from arena_db.corrections import origins, removals
 from arena_db.counted import COUNTS, CountedMatch
 from arena_db.errors import AccessError, DamagedError, TakenError
 from arena_db.failures import translated
-from arena_db.files import part_of, sync_file, sync_folder
+from arena_db.files import part_of, sync_file, sync_folder, take_name
 from arena_db.merging import MergedTournament, merge
 from arena_db.models import matches, tournaments
 from arena_db.naming import metadata
@@ -243,8 +242,7 @@ def _put_in_place(part: Path, target: Path) -> None:
     """Rename a complete file to its final name, unless another file has that name by now."""
     try:
         sync_file(part)
-        # A link fails if the name is taken; a rename would replace the other file.
-        os.link(part, target)
+        take_name(part, target)
         sync_folder(target.parent)
     except FileExistsError as error:
         raise TakenError(f"{target} exists; give a removed tournament a new file") from error

@@ -176,6 +176,18 @@ def test_a_file_system_without_links(store: Store, tmp_path: Path, claim: str | 
 
 
 @pytest.mark.usefixtures("without_links")
+def test_a_tournament_moves_out_without_links(store: Store, tmp_path: Path) -> None:
+    cup = add_cup(store, name="goes")
+    store.matches.save([cup.match(1)])
+    target = tmp_path / "goes.db"
+    store.transfers.remove(cup.record.id, target, who="u@h")
+    assert [file for file in tmp_path.iterdir() if file.is_file()] == [target]
+    with Store.open(target, read_only=True) as moved:
+        assert moved.matches.count(MatchFilter()) == 1
+    assert store.tournaments.find("goes") is None
+
+
+@pytest.mark.usefixtures("without_links")
 @pytest.mark.parametrize("claim", ["alive", "new"])
 def test_a_claim_keeps_others_out(store: Store, tmp_path: Path, claim: str) -> None:
     """Of two backups to one file, where a rename alone would let the second replace the first."""
