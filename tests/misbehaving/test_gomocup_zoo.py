@@ -19,6 +19,7 @@ from arena.executor.sandbox_trial import run_kit
 from arena.referee import timecontrol
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.tier import Tier, tiers_to_try
+from arena_plugins import check_bots as kit
 from gomocup_zoo import PLAYS, REFUSED, play, spec_of
 from tournaments import config
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 TIERS = [tier for tier in tiers_to_try() if tier is not Tier.T0]
 WITH_FILES_AND_PROCESSES = ("LateState", "OneMatch", "Writes", "Configured", "Shim")
 """Engines whose habit meets what a tier locks."""
+NUM_POSITIONS = 3
 RUNS = [(name, tier) for tier in TIERS for name in (PLAYS if tier is TIERS[0] else WITH_FILES_AND_PROCESSES)]
 
 
@@ -100,8 +102,14 @@ def test_an_engine_passes_the_check(tmp_path: Path) -> None:
     assert len(checks) == 12
 
 
-def test_an_engine_that_plays_one_match_passes_the_check(tmp_path: Path) -> None:
+def test_an_engine_that_plays_one_match_passes_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three positions in each check of the kit instead of twelve: an engine that starts twenty times shows as
+    # much as one that starts sixty times.
+    monkeypatch.setattr(kit, "_NUM_POSITIONS", NUM_POSITIONS)
     # Each position of the kit that no match would bring next is a new match, for which a seat starts it anew:
     # a second, since the start of Python is on its clock.
     checks = run_kit(spec_of("OneMatch", tmp_path / "bot"), "gomoku", 1.0)
     assert [check for check in checks if not check.passed] == []
+    assert f"{NUM_POSITIONS} positions" in {check.detail for check in checks}

@@ -17,8 +17,9 @@ PACKAGES = [
 ]
 """Parts that a copy of the interpreter leaves out."""
 _NOT_NEEDED = shutil.ignore_patterns(
-    "__pycache__", "ensurepip", "idlelib", "site-packages", "test", "tkinter"
+    "*.opt-?.pyc", "ensurepip", "idlelib", "site-packages", "test", "tkinter"
 )
+"""The bytecode stays: without it each process of a copy, which writes none, compiles all that it imports."""
 _ORIGIN = b"$ORIGIN/../lib"
 
 

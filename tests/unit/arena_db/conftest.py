@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import pytest
 
+from arena_db import migrate
 from arena_db.backend.places import Server
+from arena_db.backend.sqlite.engine import FileSettings, make_migration_engine, writing
 from arena_db.store import Store
 from postgres_servers import GIVEN, Databases, EmptyStores, PostgresServer
 
@@ -125,6 +127,24 @@ def empty(template_file: Path) -> Path:
 def path(tmp_path: Path) -> Path:
     """Return the path of a file of a store that is not there yet."""
     return _awkward(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def of_revision(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return a closed store without content of each revision, to be copied; each is made from the one before.
+
+    A test of all revisions that begins with nothing each time would run eight times as many migrations.
+    """
+    folder = tmp_path_factory.mktemp("revisions")
+    last = folder / "last.db"
+    settings = FileSettings(place=last)
+    found: dict[str, Path] = {}
+    for revision in migrate.known_revisions():
+        with writing(make_migration_engine(settings), settings) as connection:
+            migrate.upgrade(connection, revision)
+        found[revision] = folder / f"{revision}.db"
+        shutil.copy(last, found[revision])
+    return found
 
 
 class NewPlace(Protocol):

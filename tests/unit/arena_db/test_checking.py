@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
@@ -15,9 +17,7 @@ from arena_db.store import Store
 from stores import add_cup, blank_table, break_index, tamper
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from arena_db.backend.places import Place
+    from collections.abc import Iterator
 
 FILE = pytest.mark.sqlite("a server refuses it, or cannot be damaged so")
 
@@ -127,33 +127,54 @@ SETTING: dict[str, object] = {
 }
 
 
+class NewPlace(Protocol):
+    """Makes an empty store, or a copy of one, in a file or on a server; returns its place."""
+
+    def __call__(self, copy_of: Store | None = None) -> str: ...
+
+
+@pytest.fixture(scope="module")
+def sound(module_place: str) -> Iterator[Store]:
+    """Yield a sound store with matches, which no test changes."""
+    with Store.open(module_place, fast=True, busy_ms=5000) as store:
+        cup = add_cup(store)
+        store.matches.save([cup.match(1), cup.match(2), cup.match(3, **SETTING), cup.void(4)])
+        assert store.integrity.check() == store.integrity.check(quick=True) == []
+        store.sums.sum_up()
+        assert store.integrity.check() == store.integrity.check(quick=True) == []
+        if isinstance(store.place, Path):
+            # Everything is in the file itself then, which can be copied.
+            tamper(store.place, "PRAGMA wal_checkpoint(TRUNCATE)")
+        yield store
+
+
 @pytest.fixture
-def filled(store: Store) -> Place:
-    """Return the place of a sound store with matches."""
-    cup = add_cup(store)
-    store.matches.save([cup.match(1), cup.match(2), cup.match(3, **SETTING), cup.void(4)])
-    assert store.integrity.check() == store.integrity.check(quick=True) == []
-    store.sums.sum_up()
-    assert store.integrity.check() == store.integrity.check(quick=True) == []
-    return store.place
+def filled(sound: Store, new_place: NewPlace) -> Iterator[Store]:
+    """Yield a copy of the sound store: filling one costs more than all checks of a test."""
+    if isinstance(sound.place, Path):
+        # A backup would differ from the store that was filled.
+        place = new_place()
+        shutil.copy(sound.place, place)
+    else:
+        place = new_place(copy_of=sound)
+    with Store.open(place, fast=True, busy_ms=5000) as store:
+        yield store
 
 
 @pytest.mark.parametrize(("statements", "text"), QUICK)
-def test_faults_that_a_quick_check_finds(
-    store: Store, filled: Place, statements: list[str], text: str
-) -> None:
-    tamper(filled, *statements)
-    faults = store.integrity.check()
+def test_faults_that_a_quick_check_finds(filled: Store, statements: list[str], text: str) -> None:
+    tamper(filled.place, *statements)
+    faults = filled.integrity.check()
     assert any(text in fault for fault in faults), faults
-    assert store.integrity.check(quick=True)
+    assert filled.integrity.check(quick=True)
 
 
 @pytest.mark.parametrize(("statements", "text"), WHOLE)
-def test_faults(store: Store, filled: Place, statements: list[str], text: str) -> None:
-    tamper(filled, *statements)
-    faults = store.integrity.check()
+def test_faults(filled: Store, statements: list[str], text: str) -> None:
+    tamper(filled.place, *statements)
+    faults = filled.integrity.check()
     assert any(text in fault for fault in faults), faults
-    assert store.integrity.check(quick=True) == []
+    assert filled.integrity.check(quick=True) == []
 
 
 @pytest.mark.parametrize(
@@ -167,9 +188,9 @@ def test_faults(store: Store, filled: Place, statements: list[str], text: str) -
         pytest.param("UPDATE matches SET reason = CAST(x'ff' AS TEXT)", marks=FILE),
     ],
 )
-def test_a_reader_of_a_damaged_row(filled: Place, statement: str) -> None:
-    tamper(filled, statement)
-    with Store.open(filled, read_only=True) as store:
+def test_a_reader_of_a_damaged_row(filled: Store, statement: str) -> None:
+    tamper(filled.place, statement)
+    with Store.open(filled.place, read_only=True) as store:
         with pytest.raises(DamagedError, match="`arena db check`"):
             read_all(store)
         assert store.integrity.check() != []
@@ -182,33 +203,33 @@ def read_all(store: Store) -> None:
 
 
 @FILE
-def test_a_schema_that_is_no_text(filled: Place) -> None:
+def test_a_schema_that_is_no_text(filled: Store) -> None:
     tamper(
-        filled,
+        filled.place,
         "PRAGMA writable_schema=1",
         "UPDATE sqlite_master SET sql = CAST(x'435245ff' AS TEXT) WHERE name = 'remarks'",
     )
     for read_only in (True, False):
         with pytest.raises((DamagedError, AlteredError)):
-            Store.open(filled, read_only=read_only)
+            Store.open(filled.place, read_only=read_only)
 
 
-def test_a_match_that_billions_are_missing_before(filled: Place) -> None:
+def test_a_match_that_billions_are_missing_before(filled: Store) -> None:
     """Readers go on from match to match, and not from number to number."""
     tamper(
-        filled,
+        filled.place,
         "UPDATE summing SET next_match = 1",
         "UPDATE matches SET id = 1152921504606846976 WHERE id = 3",
     )
-    with Store.open(filled, read_only=True) as store:
+    with Store.open(filled.place, read_only=True) as store:
         assert sum(sum(each.sums[:6]) for each in store.sums.of_tournament(1)) > 0
         assert store.integrity.check() != []
 
 
 @FILE
-def test_rules_of_tables_hold_for_readers_too(filled: Place) -> None:
-    tamper(filled, "UPDATE matches SET outcome = 'lost', attempt = -1 WHERE id < 3")
-    with Store.open(filled, read_only=True) as reader:
+def test_rules_of_tables_hold_for_readers_too(filled: Store) -> None:
+    tamper(filled.place, "UPDATE matches SET outcome = 'lost', attempt = -1 WHERE id < 3")
+    with Store.open(filled.place, read_only=True) as reader:
         faults = reader.integrity.check()
     assert "2 rows of matches break the rule ck_matches_outcome_known" in faults
     assert "2 rows of matches break the rule ck_matches_attempt_least" in faults
@@ -216,22 +237,22 @@ def test_rules_of_tables_hold_for_readers_too(filled: Place) -> None:
 
 
 @pytest.mark.sqlite("pages of a file")
-def test_a_broken_index(store: Store, filled: Path) -> None:
-    store.close()
-    break_index(filled)
-    with Store.open(filled, read_only=True) as damaged:
+def test_a_broken_index(filled: Store) -> None:
+    filled.close()
+    break_index(filled.path)
+    with Store.open(filled.place, read_only=True) as damaged:
         assert any("SQLite finds" in fault for fault in damaged.integrity.check())
 
 
 @pytest.mark.sqlite("pages of a file")
-def test_lost_grades_are_not_repaired_away(store: Store, filled: Path) -> None:
-    match = store.matches.find(1)
+def test_lost_grades_are_not_repaired_away(filled: Store) -> None:
+    match = filled.matches.find(1)
     assert match is not None
     plies = tuple(JudgedPly(value=0.5, loss=0.0, best=(3,)) for _ in match.actions)
-    store.analyses.add(JudgedMatch(match=1, name="solver", plies=plies, made_at=1.0))
-    store.close()
-    blank_table(filled, "analyses")
-    with Store.open(filled) as opened:
+    filled.analyses.add(JudgedMatch(match=1, name="solver", plies=plies, made_at=1.0))
+    filled.close()
+    blank_table(filled.path, "analyses")
+    with Store.open(filled.place) as opened:
         assert any("sqlite_autoindex_analyses_1" in fault for fault in opened.integrity.check())
         for _ in range(2):
             with pytest.raises(
@@ -245,10 +266,10 @@ def test_lost_grades_are_not_repaired_away(store: Store, filled: Path) -> None:
 
 @pytest.mark.sqlite("pages of a file")
 @pytest.mark.parametrize("table", ["tallies", "encounters", "clusters"])
-def test_lost_sums_are_computed_again(store: Store, filled: Path, table: str) -> None:
-    store.close()
-    blank_table(filled, table)
-    with Store.open(filled) as opened:
+def test_lost_sums_are_computed_again(filled: Store, table: str) -> None:
+    filled.close()
+    blank_table(filled.path, table)
+    with Store.open(filled.place) as opened:
         assert opened.integrity.check() != []
         opened.integrity.repair()
         assert opened.integrity.check() == []

@@ -11,13 +11,36 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.executor.sandbox_trial import load_status
 from children import arena_environment, run_child
 from wheels import BOT, Metadata, make_index, make_wheel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from arena_plugins.entries import Entry
     from command_line import CommandLine
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bundled_bots_are_loaded_once() -> Iterator[None]:
+    """Load each bundled bot in one `arena bots list` of this module: every other one would give the same.
+
+    A listing starts a sandboxed process for each bot, two seconds of CPU for the bundled ones.
+    """
+    known: dict[tuple[str, Entry], str] = {}
+
+    def load_once(group: str, entry: Entry) -> str:
+        if entry.distribution != "bot-arena":
+            return load_status(group, entry)
+        if (group, entry) not in known:
+            known[group, entry] = load_status(group, entry)
+        return known[group, entry]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("arena.executor.sandbox_trial.load_status", load_once)
+        yield
 
 
 def _install(folder: Path, name: str, points: str) -> None:
