@@ -5,12 +5,13 @@ import os
 import sys
 from pathlib import Path
 
+from arena.garbage import collect_rarely
+
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """How NumPy's linear algebra is told its number of threads, on Linux and Windows, and on macOS."""
 
-# For workers as well, which import the module that began their run. Imports create hundreds of thousands of
-# objects and hardly any garbage: looking through them every 700 objects took an eighth of a short command.
-gc.set_threshold(50_000, *gc.get_threshold()[1:])
+# For workers as well, which import the module that began their run.
+collect_rarely()
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from arena.errors import PluginError
+from arena.garbage import collect_as_usual
 from arena_plugins.entries import TRAINERS, find
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ def call_shard(call: ShardCall) -> bytes:
         Exception: as the function raises.
     """
     task = call.task
-    result = find_function(task.trainer, task.function)(task.data, call.blobs, task.device)
+    compute = find_function(task.trainer, task.function)
+    collect_as_usual()
+    result = compute(task.data, call.blobs, task.device)
     if len(result) > MAX_RESULT:
         raise ValueError(f"{task.label} has a result of {len(result) >> 20} MiB")
     return result

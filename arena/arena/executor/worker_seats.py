@@ -14,6 +14,7 @@ from arena.content.packages import linked_bots
 from arena.content.store import stamp_used, state_of
 from arena.entrants import short
 from arena.executor.runtime_versions import describe_runtime
+from arena.garbage import collect_as_usual
 from arena.own_python import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.referee.inprocess import InProcessSeat
@@ -117,6 +118,7 @@ def make_seat(
                 f"{record.name} came by `arena bots install`; such bots never run in a process of the arena"
             )
         plugin = load_entry(BOTS, record.name, competitor.entry)
+        collect_as_usual()
         return InProcessSeat(
             lambda game, seed: plugin.make_bot(game, seed, competitor.options_here()),
             name=record.name,

@@ -19,6 +19,7 @@ import msgspec
 from arena.coordinator.config import check_executor
 from arena.coordinator.machines import ShardPlan, TrainingMachines, check_machines, open_shards
 from arena.errors import ConfigError, PluginError
+from arena.garbage import collect_as_usual
 from arena.rating.shares import wilson
 from arena.training import checkpoints, metrics
 from arena.training.context import Context, RunObservers, ShardSlots, TrainingRun
@@ -169,6 +170,7 @@ def sit(
         _check_unfinished(folder, settings, 0.0 if resumed is None else resumed[1])
         game = load_game(settings.game)
         trainer = load_plugin(TRAINERS, settings.trainer).make_trainer(settings.options)
+        collect_as_usual()
         last_step = -1 if resumed is None else resumed[0].step
         machines = machines_of(settings, keys)
         with (

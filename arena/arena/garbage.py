@@ -1,0 +1,27 @@
+"""How often this process looks for garbage: rarely at first, as usual once it runs plugins."""
+
+from __future__ import annotations
+
+import gc
+from typing import Final
+
+_USUAL: Final = gc.get_threshold()
+"""The thresholds with which this process began."""
+_RARE: Final = (50_000, *_USUAL[1:])
+"""Imports create hundreds of thousands of objects and hardly any garbage: looking through them every 700
+objects took an eighth of a short command."""
+
+
+def collect_rarely() -> None:
+    """Look for garbage rarely; for processes that load much and make little garbage."""
+    gc.set_threshold(*_RARE)
+
+
+def collect_as_usual() -> None:
+    """Look for garbage as often as Python does, once a bot or trainer was loaded into this process.
+
+    A few of its objects may hold large arrays: a search whose nodes know their parents is freed
+    by the collector alone. Other thresholds than those of `collect_rarely` stay as they are.
+    """
+    if gc.get_threshold() == _RARE:
+        gc.set_threshold(*_USUAL)
