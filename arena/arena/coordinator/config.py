@@ -251,7 +251,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
             )
 
     def error_goal(self) -> float | None:
-        """Return E of `--stop-when error=E`, in Elo; None without a goal.
+        """Return E of `--stop-when error=E`, in Elo, or of a ladder's `--until error=E`; None without a goal.
 
         Raises:
             ConfigError: it cannot be parsed.
@@ -264,8 +264,9 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
         except ValueError:
             goal = 0.0
         if key != "error" or not 0 < goal < float("inf"):
+            option = "--until" if self.type == "ladder" else "--stop-when"
             raise ConfigError(
-                f"--stop-when {self.stop_when} is not valid; write error=E with E in Elo, such as error=20"
+                f"{option} {self.stop_when} is not valid; write error=E with E in Elo, such as error=20"
             )
         return goal
 
