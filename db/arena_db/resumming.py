@@ -22,7 +22,7 @@ from arena_db.filters import BYTE
 from arena_db.kept import clusters, encounters, strays, summing
 from arena_db.models import matches, tallies, tournaments
 from arena_db.summing import Key, Summing, encounter_ids, hash_opening
-from arena_db.sums import FIRST_PAIR, SUMS
+from arena_db.sums import FIRST_PAIR, NO_SUMS, SUMS
 from arena_db.tallying import KEYS, recount
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def rebuild(connection: Connection) -> list[str]:
     after = all_sums(connection)
     # Sums that merely lag behind the matches are not wrong.
     if start > last_match(connection):
-        num = sum(sums.get(key) != after.get(key) for key in sums.keys() | after.keys())
+        num = sum(sums.get(key, NO_SUMS) != after.get(key, NO_SUMS) for key in sums.keys() | after.keys())
         done += [f"the kept sums of {num} encounters were wrong or missing"] if num else []
     return done
 

@@ -16,7 +16,7 @@ from arena_db.models import bots, entrants, tournaments
 from arena_db.planning import pool_record
 from arena_db.resumming import KEPT, REPAIR, all_sums, batches, count, count_cold, wrong_columns
 from arena_db.server_rows import go_on_after
-from arena_db.sums import SUMS
+from arena_db.sums import NO_SUMS, SUMS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -63,11 +63,11 @@ def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
     for key in sorted(torn):
         yield f"the clusters of {names.say(key)} are not those of their matches; {REPAIR}"
     for key in sorted(before.keys() | counted.keys()):
-        if before.get(key, _NOTHING) != counted.get(key, _NOTHING):
+        if before.get(key, NO_SUMS) != counted.get(key, NO_SUMS):
             wrong = [
                 name
                 for name, kept, right in zip(
-                    SUMS, before.get(key, _NOTHING), counted.get(key, _NOTHING), strict=True
+                    SUMS, before.get(key, NO_SUMS), counted.get(key, NO_SUMS), strict=True
                 )
                 if kept != right
             ]
@@ -75,9 +75,6 @@ def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
                 f"the kept sums of {names.say(key)} are not those of their matches "
                 f"({', '.join(wrong[:3])}); {REPAIR}"
             )
-
-
-_NOTHING: Final = (0,) * len(SUMS)
 
 
 _ENCOUNTER: Final = ", ".join(f"encounters.{name}" for name in ("pool_id", "tournament_id", "low", "high"))

@@ -25,7 +25,7 @@ from arena_db.kept import clusters, strays, summing
 from arena_db.models import tournaments
 from arena_db.resumming import all_sums, counted_sums, list_pruned
 from arena_db.summing import is_low_first
-from arena_db.sums import FIRST_PAIR, FIRST_SHARE, FIRST_SINGLE, SUMS, share_of
+from arena_db.sums import FIRST_PAIR, FIRST_SHARE, FIRST_SINGLE, NO_SUMS, SUMS, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,6 @@ _MOST_OPENINGS: Final = 4096
 """Number of openings whose field elements are cached: matches of one round share an opening."""
 _RESULTS: Final = 3
 """Loss, draw and win."""
-_NO_SUMS: Final = (0,) * len(SUMS)
 _NO_SIDE: Final = (0,) * 5
 """Matches, half points, moves, same and most of a side that was not played."""
 
@@ -207,7 +206,7 @@ class SumProof:
         pruned = set(list_pruned(connection))
         return all(
             products[number] == (there.product if (there := played.get(key)) else 1)
-            and kept[key] == (*(there.sums if there else _NO_SUMS[:FIRST_SHARE]), *shares[number])
+            and kept[key] == (*(there.sums if there else NO_SUMS[:FIRST_SHARE]), *shares[number])
             for key, number in ids.items()
             if key[1] not in pruned
         ) and all(self._are_counted(connection, tournament, kept) for tournament in pruned)
@@ -220,7 +219,7 @@ class SumProof:
             counted_sums(connection, tournament, self.mark - 1).items()
         )
         own = {key for key in kept if key[1] == tournament}
-        return all(kept.get(key, _NO_SUMS) == counted.get(key, _NO_SUMS) for key in own | counted.keys())
+        return all(kept.get(key, NO_SUMS) == counted.get(key, NO_SUMS) for key in own | counted.keys())
 
     def _by_encounter(self) -> dict[Key, ProvedEncounter]:
         """Return the added matches by encounter, in the tournament and in the pool."""

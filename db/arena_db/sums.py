@@ -35,6 +35,8 @@ SHARES: Final = (
 """The sums over clusters."""
 SUMS: Final = (*RESULTS, *PAIRS, *SINGLES, *SHARES)
 """Names of the sums of an encounter in column order."""
+NO_SUMS: Final = (0,) * len(SUMS)
+"""The sums of an encounter without a match that counts; whether it has a row makes no difference."""
 FIRST_PAIR: Final = len(RESULTS)
 FIRST_SINGLE: Final = FIRST_PAIR + len(PAIRS)
 FIRST_SHARE: Final = FIRST_SINGLE + len(SINGLES)

@@ -312,6 +312,17 @@ def test_each_match_is_in_the_sums_at_once(store: Store) -> None:
             store.sums.sum_up()
 
 
+def test_a_repair_finds_nothing_wrong_where_all_matches_of_two_bots_are_void(store: Store) -> None:
+    store.matches.save(records(add_cup(store, num=NUM)))
+    store.sums.sum_up()
+    store.changes.void(range(1, NUM + 1), reason="a power cut", who="me@here")
+    assert store.integrity.check() == []
+    told: list[str] = []
+    store.integrity.repair(told.append)
+    assert not [text for text in told if "wrong" in text]
+    assert store.integrity.check() == []
+
+
 def test_a_repair_corrects_columns_too(store: Store) -> None:
     store.matches.save(records(add_cup(store, num=NUM)))
     right = sums(store.place)
