@@ -30,7 +30,7 @@ _COLUMNS = {
 }
 _KEYS = (
     *("name", "pairing", "game", "pool", "state", "num_done", "num_planned", "created_at", "held_by"),
-    *("archived_at", "num_bots", "refusal"),
+    *("refusal", "archived_at", "num_bots"),
 )
 _PAGE = 100
 """Number of tournaments read from the store at once."""

@@ -146,12 +146,13 @@ def test_results_by_opening_are_pruned(arena: CommandLine) -> None:
     assert arena.lines("db", "check")[0].endswith("is in order")
 
 
-def test_a_store_without_tournaments(tmp_path: Path) -> None:
-    arena = CommandLine(tmp_path)
-    Store.open(arena.db).close()
-    assert arena.objects("tournaments") == []
-    header = arena("tournaments", "--format", "csv").stdout
+def test_a_store_without_tournaments(arena: CommandLine, tmp_path: Path) -> None:
+    empty = CommandLine(tmp_path, tmp_path / "empty.db")
+    Store.open(empty.db).close()
+    assert empty.objects("tournaments") == []
+    header = empty("tournaments", "--format", "csv").stdout
     assert header.startswith("type,schema,name,pairing,")
+    assert header.splitlines() == arena.lines("tournaments", "--format", "csv")[:1]
 
 
 def test_a_removed_tournament_is_in_a_file_that_merge_takes_back(arena: CommandLine, tmp_path: Path) -> None:
