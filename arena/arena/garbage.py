@@ -1,4 +1,4 @@
-"""How often this process looks for garbage: rarely at first, as usual once it runs plugins."""
+"""How often this process looks for garbage: rarely at first, as usual once it runs plugins or a screen."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def collect_rarely() -> None:
 
 
 def collect_as_usual() -> None:
-    """Look for garbage as often as Python does, once a bot or trainer was loaded into this process.
+    """Look for garbage as often as Python does: a bot or trainer was loaded into this process, or a screen.
 
-    A few of its objects may hold large arrays: a search whose nodes know their parents is freed
-    by the collector alone. Other thresholds than those of `collect_rarely` stay as they are.
+    A few objects of a bot may hold large arrays: a search whose nodes know their parents is freed by the
+    collector alone. A dashboard lives for hours. Thresholds that somebody else has set stay as they are.
     """
     if gc.get_threshold() == _RARE:
         gc.set_threshold(*_USUAL)

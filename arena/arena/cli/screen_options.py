@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -13,6 +12,7 @@ import click
 from rich_click import RichOption
 
 from arena.cli.options import as_one
+from arena.garbage import collect_as_usual
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,6 @@ _Result = TypeVar("_Result")
 _PANEL = "Screen"
 _M_ARENA_MAX = -8
 """M_ARENA_MAX of glibc's malloc.h: the `mallopt` parameter that limits the number of heaps."""
-_GARBAGE = 700
-"""New objects between two collections of garbage, as in Python by itself; see `arena.__main__`."""
 _OPENSSL = ("_ssl", "_hashlib")
 """Modules that load OpenSSL."""
 _DISPLAY = (
@@ -137,7 +135,7 @@ def run_app(app: Dashboard) -> None:
     """
     _share_one_heap()
     # Everything is imported by now, and a process that looks for garbage rarely keeps much of it.
-    gc.set_threshold(_GARBAGE, *gc.get_threshold()[1:])
+    collect_as_usual()
     app.run()
     if app.return_code:
         raise click.exceptions.Exit(app.return_code)
