@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 _FEWEST = 100
 """Number of pairs from which the Brownian motion is close; shorter tests end only if the bots are far
 apart."""
+_FAR_APART = 0.4
+"""Excess of the observed mean over one half, in standard deviations of a pair, from which an end says little.
+
+Growth of the log likelihood ratio flattens there and falls beyond 1, so bots 100 and 600 Elo apart may need
+the same number of pairs. Long tests of such bots have narrow hypotheses and stop long after they know.
+"""
 _DISCRETE = 0.583
 """Mean overshoot of a barrier, in standard deviations of a step, of a motion observed in steps (Siegmund,
 X)."""
@@ -72,11 +78,11 @@ class SprtEnd:
         """
         moments(self.cells)
         filled = moments([cell + _ADDED for cell in self.cells])
+        deviation = math.sqrt(filled.variance)
         # So few pairs decide only between bots far apart, where stopping hardly biases the score.
-        if sum(self.cells) < _FEWEST:
+        if sum(self.cells) < _FEWEST or abs(filled.mean - 0.5) > _FAR_APART * deviation:
             return _plain(filled)
         motion = self._motion(filled)
-        deviation = math.sqrt(filled.variance)
         low, middle, high = (
             expected_elo(_within(0.5 + deviation * motion.excess(chance), filled.num_trials))
             for chance in (LEVEL / 2, 0.5, 1 - LEVEL / 2)

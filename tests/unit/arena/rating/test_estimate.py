@@ -52,6 +52,26 @@ def test_intervals_after_tests_hold_the_truth() -> None:
     assert abs(np.mean([each.bias for each in found])) <= 5
 
 
+@pytest.mark.parametrize(("elo0", "elo1"), [(0, 5), (-5, 0), (0, 15)])
+def test_intervals_hold_the_truth_where_bots_are_far_apart_and_hypotheses_near(
+    elo0: float, elo1: float
+) -> None:
+    """Such tests have over a hundred pairs, and their number says little about the strength."""
+    elos = (60.0, 110.0, 180.0, 400.0)
+    cases = [(elo, WORLDS["11 % draws"]) for elo in elos]
+    found = measure_estimates(cases, SprtTest(elo0=elo0, elo1=elo1), 100, SEED)
+    assert min(each.covered for each in found) >= 0.9
+    for elo, measured in zip(elos, found, strict=True):
+        # Less than a tenth of an interval.
+        assert abs(measured.bias) <= max(12, 0.06 * elo), elo
+
+
+def test_a_test_that_is_won_throughout_shows_a_large_difference() -> None:
+    """The length of the test alone would say 31 Elo."""
+    found = replace(end((0, 0, 0, 0, 728), "H1"), test=Hypotheses(elo0=0, elo1=1)).estimate()
+    assert found.low > 800
+
+
 def test_ends_are_ordered() -> None:
     """The sooner H1 is accepted the stronger the bot; an undecided one is weaker, H0 weaker still."""
     at = [end(scaled(LONG, factor), "H1").estimate() for factor in (0.4, 0.7, 1, 2)]
@@ -86,7 +106,7 @@ def test_far_from_the_barriers_the_chance_is_that_of_the_normal_distribution() -
         assert shown == pytest.approx(expected_elo(0.5 + deviation * excess), abs=0.3)
 
 
-@pytest.mark.parametrize("cells", [LONG, (5, 10, 25, 35, 35)])
+@pytest.mark.parametrize("cells", [LONG, (7, 18, 30, 32, 23)])
 def test_an_end_has_its_chance_at_each_end_of_the_interval(cells: tuple[int, ...]) -> None:
     """Computed once more by hand; the upper end of the short test lies where the drift is a line."""
     said = end(cells, "H1").estimate()
