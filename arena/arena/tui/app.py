@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SystemCommand
-from textual.command import CommandPalette
 from typing_extensions import override
 
 from arena.tui.look import LookApp, LookOptions
+from arena.tui.palette import Palette
 from arena.tui.shell.chrome import HeaderPart, usual_parts
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
@@ -329,9 +329,8 @@ class ArenaApp(LookApp):
 
     @override
     def action_command_palette(self) -> None:
-        if not isinstance(self.screen, CommandPalette):
-            hint = "a command, or part of the name of a tournament, match or bot"
-            self.push_screen(CommandPalette(placeholder=hint, id="--command-palette"))
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette.of_commands())
 
     @override
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import NotFoundError
+from arena.results.names import naming_of
 from arena.watching.places import MOST, read_place, search_places
 from arena.watching.query import Cancelled, NoStoreYet, Query
 from arena.watching.stored import opening_text, row_of, with_mistakes
@@ -64,6 +65,16 @@ def test_each_address_is_a_place(path: Path, case: tuple[str, str, str, str, str
     assert read_place(str(path), place.address) == place
     if kind == "match":
         assert bool(place.match) == ("no result" not in place.about)
+
+
+def test_a_label_that_screens_show_finds_its_bot(path: Path) -> None:
+    with Store.open(path, read_only=True) as store:
+        newest = store.tournaments.last(unfinished=False)
+        assert newest is not None
+        labels = naming_of(store, newest).seats
+    assert len(labels) == 2
+    for label in labels.values():
+        assert search(path, label)[0] == read_place(str(path), label)
 
 
 def test_bots_of_one_spec_and_one_with_the_name_of_a_tournament_have_digits(path: Path) -> None:
