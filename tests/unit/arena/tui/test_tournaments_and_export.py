@@ -17,6 +17,7 @@ from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, FormField, Push
 from arena.tui.widgets.output_panel import OutputPanel
+from arena.watching.feed import FeedUpdate
 from arena.watching.tournament_list import read_tournaments
 from arena_db.store import Store
 from dashboard import settle
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from arena.live.tournament_views import TournamentRow
     from arena.tui.screens.dashboard import Dashboard
     from arena.watching.query import Query
+    from arena.watching.query_answers import Empty, Rows
 
 
 def test_tournaments_are_listed_and_watched(shown_store: Path) -> None:
@@ -93,6 +95,28 @@ def test_another_tournament_can_be_watched(shown_store: Path, monkeypatch: pytes
     shown(watch(shown_store), act)
 
 
+def test_a_tournament_that_is_still_read_is_not_said_to_be_empty(
+    shown_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent(Brief):
+        def poll(self) -> FeedUpdate:
+            return FeedUpdate(is_last=True)
+
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Silent)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "up", "enter")
+        text = seen(app)
+        for fact in ("LOADING o duel", " loading ...", " computing ratings ..."):
+            assert fact in text, fact
+        for untrue in ("WAITING", "nothing is planned", "no boards", "0/0", "seq 0"):
+            assert untrue not in text, untrue
+        await press(pilot, "2")
+        assert "computing ratings ..." in seen(app)
+
+    shown(watch(shown_store), act)
+
+
 def test_the_cursor_stays_when_a_question_closes(shown_store: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "up", "D")
@@ -112,7 +136,7 @@ def test_the_cursor_goes_to_another_watched_tournament_unless_the_user_has_moved
     may_read = threading.Event()
     may_read.set()
 
-    def read_late(query: Query, **options: bool) -> list[TournamentRow]:
+    def read_late(query: Query, **options: bool) -> Rows[list[TournamentRow]] | Empty:
         may_read.wait()
         return read_tournaments(query, **options)
 
