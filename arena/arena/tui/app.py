@@ -243,9 +243,10 @@ class ArenaApp(LookApp):
         if screen is None or not (screen.is_ready and screen.is_mounted):
             return
         self.model = before if self.is_frozen else self.latest
-        # The first model describes the past, so its lag means nothing.
-        if self.model is not before and self.model.newest_t is not None and before.newest_t is not None:
-            self.lag = max(0.0, self.clock() - self.model.newest_t)
+        # The first model describes the past, so its lag means nothing; tables may change without an event.
+        newest_t = self.model.newest_t
+        if newest_t is not None and before.newest_t is not None and newest_t != before.newest_t:
+            self.lag = max(0.0, self.clock() - newest_t)
         if everything or self.model is not before:
             screen.show_model(self.model, None if everything else change_between(before, self.model))
             self._painted_at = self.clock()
