@@ -68,13 +68,15 @@ def test_each_address_is_a_place(path: Path, case: tuple[str, str, str, str, str
 
 
 def test_a_label_that_screens_show_finds_its_bot(path: Path) -> None:
-    with Store.open(path, read_only=True) as store:
-        newest = store.tournaments.last(unfinished=False)
-        assert newest is not None
+    specs = ("mcts:playouts=20", "mcts:playouts=50")
+    with Store.open(path) as store:
+        bots = [bot("mcts", spec=spec, identity=digest(spec)) for spec in specs]
+        seats = [Entrant(seat=n, label=each.spec, bot=each, limit="") for n, each in enumerate(bots)]
+        newest = store.tournaments.add(new_tournament(name="budgets"), seats, plan(2, 2))
         labels = naming_of(store, newest).seats
-    assert len(labels) == 2
-    for label in labels.values():
-        assert search(path, label)[0] == read_place(str(path), label)
+    for spec, label in labels.items():
+        assert "~" not in label, "digits of an identity were always found"
+        assert [place.address for place in search(path, label)] == [spec]
 
 
 def test_bots_of_one_spec_and_one_with_the_name_of_a_tournament_have_digits(path: Path) -> None:
