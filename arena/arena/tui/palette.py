@@ -49,7 +49,8 @@ class Palette(CommandPalette):
         worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of workers open
         if self._is_search(worker) and event.state is WorkerState.SUCCESS and self._is_submitted:
             self._is_submitted = False
-            self._select_or_command()
+            # What the search has still to show comes first: a closed palette would not await it.
+            self.call_later(self._select_or_command)
 
     def _is_search(self, worker: Worker[object]) -> bool:
         return worker.node is self and worker.group == self._GATHER_COMMANDS_GROUP
