@@ -341,7 +341,12 @@ class Link:
             # Read before the start: the coordinator holds the play before it has planned the next match.
             self.first_match = 1 + self._count_matches(words[-1])
         launched = start(words, db=self.db)
-        self.record = follow(launched, is_wanted)
+        try:
+            self.record = follow(launched, is_wanted)
+        except NotStartedError:
+            # Nobody is left who would end it: without a screen it would hold the play for minutes.
+            launched.end()
+            raise
         self._launched, self.news = launched, launched.news()
         return self.record
 

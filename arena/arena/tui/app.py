@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SystemCommand
-from textual.command import CommandPalette
 from typing_extensions import override
 
 from arena.tui.look import LookApp, LookOptions
+from arena.tui.palette import Palette
 from arena.tui.shell.chrome import HeaderPart, usual_parts
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.shell.follow import NewData, follow
@@ -243,9 +243,10 @@ class ArenaApp(LookApp):
         if screen is None or not (screen.is_ready and screen.is_mounted):
             return
         self.model = before if self.is_frozen else self.latest
-        # The first model describes the past, so its lag means nothing.
-        if self.model is not before and self.model.newest_t is not None and before.newest_t is not None:
-            self.lag = max(0.0, self.clock() - self.model.newest_t)
+        # The first model describes the past, so its lag means nothing; tables may change without an event.
+        newest_t = self.model.newest_t
+        if newest_t is not None and before.newest_t is not None and newest_t != before.newest_t:
+            self.lag = max(0.0, self.clock() - newest_t)
         if everything or self.model is not before:
             screen.show_model(self.model, None if everything else change_between(before, self.model))
             self._painted_at = self.clock()
@@ -329,9 +330,8 @@ class ArenaApp(LookApp):
 
     @override
     def action_command_palette(self) -> None:
-        if not isinstance(self.screen, CommandPalette):
-            hint = "a command, or part of the name of a tournament, match or bot"
-            self.push_screen(CommandPalette(placeholder=hint, id="--command-palette"))
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette.of_commands())
 
     @override
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -12,6 +12,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 from typing_extensions import override
 
 from arena.tui.glyphs import choose_glyphs
+from arena.tui.palette import Palette
 
 if TYPE_CHECKING:
     from textual.binding import Binding
@@ -102,6 +103,10 @@ class LookApp(App[None]):
     @override
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return arena_variables(self.current_theme)
+
+    @override
+    def search_themes(self) -> None:
+        self.push_screen(Palette.of_themes())
 
     @override
     def get_key_display(self, binding: Binding) -> str:

@@ -12,7 +12,7 @@ from arena.live.events import Event
 from arena.live.plain import duration_text
 from arena.live.reducer import changed_matches, reduce_all, stalled, with_ends
 from arena.live.table_views import MatrixView, StandingsView
-from arena.live.views import MAX_NOTICES, LiveView
+from arena.live.views import MAX_NOTICES, LiveView, ProgressView
 from arena.watching.decision_notices import merged
 from arena.watching.query import Cancelled
 
@@ -151,6 +151,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """Time of the newest event, in seconds since 1970 (UTC)."""
     is_over: bool = False
     """Whether the feed has ended."""
+    is_awaited: bool = False
+    """Whether nothing was read yet of a tournament that exists."""
 
 
 def advance(model: Model, batch: FeedUpdate) -> Model:
@@ -169,6 +171,7 @@ def advance(model: Model, batch: FeedUpdate) -> Model:
         trouble="",
         newest_t=batch.events[-1].t if batch.events else model.newest_t,
         is_over=batch.is_last,
+        is_awaited=model.is_awaited and batch.view is None and not batch.events,
     )
 
 
@@ -191,10 +194,12 @@ def with_news(view: LiveView, batch: FeedUpdate, known: LiveView) -> LiveView:
     return view
 
 
-def awaited() -> Model:
-    """Return the model of a tournament before any data arrive: its tables are pending."""
+def awaited(name: str = "") -> Model:
+    """Return the model of the tournament `name` before any data arrive: its tables are pending."""
     doing = "computing ratings ..."
     return Model(
+        is_awaited=True,
+        view=LiveView(progress=ProgressView(name=name)),
         facts={
             "standings": StandingsView(doing=doing),
             "matrix": MatrixView(doing="reading results ..."),
@@ -202,7 +207,7 @@ def awaited() -> Model:
             "event": None,
             "by_place": None,
             "trend_doing": doing,
-        }
+        },
     )
 
 

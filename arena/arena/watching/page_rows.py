@@ -14,10 +14,10 @@ from arena.results.names import shortened
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from arena.results.bot_page import BotPage
+    from arena.results.bot_page import BotPage, Opponent
     from arena.results.crosstable import Cell
     from arena.results.play_statistics import Loss, Mistakes, OpeningResult
-    from arena.results.versus import Versus
+    from arena.results.versus import PoolMeeting, Versus
 
 _NUM_OPENINGS: Final = 12
 _NUM_OPPONENTS: Final = 100
@@ -146,9 +146,8 @@ def versus_rows(found: Versus, width: int | None = None) -> list[PageRow]:
     if any((cell.forfeits, cell.opponent_forfeits)):
         rows.append(PageRow(f"Forfeits: {cell.forfeits} - {cell.opponent_forfeits}"))
     if len(found.meetings) > 1:
-        cells = [(each.identity, each.opponent_identity, each.cell, each.pool) for each in found.meetings]
         rows += _heading("all meetings: the first one is shown in full")
-        rows += _cell_rows(cells, names, width, has_own=True)
+        rows += _cell_rows(found.meetings, names, width, has_own=True)
     rows += _loss_rows(first.worst, f"worst losses of {names[cell.bot]}", names, width)
     rows += _loss_rows(first.opponent_worst, f"worst losses of {names[cell.opponent]}", names, width)
     rows += _opening_rows(first.openings, width)
@@ -197,20 +196,30 @@ def _table(
 def _opponent_rows(page: BotPage, names: Mapping[str, str], width: int | None) -> Iterator[PageRow]:
     shown = page.opponents[:_NUM_OPPONENTS]
     yield from _heading("against each opponent")
-    cells = [(row.identity, row.opponent_identity, row.cell, row.pool) for row in shown]
-    yield from _cell_rows(cells, names, width, has_own=len({row.identity for row in page.opponents}) > 1)
+    yield from _cell_rows(shown, names, width, has_own=len({row.identity for row in page.opponents}) > 1)
     yield from _more(len(page.opponents) - len(shown))
 
 
 def _cell_rows(
-    cells: Sequence[tuple[str, str, Cell, str]],
+    met: Sequence[Opponent | PoolMeeting],
     names: Mapping[str, str],
     width: int | None,
     *,
     has_own: bool,
 ) -> list[PageRow]:
-    """Return encounters, given as identities of both bots, numbers and pool, as rows."""
-    columns = (*((TextColumn("bot", is_name=True),) if has_own else ()), *_CELLS)
+    """Return encounters as rows.
+
+    Two bots may meet in several pools: what tells these apart, game or pool, is among the last columns to go.
+    """
+    games, pools = {each.game for each in met}, {(each.game, each.pool) for each in met}
+    has_game = len(games) > 1
+    *rest, pool = _CELLS
+    columns = (
+        *((TextColumn("bot", is_name=True),) if has_own else ()),
+        *rest,
+        *((TextColumn("game", 1, is_name=True),) if has_game else ()),
+        TextColumn(pool.head, 1 if len(pools) > len(games) else pool.rank, is_name=True),
+    )
     return _table(
         columns,
         [
@@ -219,12 +228,15 @@ def _cell_rows(
                 *(names[cell.opponent], str(cell.games), _percent(cell.score), _elo(cell)),
                 *(_whole(cell.error), _percent(cell.los), f"{cell.wins}-{cell.draws}-{cell.losses}"),
                 *(str(cell.openings), f"{cell.forfeits}-{cell.opponent_forfeits}"),
-                *("{}-{}-{}".format(*cell.moving_first), "{}-{}-{}".format(*cell.moving_second), pool),
+                *("{}-{}-{}".format(*cell.moving_first), "{}-{}-{}".format(*cell.moving_second)),
+                *((each.game,) if has_game else ()),
+                each.pool,
             )
-            for _, _, cell, pool in cells
+            for each in met
+            for cell in [each.cell]
         ],
         width,
-        [Target(bot=f"~{one}", opponent=f"~{other}") for one, other, _, _ in cells],
+        [Target(bot=f"~{each.identity}", opponent=f"~{each.opponent_identity}") for each in met],
     )
 
 

@@ -11,7 +11,7 @@ from arena.home import has_store, open_store
 from arena.live.tournament_views import STATES
 from arena.live.views import RESULTS
 from arena.naming import count_text
-from arena.results.addresses import Address, bot_address, find_address, find_place, planned_match
+from arena.results.addresses import Address, bot_address, find_place, planned_match
 from arena.results.tested import kind_of
 from arena.results.tournament_states import state_of
 from arena_plugins.text import clean_text
@@ -122,12 +122,14 @@ def search_places(query: Query, text: str) -> list[Place]:
 
 
 def _exact(store: Store, text: str) -> list[Place]:
-    """Return the screen, match or position whose address the text is."""
+    """Return the screen, match or position whose address the text is, or the bot with this name or label."""
     try:
-        address = find_address(store, text)
+        found = find_place(store, text)
     except NotFoundError:
         return []
-    return [] if address.number is None and not address.screen else [_place_of(store, address)]
+    if isinstance(found, Address):
+        return [] if found.number is None and not found.screen else [_place_of(store, found)]
+    return [place_of(store, found)]
 
 
 def _place_of(store: Store, address: Address) -> Place:

@@ -174,17 +174,21 @@ class Queries:
         """Path of the store; None for the default."""
         self._lock = Lock()
         self._running: set[Query] = set()
-        self._was_there = False
+        # A store that is there now is missed later, even if it goes away before the first query.
+        self._was_there = self._is_there()
         self._is_over = False
 
     def new(self) -> Query:
         """Return a query for `ask`."""
+        self._was_there = self._was_there or self._is_there()
+        return Query(self.option, is_expected=self._was_there)
+
+    def _is_there(self) -> bool:
         try:
-            self._was_there = self._was_there or has_store(self.option)
+            return has_store(self.option)
         except (ArenaError, OSError):
             # Even looking for the store fails; the query will report why.
-            self._was_there = True
-        return Query(self.option, is_expected=self._was_there)
+            return True
 
     def ask(
         self,

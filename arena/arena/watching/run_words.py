@@ -41,6 +41,8 @@ class RunWords(NamedTuple):
 def run_words(model: Model, now: float) -> RunWords:
     """Return the state of a run at `now`, in seconds since 1970 (UTC)."""
     progress = model.view.progress
+    if model.is_awaited:
+        return RunWords("LOADING", "")
     state, warning = _STATES[progress.state], model.health.warning(now)
     if _is_stopped(progress):
         # Lists of tournaments use the same word, so that finished and resumable tournaments look different.
@@ -67,7 +69,9 @@ def awaited_words(model: Model, now: float) -> str:
     if progress.state == "ended" and progress.reason.startswith("refused: "):
         return f"This tournament was {progress.reason}."
     return {
-        "": "Nothing is known of this tournament yet.",
+        "": "This tournament is being loaded."
+        if model.is_awaited
+        else "Nothing is known of this tournament yet.",
         "preparing": f"The first match is being prepared{because}.",
         "running": "No match to show: the next one has not begun, or matches are too short to follow.",
         "paused": f"This tournament is paused{because}; no match begins until it is resumed.",

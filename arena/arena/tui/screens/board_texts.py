@@ -39,8 +39,8 @@ _BAR, _WIDE_BAR = 10, 32
 """Width of the evaluation bar on normal and on wide terminals, in cells."""
 
 
-def replay_header(match: OneMatch | None, glyphs: Glyphs) -> Sequence[HeaderPart]:
-    """Return address, bots, game, result, day."""
+def replay_header(match: OneMatch | None, glyphs: Glyphs, width: int) -> Sequence[HeaderPart]:
+    """Return address, bots, game, result, day; bots by their labels if their names do not fit in `width`."""
     parts = [HeaderPart("arena", "title"), HeaderPart("REPLAY", "focus")]
     if match is None:
         return parts
@@ -51,11 +51,20 @@ def replay_header(match: OneMatch | None, glyphs: Glyphs) -> Sequence[HeaderPart
         for name, label in zip(map(safe, recorded.bots), recorded.labels, strict=True)
     ]
     day = datetime.fromtimestamp(recorded.started_t, UTC).date().isoformat()
+    end = f"{RESULTS[recorded.outcome]} {end_word(recorded.termination, recorded.void_reason)}"
+
+    def pair(first: str, second: str) -> str:
+        return f"{first} ({glyphs.players[0]}) v {second} ({glyphs.players[1]})"
+
+    who = pair(*names)
+    # What stays in every header, with the blanks between the parts.
+    if sum(cell_len(text) + 2 for text in (*(part.text for part in parts), who, end)) - 1 > width:
+        who = pair(*(label or name for name, label in zip(names, recorded.labels, strict=True)))
     return [
         *parts,
         HeaderPart(safe(recorded.game), "", 2),
-        HeaderPart(f"{names[0]} ({glyphs.players[0]}) v {names[1]} ({glyphs.players[1]})", "", 1),
-        HeaderPart(f"{RESULTS[recorded.outcome]} {end_word(recorded.termination, recorded.void_reason)}"),
+        HeaderPart(who, "", 1),
+        HeaderPart(end),
         HeaderPart(day, "", 3),
     ]
 

@@ -128,7 +128,7 @@ class Dashboard(ArenaApp):
         self.tournament = at.tournament
         """Name of the watched tournament."""
         if feed is not None and at.tournament:
-            self.model = self.latest = awaited()
+            self.model = self.latest = awaited(at.tournament)
         self.match = at.match
         """Number in the store of the match that is replayed at the start; 0 for none, and afterwards."""
         self.ply = at.ply
@@ -206,7 +206,7 @@ class Dashboard(ArenaApp):
         self.tournament = name
         feed = StoreFeed(self.store, tournament, is_read_only=self.is_read_only, rates_past=True)
         # Tables of the previous tournament must not stay until the new ones arrive.
-        self.follow_feed(feed, awaited())
+        self.follow_feed(feed, awaited(name))
 
     def on_load(self) -> None:
         """Exit in order when the process is told to end."""

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from typing_extensions import override
 
 from arena.live.plain import long_clock_text
-from arena.tui.text import clip, safe
+from arena.tui.text import safe
 from arena.tui.widgets.bars import EvalStrip
 from arena.tui.widgets.blank_containers import BlankHorizontal, BlankVertical
 from arena.tui.widgets.large_board import LargeBoard
@@ -27,7 +27,7 @@ _MAX_PV = 8
 _FRAME = 2
 """Cells that the panel's frame takes from its width."""
 _LEAST = 6
-"""Minimum width of a name, in cells."""
+"""Minimum width of wrapped text, in cells."""
 
 
 class FocusPanel(BlankHorizontal):
@@ -80,7 +80,8 @@ def search_lines(match: MatchView, now: float, glyphs: Glyphs, *, width: int) ->
         match: the match.
         now: UTC seconds.
         glyphs: glyphs of both players.
-        width: cells of a line. The reason of the ending is wrapped, a name is cut beside its clock.
+        width: cells of a line. The reason of the ending is wrapped; a name without room beside its clock
+            is replaced by the bot's label.
     """
     texts = [f" moves {' '.join(move.text for move in match.moves[-_MAX_PV:])}"]
     if match.is_over:
@@ -94,7 +95,8 @@ def search_lines(match: MatchView, now: float, glyphs: Glyphs, *, width: int) ->
         mark, glyph = "*" if match.to_move == player else " ", glyphs.players[player]
         clock = match.remaining_ms(player, now)
         time = "" if clock is None else f"  clock {long_clock_text(clock)}"
-        name = clip(seat.name, max(_LEAST, width - cell_len(f"{mark}{glyph} {time}")))
+        room = width - cell_len(f"{mark}{glyph} {time}")
+        name = safe(seat.name if cell_len(seat.name) <= room else seat.label)
         texts.append(f"{mark}{glyph} {name}{time}")
     found = match.last_thoughts()
     if found is not None:

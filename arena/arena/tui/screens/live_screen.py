@@ -166,7 +166,8 @@ class LiveScreen(ArenaScreen):
         self._wall.show(view, now)
         event = model.facts.get("event")
         bracket = event.bracket if isinstance(event, EventTables) else ()
-        self._progress.show(view.progress, count_decided(bracket) if bracket else None)
+        decided = count_decided(bracket) if bracket else None
+        self._progress.show(view.progress, decided, is_awaited=model.is_awaited)
         self._show_news(model)
         standings, matrix = model.facts.get("standings"), model.facts.get("matrix")
         if isinstance(standings, StandingsView) and (change is None or "standings" in change.facts):
@@ -200,12 +201,14 @@ class LiveScreen(ArenaScreen):
         self._focus_panel.tick(self._focused(dashboard_of(self).model.view), now)
 
     def _show_caption(self) -> None:
-        goal = dashboard_of(self).model.view.progress.goal
+        model = dashboard_of(self).model
+        goal = model.view.progress.goal
         # The goal comes first; captions that do not fit are left out completely.
         width = self._caption.size.width or self.size.width
         text = shorten(goal, width - 2)
         shown, room = "", width - cell_len(text) - 3
-        for part in (*self._wall.caption(), f"follow: {'on' if self._follows else 'off'}"):
+        caption = () if model.is_awaited else self._wall.caption()
+        for part in (*caption, f"follow: {'on' if self._follows else 'off'}"):
             longer = f"{shown}   {part}" if shown else part
             if cell_len(longer) > room:
                 break

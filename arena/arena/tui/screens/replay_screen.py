@@ -223,7 +223,7 @@ class ReplayScreen(JudgedScreen):
 
     @override
     def header_parts(self, width: int) -> Sequence[HeaderPart] | None:
-        return replay_header(self.match, dashboard_of(self).glyphs)
+        return replay_header(self.match, dashboard_of(self).glyphs, width)
 
     @override
     def export_filter(self) -> str:

@@ -131,7 +131,8 @@ class TournamentsScreen(ArenaScreen):
     def __init__(self) -> None:
         super().__init__()
         self._looks = self.query_runner("tournaments")
-        self._seeks_watched = True
+        self._sought: str | None = None
+        self._is_known = False
         self._rows: Sequence[TournamentRow] = ()
         self._nothing = "looking ..."
         self._is_all = False
@@ -162,11 +163,6 @@ class TournamentsScreen(ArenaScreen):
     def show_model(self, model: Model, change: Change | None) -> None:
         self._look()
 
-    @override
-    def on_screen_resume(self) -> None:
-        self._seeks_watched = True
-        super().on_screen_resume()
-
     def _look_if_shown(self) -> None:
         if self.is_current and not dashboard_of(self).is_frozen:
             self._look()
@@ -178,8 +174,10 @@ class TournamentsScreen(ArenaScreen):
     def _take(self, answer: Answer[list[TournamentRow]]) -> None:
         """Show an answer; the previous list stays until there is another one."""
         if isinstance(answer, Rows):
+            self._is_known = True
             self._list(answer.content)
         elif isinstance(answer, Empty):
+            self._is_known = True
             self._nothing = "no tournament yet; n begins one"
             self._list(())
         elif isinstance(answer, Unavailable):
@@ -187,12 +185,17 @@ class TournamentsScreen(ArenaScreen):
             self._list(self._rows)
 
     def _list(self, rows: Sequence[TournamentRow]) -> None:
-        """Show the list; the cursor stays on its tournament."""
+        """Show the list; the cursor stays on its tournament, unless another one is watched than before.
+
+        A cursor that jumped whenever a question closes, or after the user has moved it, would direct the next
+        command at the wrong tournament.
+        """
         before = self.table.current
         wanted = 0 if before is None else before.id
-        if self._seeks_watched:
-            watched = [row.id for row in rows if row.name == dashboard_of(self).tournament]
-            wanted, self._seeks_watched = (*watched, wanted)[0], not rows
+        name = dashboard_of(self).tournament
+        if rows and name != self._sought:
+            wanted = next((row.id for row in rows if row.name == name), wanted)
+            self._sought = name
         self._rows = rows
         self._show(wanted)
 
@@ -209,7 +212,9 @@ class TournamentsScreen(ArenaScreen):
             nothing = "no tournament matches the filter; esc clears it"
         num_running = sum(row.state == "running" for row in self._rows)
         what = "tournaments, archived ones too," if self._is_all else "tournaments"
-        title = f"{what} {len(self._rows)}, running {num_running}{self.filter_note}"
+        # A store that cannot be read may have tournaments.
+        counts = f" {len(self._rows)}, running {num_running}" if self._is_known else ""
+        title = f"{what}{counts}{self.filter_note}"
         self.table.show(rows, title=title, nothing=nothing)
         places = [place for place, row in enumerate(rows) if row.id == wanted]
         if places:
@@ -221,8 +226,9 @@ class TournamentsScreen(ArenaScreen):
         self._describe()
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
-        """Describe the tournament at the cursor."""
+        """Describe the tournament at the cursor, which stays where the user has moved it."""
         message.stop()
+        self._sought = dashboard_of(self).tournament
         self._describe()
 
     def _describe(self) -> None:

@@ -280,7 +280,8 @@ def usual_parts(shown: Shown, width: int) -> Sequence[HeaderPart]:
         parts.append(HeaderPart(f"store {model.health.store}", "", 3))
     if shown.lag is not None:
         parts.append(HeaderPart(f"lag {shown.lag:.2f}s", "", 1))
-    parts.append(HeaderPart(f"seq {model.view.seq}", "", 8))
+    if not model.is_awaited:
+        parts.append(HeaderPart(f"seq {model.view.seq}", "", 8))
     return [part for part in parts if part.text]
 
 

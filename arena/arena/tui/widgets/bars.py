@@ -89,23 +89,31 @@ class ProgressPanel(Panel):
         super().__init__(id=id, classes=classes)
         self._progress = ProgressView()
         self._encounters: tuple[int, int] | None = None
+        self._is_awaited = False
 
-    def show(self, progress: ProgressView, encounters: tuple[int, int] | None = None) -> None:
+    def show(
+        self,
+        progress: ProgressView,
+        encounters: tuple[int, int] | None = None,
+        *,
+        is_awaited: bool = False,
+    ) -> None:
         """Show the progress of a tournament.
 
         Args:
             progress: its matches.
             encounters: for a knockout, the number of decided encounters and of all; else None.
+            is_awaited: whether the progress has still to be read.
         """
-        before = self._progress, self._encounters
-        self._progress, self._encounters = progress, encounters
-        if progress is not before[0] or encounters != before[1]:
+        before = self._progress, self._encounters, self._is_awaited
+        self._progress, self._encounters, self._is_awaited = progress, encounters, is_awaited
+        if progress is not before[0] or (encounters, is_awaited) != before[1:]:
             self.repaint()
 
     @override
     def draw(self, width: int, height: int) -> list[Line]:
         self.title = "progress"
-        if not self.has_frame:
+        if not self.has_frame and not self._is_awaited:
             progress = self._progress
             count = count_text(progress.done, progress.planned)
             percent = _percent(progress, "   ")
@@ -117,6 +125,8 @@ class ProgressPanel(Panel):
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
+        if self._is_awaited:
+            return [((" loading ...", "dim"),)]
         lines = progress_lines(self._progress, width, self.glyphs, self._encounters)
         return lines if self.has_frame else lines[-2:]
 

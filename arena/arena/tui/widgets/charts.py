@@ -24,6 +24,8 @@ _LABEL = 9
 """Width of the names at the right edge in cells, including the glyph."""
 _MARKED = 2
 """Width of the glyph before a name, in cells."""
+_NOTE = 3
+"""Width of the edges beside a note in a frame, beyond the two of the frame, in cells."""
 _TICK = 4
 """Plies from one label to the next."""
 _LARGE = 100_000
@@ -52,6 +54,7 @@ class EvalChart(Panel, can_focus=True):
         self._ply = 0
         self._judged: Sequence[float | None] = ()
         self._losses: Mapping[int, float] = {}
+        self._judge = ""
 
     def show(self, replay: Replay, ply: int) -> None:
         """Show the evaluations of all plies of a match, with `ply` marked."""
@@ -64,11 +67,12 @@ class EvalChart(Panel, can_focus=True):
             if mark in ("?", "??") and (after := replay.eval_at(index + 1)) is not None
         }
         self.title = f"eval ({self.glyphs.players[0]} wins)"
-        self.note = f"* {replay.recorded.judge}" if replay.recorded.judge else ""
+        self._judge = replay.recorded.judge
         self.repaint()
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
+        self.note = _judge_note(self._judge, width - _NOTE)
         rows, columns = height - 1, width - _AXIS
         if rows < 2 or columns < 1:  # noqa: PLR2004 # 0 % and 100 %
             return []
@@ -128,6 +132,14 @@ class EvalChart(Panel, can_focus=True):
             styles[looked_at] = "cursor"
             text[looked_at] = "^" if text[looked_at] == " " else text[looked_at]
         return (("ply  ", "dim"), *merge(text, styles))
+
+
+def _judge_note(judge: str, width: int) -> str:
+    """Return the glyph and the name of the judge; a shorter name, never a cut one, if it does not fit."""
+    if not judge:
+        return ""
+    room = width - _MARKED
+    return f"* {judge if cell_len(judge) <= room else shortened([judge], room)[0]}"
 
 
 class LineChart(Panel, can_focus=True):

@@ -30,7 +30,7 @@ class PlayBoard(LargeBoard):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "walk(0, -1)", "Left", show=False, id="board.left"),
-        Binding("right,l", "walk(0, 1)", "Right", key_display="left/right", id="board.right"),
+        Binding("right,l", "walk(0, 1)", "Column", key_display="left/right", id="board.right"),
         Binding("up,k", "walk(-1, 0)", "Up", show=False, id="board.up"),
         Binding("down,j", "walk(1, 0)", "Down", show=False, id="board.down"),
         Binding("enter", "drop", "Drop", id="board.drop"),

@@ -102,6 +102,14 @@ class StandingsTable(RowList):
         return self._view.rows[index]
 
     @override
+    def body(self, width: int, height: int) -> list[Line]:
+        lines = super().body(width, height)
+        if self._view.doing and not self._view.rows:
+            # An empty table would mean that nobody has played.
+            lines.append(((f" {self._view.doing}", "dim"),))
+        return lines[:height]
+
+    @override
     def head_line(self, width: int) -> Line | None:
         return ((self._put([column.head for column in self._columns(width)], width), "dim"),)
 

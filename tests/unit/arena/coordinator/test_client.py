@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.coordinator import client
-from arena.coordinator.client import NotStartedError, ask, attach, follow, start
+from arena.coordinator.client import Link, NotStartedError, ask, attach, follow, start
 from arena.coordinator.commands import AskHint, PauseRun, StopRun
 from arena.errors import ArenaError
 from arena.own_python import own_python
@@ -23,6 +23,7 @@ from command_line import FAST
 from stores import add_cup, tamper
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from arena_db.owner import Owner
@@ -119,6 +120,23 @@ def others_like(own: Owner) -> tuple[Owner, ...]:
         replace(own, boot_id="x"),
         replace(own, host="x"),
     )
+
+
+def test_a_play_whose_screen_is_left_before_it_has_begun_is_ended(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[client.Launched] = []
+
+    def noted(words: Sequence[str], *, db: str | None = None) -> client.Launched:
+        begun.append(start(words, db=db))
+        return begun[-1]
+
+    monkeypatch.setattr(client, "start", noted)
+    link = Link(str(place), ["play", "--headless", "--game", "tic-tac-toe", "--", "random"])
+    with pytest.raises(NotStartedError, match="cancelled"):
+        link.begin(lambda: False)
+    assert ended(begun[0]) != 0
+    assert not link.is_alive
 
 
 def test_the_claim_of_another_process_is_no_claim_of_this_one(place: Path) -> None:

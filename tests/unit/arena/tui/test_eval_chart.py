@@ -18,6 +18,27 @@ def _side(cell: int) -> int:
     return (cell % 15 // 2 + cell // 15) % 2
 
 
+def test_the_name_of_a_judge_is_shortened_but_never_cut() -> None:
+    chart = EvalChart()
+    app = Host(chart)
+
+    async def act(pilot: Pilot[None]) -> str:
+        recorded = Recorded(
+            game="tic-tac-toe",
+            bots=("a", "b"),
+            actions=(0, 1),
+            thoughts=(Thoughts(value=0.0),) * 2,
+            outcome="draw",
+            termination="rules",
+            judge="minimax:depth=123456",
+        )
+        chart.show(Replay(recorded), 1)
+        await pilot.pause()
+        return lines_of(chart)[-1]
+
+    assert "[ * minimax ]" in piloted(app, act)
+
+
 def test_a_long_eval_chart_shows_the_ply_that_is_looked_at() -> None:
     chart = EvalChart()
     app = Host(chart)

@@ -175,6 +175,24 @@ def test_pages_are_the_text_of_the_commands_in_the_cells_at_hand(
     assert max(len(row.text) for row in both) <= width
 
 
+@pytest.mark.parametrize(
+    ("other", "column"),
+    [({"game": "connect-four"}, "game"), ({"pool": "5/move hosted"}, "pool"), ({}, "")],
+)
+def test_rows_of_several_pools_are_told_apart_at_80_columns(
+    shown_store: Path, other: dict[str, str], column: str
+) -> None:
+    with Store.open(shown_store, read_only=True) as store:
+        page = bot_page(store, "minimax")
+    more = tuple(replace(each, **other) for each in page.opponents) if other else ()
+    texts = [row.text for row in bot_rows(replace(page, opponents=page.opponents + more), 77)]
+    start = texts.index("against each opponent") + 1
+    head, *rows = texts[start : texts.index("", start)]
+    assert len(set(rows)) == len(rows) == len(page.opponents) + len(more)
+    assert [name for name in ("game", "pool") if name in head.split()] == [column] * bool(column)
+    assert max(map(len, rows)) <= 77
+
+
 def test_next_moves_are_played_through_from_a_replay(shown_store: Path) -> None:
     app = replay_app(str(shown_store), 3, glyphs="ascii", reduce_motion=True)
 

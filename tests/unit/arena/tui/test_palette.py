@@ -18,7 +18,7 @@ from arena.tui.screens.page_screens import BotPageScreen
 from arena.tui.screens.palette_search import PlaceSearch, StoreDashboard
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.start import ALL_SCREENS, bot_app, watch_app
-from arena.watching.places import read_place
+from arena.watching.places import read_place, search_places
 from arena_db.store import Store
 from dashboard import piloted, screen_lines, settle
 from watching import Brief, press
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from arena.tui.screens.dashboard import Dashboard
+    from arena.watching.places import Place
     from arena.watching.query import Query
 
 STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "minus", "~": "tilde"}
@@ -126,6 +127,74 @@ def test_it_says_what_each_is_and_has_commands_too(shown_store: Path) -> None:
         await pilot.press(*"help")
         while "as the key ?" not in "\n".join(screen_lines(app)):
             await pilot.pause(0.01)
+
+    after(app, act)
+
+
+def test_enter_waits_for_what_the_text_finds(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = dashboard(shown_store)
+    may_find = threading.Event()
+
+    def is_open() -> bool:
+        return isinstance(app.screen, CommandPalette)
+
+    def search_late(query: Query, text: str) -> list[Place]:
+        while query.is_wanted() and not may_find.wait(0.01):
+            pass
+        return search_places(query, text)
+
+    monkeypatch.setattr("arena.tui.screens.palette_search.search_places", search_late)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await press(pilot, "ctrl+p")
+        assert "Abort" in "\n".join(screen_lines(app)), "the first of all commands"
+        await pilot.press(*"duel", "enter")
+        assert is_open(), "nothing is run yet"
+        may_find.set()
+        while is_open():
+            await pilot.pause(0.01)
+        await settle(pilot)
+        assert app.tournament == "duel"
+
+    after(app, act)
+
+
+def test_enter_is_forgotten_when_the_text_changes(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = dashboard(shown_store)
+    may_find = threading.Event()
+
+    def search_late(query: Query, text: str) -> list[Place]:
+        while query.is_wanted() and not may_find.wait(0.01):
+            pass
+        return search_places(query, text)
+
+    monkeypatch.setattr("arena.tui.screens.palette_search.search_places", search_late)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await press(pilot, "ctrl+p")
+        await pilot.press(*"due", "enter", "l")
+        may_find.set()
+        while "duel" not in "\n".join(screen_lines(app)[6:]):
+            await pilot.pause(0.01)
+        await settle(pilot)
+        assert isinstance(app.screen, CommandPalette)
+
+    after(app, act)
+
+
+def test_the_palette_of_themes_is_ascii_too(shown_store: Path) -> None:
+    app = dashboard(shown_store)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await press(pilot, "T")
+        text = "\n".join(screen_lines(app))
+        assert "a theme" in text
+        assert text.isascii()
+        await pilot.press(*"contrast", "enter")
+        while isinstance(app.screen, CommandPalette):
+            await pilot.pause(0.01)
+        await settle(pilot)
+        assert app.theme == "arena-contrast"
 
     after(app, act)
 

@@ -13,6 +13,7 @@ from arena.live.views import LiveView, ProgressView
 from arena.results.brackets import BracketRow, count_decided, tie_texts
 from arena.tui.glyphs import ASCII
 from arena.tui.screens.focus_panel import search_lines
+from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.text import line_width, shorten
 from arena.tui.widgets.bars import progress_lines
@@ -96,12 +97,30 @@ def test_a_clock_is_never_cut_and_the_end_of_a_match_takes_more_lines(width: int
     shown_clocks = [line[0][0] for line in lines if "clock" in line[0][0]]
     assert len(shown_clocks) == 2
     assert all(line_width(line) <= width for line in lines if "clock" in line[0][0])
+    for seat, shown_clock in zip(seats, shown_clocks, strict=True):
+        assert shown_clock.split()[-3] in (seat.name, seat.label), "a name is whole, or it is the label"
+    assert any(names[0] in shown_clock for shown_clock in shown_clocks) == (width > 34)
     reason = "minimax:depth=12345678 wins by four in a row on the board"
     over = replace(match, seats=seats, outcome="second", termination="rules", reason=reason)
     text = [line[0][0] for line in search_lines(over, 100.0, ASCII, width=width)]
     if width >= 34:
         assert reason in " ".join(part.strip() for part in text)
         assert all(cell_len(part) <= width for part in text if "wins" in part or "row" in part)
+
+
+@pytest.mark.parametrize("width", [62, 120])
+def test_the_header_of_a_replay_names_both_bots(shown_store: Path, width: int) -> None:
+    async def look(pilot: Pilot[None], app: Dashboard) -> tuple[str, str]:
+        await press(pilot, "3", "enter")
+        screen = app.screen
+        assert isinstance(screen, ReplayScreen)
+        assert screen.match is not None
+        recorded = screen.match.recorded
+        first, second = recorded.labels if width < 80 else recorded.bots
+        return f"{first} (X) v {second} (O)", screen_lines(app)[0]
+
+    who, header = shown(watch(shown_store), look, (width, 24))
+    assert who in header
 
 
 def test_screen_7_names_bots_whole(tmp_path: Path) -> None:

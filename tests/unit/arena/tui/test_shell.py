@@ -210,6 +210,23 @@ def test_lag_counts_from_the_second_batch() -> None:
     assert lag is None or lag > 0
 
 
+def test_lag_is_that_of_the_newest_event_not_of_later_tables() -> None:
+    app = sample_app()
+
+    async def look(pilot: Pilot[None]) -> tuple[float | None, float | None]:
+        await settle(pilot)
+        app.clock = lambda: 200.25
+        app.latest = replace(app.model, newest_t=200.0)
+        app.paint()
+        of_event = app.lag
+        app.clock = lambda: 240.0
+        app.latest = replace(app.model, facts={**app.model.facts, "trend": []})
+        app.paint()
+        return of_event, app.lag
+
+    assert piloted(app, look) == (0.25, 0.25)
+
+
 def test_the_header_leaves_out_what_matters_least() -> None:
     class Headed(Bare):
         @override

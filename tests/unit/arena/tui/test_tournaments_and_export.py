@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,8 @@ from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, FormField, Push
 from arena.tui.widgets.output_panel import OutputPanel
+from arena.watching.feed import FeedUpdate
+from arena.watching.tournament_list import read_tournaments
 from arena_db.store import Store
 from dashboard import settle
 from stores import add_cup
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
+    from arena.live.tournament_views import TournamentRow
     from arena.tui.screens.dashboard import Dashboard
+    from arena.watching.query import Query
+    from arena.watching.query_answers import Empty, Rows
 
 
 def test_tournaments_are_listed_and_watched(shown_store: Path) -> None:
@@ -87,6 +93,91 @@ def test_another_tournament_can_be_watched(shown_store: Path, monkeypatch: pytes
         assert "standings duel" in seen(app)
 
     shown(watch(shown_store), act)
+
+
+def test_a_tournament_that_is_still_read_is_not_said_to_be_empty(
+    shown_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent(Brief):
+        def poll(self) -> FeedUpdate:
+            return FeedUpdate(is_last=True)
+
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Silent)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "up", "enter")
+        text = seen(app)
+        for fact in ("LOADING o duel", " loading ...", " computing ratings ..."):
+            assert fact in text, fact
+        for untrue in ("WAITING", "nothing is planned", "no boards", "0/0", "seq 0"):
+            assert untrue not in text, untrue
+        await press(pilot, "2")
+        assert "computing ratings ..." in seen(app)
+
+    shown(watch(shown_store), act)
+
+
+def test_the_cursor_stays_when_a_question_closes(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7", "up", "D")
+        assert isinstance(app.screen, ConfirmScreen)
+        await press(pilot, "n")
+        screen = app.screen
+        assert isinstance(screen, TournamentsScreen)
+        assert screen.table.current is not None
+        assert screen.table.current.name == "duel", "not the watched one: the next command is for this one"
+
+    shown(watch(shown_store), act)
+
+
+def test_the_cursor_goes_to_another_watched_tournament_unless_the_user_has_moved_it(
+    shown_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_read = threading.Event()
+    may_read.set()
+
+    def read_late(query: Query, **options: bool) -> Rows[list[TournamentRow]] | Empty:
+        while query.is_wanted() and not may_read.wait(0.01):
+            pass
+        return read_tournaments(query, **options)
+
+    monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen.read_tournaments", read_late)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7")
+        screen = app.screen
+        assert isinstance(screen, TournamentsScreen)
+        names = {row.name: row.id for row in map(screen.table.row, range(screen.table.num_rows))}
+
+        async def come_back(name: str, *keys: str) -> str:
+            await app.attach(names[name], name)
+            await settle(pilot)
+            may_read.clear()
+            await pilot.press("7", *keys)
+            may_read.set()
+            await settle(pilot)
+            assert screen.table.current is not None
+            return screen.table.current.name
+
+        assert await come_back("duel") == "duel"
+        assert await come_back("spring") == "spring"
+        assert await come_back("duel", "up", "down") == "spring", "where the user has left it"
+
+    shown(watch(shown_store), act)
+
+
+def test_a_store_that_is_gone_has_no_number_of_tournaments(shown_store: Path, tmp_path: Path) -> None:
+    path = tmp_path / "arena.db"
+    shutil.copy(shown_store, path)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        path.unlink()
+        await press(pilot, "7")
+        assert "tournaments 0" not in seen(app)
+        assert "is gone" in seen(app)
+
+    shown(watch(path), act)
 
 
 def test_the_form_shows_line_estimate_and_what_is_wrong(shown_store: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.errors import NotFoundError
+from arena.results.names import naming_of
 from arena.watching.places import MOST, read_place, search_places
 from arena.watching.query import Cancelled, NoStoreYet, Query
 from arena.watching.stored import opening_text, row_of, with_mistakes
@@ -64,6 +65,18 @@ def test_each_address_is_a_place(path: Path, case: tuple[str, str, str, str, str
     assert read_place(str(path), place.address) == place
     if kind == "match":
         assert bool(place.match) == ("no result" not in place.about)
+
+
+def test_a_label_that_screens_show_finds_its_bot(path: Path) -> None:
+    specs = ("mcts:playouts=20", "mcts:playouts=50")
+    with Store.open(path) as store:
+        bots = [bot("mcts", spec=spec, identity=digest(spec)) for spec in specs]
+        seats = [Entrant(seat=n, label=each.spec, bot=each, limit="") for n, each in enumerate(bots)]
+        newest = store.tournaments.add(new_tournament(name="budgets"), seats, plan(2, 2))
+        labels = naming_of(store, newest).seats
+    for spec, label in labels.items():
+        assert "~" not in label, "digits of an identity were always found"
+        assert [place.address for place in search(path, label)] == [spec]
 
 
 def test_bots_of_one_spec_and_one_with_the_name_of_a_tournament_have_digits(path: Path) -> None:

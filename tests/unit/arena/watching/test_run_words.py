@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from arena.live.events import RunState, make_event
 from arena.live.tournament_views import STATES
 from arena.live.views import LiveView, ProgressView
-from arena.watching.feed import NOBODY, Health, Model
+from arena.watching.feed import NOBODY, FeedUpdate, Health, Model, advance, awaited
 from arena.watching.run_words import awaited_words, run_words
 from live_samples import played
 
@@ -42,6 +43,17 @@ def test_what_is_waited_for(state: str, reason: str, words: str) -> None:
 def test_nothing_is_waited_for_while_a_match_is_played() -> None:
     assert awaited_words(model(plays=True), NOW) == ""
     assert awaited_words(model(), NOW).startswith("No match to show")
+
+
+def test_a_tournament_that_is_still_read_is_not_said_to_be_empty() -> None:
+    model = awaited("cup 1")
+    assert run_words(model, NOW) == ("LOADING", "")
+    assert awaited_words(model, NOW) == "This tournament is being loaded."
+    assert advance(model, FeedUpdate(health=Health())).is_awaited
+    assert not advance(model, FeedUpdate(view=LiveView())).is_awaited
+    assert not advance(
+        model, FeedUpdate(events=(make_event(1, RunState(state="running", planned=2, done=0), t=1.0),))
+    ).is_awaited
 
 
 def test_a_run_that_nobody_plays_is_not_live() -> None:
