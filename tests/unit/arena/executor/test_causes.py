@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from typing import TYPE_CHECKING
@@ -121,7 +122,7 @@ def test_what_an_adapter_says_itself_is_not_told_twice(tmp_path: Path) -> None:
 def test_a_script_that_starts_a_program_is_refused_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check and preflight, which a match begins with, say the same."""
+    """Check and preflight, which a match begins with, say the same, but for the pipe that they miss first."""
     tier = strongest_usual_tier()
     shim = write(tmp_path / "shims" / "python3", '#!/bin/sh\nexec /opt/pyenv exec python3 "$@"\n')
     bot = write(tmp_path / "bot.py", "pass")
@@ -130,7 +131,9 @@ def test_a_script_that_starts_a_program_is_refused_with_the_way_out(
     said = refusal(f"{shim} {bot}")
     assert f"{sentence}, as in cmd=" in said or f"{sentence}, whose folder must be on PATH" in said
     (check,) = run_kit(str(Spec("exec", {"cmd": f"{shim} {bot}"})), "tic-tac-toe", 0.2)
-    assert (check.passed, check.detail) == (False, said)
+    assert not check.passed
+    ends = re.compile("closed its (in|out)put")
+    assert ends.sub("", check.detail) == ends.sub("", said)
     runs = write(tmp_path / "run.sh", "#!/bin/sh\npython3 bot.py\n")
     for cmd in (str(runs), f"sh {runs}"):
         assert f"run.sh is a script that starts another program, which {tier} forbids; name" in refusal(cmd)

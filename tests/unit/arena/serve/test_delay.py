@@ -66,7 +66,8 @@ class Played:
         """Look with the hub until tables are made; return the wall."""
         for _ in range(60):
             self.hub.step()
-            self.now += 0.1
+            # A minute: tables that took much CPU on a busy machine are not made again for seconds.
+            self.now += 1.0
         found = self.hub.snapshot(WALL)
         assert found is not None
         return found

@@ -67,7 +67,9 @@ def write(folder: Path, *, added: int) -> None:
 
 
 def load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401 # numba has no types
-    """Give `outer` as a fresh process has it."""
+    """Return `outer` as a fresh process has it."""
+    # Bytecode knows its source by size and second, which two versions here share.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     compiling._stamp.cache_clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # a process keeps it
     modules: dict[str, Any] = {}
     for name in ("callee", "caller"):
