@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.games.solver.connect_four_solver import ConnectFourSolver
+from arena.games.solver.solved import UNKNOWN, Solved, Worth
 from arena_bots import random as random_bot
 from arena_bots import solver
 from arena_plugins.conformance import assert_conforms, check_bot
@@ -71,6 +72,15 @@ def test_a_best_action_is_played_also_where_nothing_is_known_of_the_others(
         assert found[result.action].merit == top
         assert result.value == top[0]
     assert num_lost > 10
+
+
+def test_an_unknown_action_is_preferred_to_a_known_loss() -> None:
+    state = after(CONNECT_FOUR, (0, 0))
+    actions = {action: UNKNOWN if action == 5 else Worth(-1, 4) for action in state.legal_actions}
+    candidates = solver._candidates  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    assert list(candidates(state, Solved(UNKNOWN, actions, 1, is_complete=False))) == [5]
+    actions[6] = Worth(0, 40)
+    assert list(candidates(state, Solved(UNKNOWN, actions, 1, is_complete=False))) == [6]
 
 
 def test_it_tells_the_line_to_the_end() -> None:

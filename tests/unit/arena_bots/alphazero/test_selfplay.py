@@ -77,3 +77,20 @@ def test_long_endings_are_proven_without_the_net() -> None:
         player = SelfPlay(game, WaveNet(7), plan.play, 8)
         asked.append(player.go_on(WaveNet(7), player.lanes, np.random.default_rng(1)).asked)
     assert asked[1] < 0.8 * asked[0]
+
+
+def test_with_puct_the_share_of_visits_is_learnt() -> None:
+    player, _ = played("connect-four", search="puct", moves=1)
+    counts = 4 * player.lanes.policies[:, 0]
+    assert np.abs(counts - counts.round()).max() < 1e-5
+    assert (counts.sum(axis=1).round() == 4).all()
+
+
+@pytest.mark.parametrize(
+    ("noise", "least", "most"), [(0, 0, 0), (0.25, 1, LANES // 3), (1, LANES // 4, LANES)]
+)
+def test_with_puct_noise_plays_what_was_not_visited(noise: float, least: int, most: int) -> None:
+    player, _ = played("connect-four", search="puct", moves=1, noise=noise)
+    lanes = player.lanes
+    visits = lanes.policies[np.arange(LANES), 0, lanes.actions[:, 0]]
+    assert least <= (visits == 0).sum() <= most
