@@ -131,19 +131,25 @@ def test_it_says_what_each_is_and_has_commands_too(shown_store: Path) -> None:
     after(app, act)
 
 
-def test_enter_waits_for_what_the_text_finds(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = dashboard(shown_store)
-    may_find = threading.Event()
-
-    def is_open() -> bool:
-        return isinstance(app.screen, CommandPalette)
+@pytest.fixture
+def may_find(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Return what the search for places waits for."""
+    event = threading.Event()
 
     def search_late(query: Query, text: str) -> list[Place]:
-        while query.is_wanted() and not may_find.wait(0.01):
+        while query.is_wanted() and not event.wait(0.01):
             pass
         return search_places(query, text)
 
     monkeypatch.setattr("arena.tui.screens.palette_search.search_places", search_late)
+    return event
+
+
+def test_enter_waits_for_what_the_text_finds(shown_store: Path, may_find: threading.Event) -> None:
+    app = dashboard(shown_store)
+
+    def is_open() -> bool:
+        return isinstance(app.screen, CommandPalette)
 
     async def act(pilot: Pilot[None]) -> None:
         await press(pilot, "ctrl+p")
@@ -159,16 +165,8 @@ def test_enter_waits_for_what_the_text_finds(shown_store: Path, monkeypatch: pyt
     after(app, act)
 
 
-def test_enter_is_forgotten_when_the_text_changes(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enter_is_forgotten_when_the_text_changes(shown_store: Path, may_find: threading.Event) -> None:
     app = dashboard(shown_store)
-    may_find = threading.Event()
-
-    def search_late(query: Query, text: str) -> list[Place]:
-        while query.is_wanted() and not may_find.wait(0.01):
-            pass
-        return search_places(query, text)
-
-    monkeypatch.setattr("arena.tui.screens.palette_search.search_places", search_late)
 
     async def act(pilot: Pilot[None]) -> None:
         await press(pilot, "ctrl+p")
