@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import platformdirs
 from msgspec import MsgspecError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from arena_db.backend.places import Place
     from arena_db.store import Store
+
+_TOLD_MS: Final = 1_500
+"""Milliseconds of waiting for a locked store after which the user is told."""
 
 
 def home() -> Path:
@@ -138,9 +141,46 @@ def open_store(
 
         if create and not read_only:
             _make_usual_folder(place)
-        opened = Store.open(place, read_only=read_only, fast=fast, create=create, busy_ms=busy_ms)
+        with _wait_told(place, busy_ms):
+            opened = Store.open(place, read_only=read_only, fast=fast, create=create, busy_ms=busy_ms)
         with opened as store, damage_told(store):
             yield store
+
+
+@contextmanager
+def _wait_told(place: Place, busy_ms: int) -> Generator[None]:
+    """Warn if a `with` block that opens a store takes long because another process has locked it."""
+    if busy_ms <= _TOLD_MS:
+        yield
+        return
+    from threading import Timer
+
+    timer = Timer(_TOLD_MS / 1000, _warn_if_locked, (place, busy_ms // 1000))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def _warn_if_locked(place: Place, wait_s: int) -> None:
+    import logging
+
+    from arena_db.errors import DatabaseError, LockedError
+    from arena_db.store import Store
+
+    try:
+        # Opening may also take long because an old store is upgraded.
+        Store.open(place, read_only=True, create=False, busy_ms=100).close()
+    except LockedError:
+        logging.getLogger(__name__).warning(
+            "%s is locked by another process; waiting up to %d s for it", place, wait_s
+        )
+    except DatabaseError:
+        # The caller gets the same error.
+        return
 
 
 @contextmanager

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread, Timer, current_thread
+from threading import enumerate as enumerate_threads
+from typing import TYPE_CHECKING, TypedDict
 
 import platformdirs
 import pytest
 
 from arena import home
 from arena.errors import ConfigError, StoreError
+from arena_db.backend.sqlite.engine import find_driver
 from arena_db.errors import LockedError
+from arena_db.store import Store
 from children import modules_after
 from stores import add_cup
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from arena_db.backend.places import Place
+
+
+class _OpenOptions(TypedDict, total=False):
+    """Options of `Store.open` by name."""
+
+    read_only: bool
+    fast: bool
+    create: bool
+    busy_ms: int
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +111,58 @@ def save_too_much(path: Path) -> None:
     with home.open_store(str(path)) as store:
         cup = add_cup(store)
         store.matches.save([replace(cup.match(1), number=99)])
+
+
+@pytest.mark.sqlite("a reader on a server waits for no lock")
+def test_a_locked_store_is_told_while_waiting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with home.open_store(str(path), fast=True) as store:
+        add_cup(store)
+    monkeypatch.setattr(home, "_TOLD_MS", 10)
+    lock = find_driver().module.connect(path, isolation_level=None, check_same_thread=False)
+    lock.execute("PRAGMA locking_mode = EXCLUSIVE")
+    lock.execute("BEGIN EXCLUSIVE")
+
+    class Unlocking(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.append(record.getMessage())
+            lock.close()
+
+    told: list[str] = []
+    handler = Unlocking()
+    logging.getLogger(home.__name__).addHandler(handler)
+    try:
+        with home.open_store(str(path), read_only=True) as store:
+            assert len(store.tournaments.newest()) == 1
+    finally:
+        logging.getLogger(home.__name__).removeHandler(handler)
+    assert told == [f"{path} is locked by another process; waiting up to 30 s for it"]
+
+
+@pytest.mark.sqlite("a reader on a server waits for no lock")
+def test_a_store_that_opens_slowly_is_not_said_to_be_locked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = str(tmp_path / "a.db")
+    with home.open_store(path, fast=True) as store:
+        add_cup(store)
+    asked: list[Thread] = []
+    usual = Store.open
+
+    def slow(location: str | Place, **options: Unpack[_OpenOptions]) -> Store:
+        if isinstance(current_thread(), Timer):
+            asked.append(current_thread())
+        else:
+            for thread in enumerate_threads():
+                if isinstance(thread, Timer):
+                    thread.join()
+        return usual(location, **options)
+
+    monkeypatch.setattr(home, "_TOLD_MS", 10)
+    monkeypatch.setattr(Store, "open", slow)
+    with home.open_store(path, read_only=True):
+        assert len(asked) == 1
+    assert caplog.records == []
 
 
 def test_importing_it_loads_no_database(tmp_path: Path) -> None:
