@@ -75,6 +75,8 @@ def display_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         # Before the command, because the store's modules load the event loop, too.
         if display.has_screen:
             load_without_openssl()
+            # Before a thread allocates.
+            _share_one_heap()
         return command(*arguments, display=display, **options)
 
     with_options = as_one("display", DisplayOptions)(with_display)
@@ -133,6 +135,7 @@ def run_app(app: Dashboard) -> None:
     Raises:
         Exit: the dashboard failed; carries its status.
     """
+    # Commands without display options have not done so.
     _share_one_heap()
     # Everything is imported by now, and a process that looks for garbage rarely keeps much of it.
     collect_as_usual()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import TYPE_CHECKING, cast
+
+import pytest
 
 from arena.cli.screen_options import run_app
 from children import modules_after
@@ -19,6 +22,30 @@ import asyncio, hashlib, hmac
 assert asyncio.run(asyncio.sleep(0, 7)) == 7
 assert hashlib.sha256(b"").hexdigest().startswith("e3b0c442")
 assert hmac.new(b"key", b"text", "sha256").hexdigest().startswith("6afa9046")
+"""
+
+HEAPS = """
+import re, threading
+import click
+from arena.cli import screen_options
+
+screen_options.has_screen = lambda: True
+
+@click.command
+@click.option("--plain", is_flag=True)
+@screen_options.display_options
+def command(display):
+    kept = []
+    thread = threading.Thread(target=lambda: kept.extend(bytearray(5000) for _ in range(100)))
+    thread.start()
+    thread.join()
+
+command.main([], standalone_mode=False)
+# Beside the main heap, each heap of glibc's malloc begins at a multiple of 64 MiB, and what it does not use
+# yet is inaccessible.
+maps = open("/proc/self/maps").read()
+maps = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) rw-p .*\\n\\2-[0-9a-f]+ ---p", maps, re.M)
+assert [first for first, _ in maps if int(first, 16) % (64 << 20) == 0] == []
 """
 
 
@@ -49,3 +76,8 @@ def test_a_dashboard_looks_for_garbage_as_often_as_python_does() -> None:
     finally:
         gc.set_threshold(*before)
     assert app.found == 700
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="heaps are glibc's")
+def test_threads_of_a_command_with_a_screen_share_its_heap(tmp_path: Path) -> None:
+    modules_after(HEAPS, tmp_path)
