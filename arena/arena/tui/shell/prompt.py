@@ -129,6 +129,8 @@ class PromptScreen(ModalScreen[Filled | None]):
         if missing or at + 1 < len(keys):
             following = missing[0] if missing and at + 1 == len(keys) else keys[min(at + 1, len(keys) - 1)]
             self.query_one(f"#input-{following}").focus()
+            if following in missing and not answers[keys[at]]:
+                self.query_one("#equals", Static).update(Text(f"\n{following} is needed"))
         else:
             self.dismiss(answers)
 

@@ -241,8 +241,10 @@ class _Frame:
         return right(_number(value, self._y_max - self._y_min), _AXIS)
 
     def axis(self, name: str, line: str) -> list[Line]:
-        low = _number(self._x_min, self._x_max - self._x_min)
-        high = _number(self._x_max, self._x_max - self._x_min)
+        ends = self._x_min, self._x_max
+        # Numbers of matches have no decimals, however few they are.
+        span = _WHOLE if all(float(end).is_integer() for end in ends) else ends[1] - ends[0]
+        low, high = (_number(end, span) for end in ends)
         gap = max(1, self._columns - len(low) - len(high))
         return [
             ((" " * _AXIS + "+" + line * self._columns, "dim"),),

@@ -85,8 +85,11 @@ def test_a_bot_is_withdrawn_from_any_event_and_another_disqualified(field: Path)
         await press(pilot, "7", "L", *"rand")
         assert "what it played counts" in seen(app)
         assert "arena entrants withdraw" in seen(app)
-        await press(pilot, "right", "enter", "enter")
+        await press(pilot, "right", "enter")
+        assert "is needed" not in seen(app), "the reason is asked for next"
+        await press(pilot, "enter")
         assert isinstance(app.screen, PromptScreen), "it has to have a reason"
+        assert "reason is needed" in seen(app)
         await press(pilot, *"weak", "enter")
         await settle(pilot)
         assert "random left spring; what it played counts" in seen(app)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from textual import events
 from textual.geometry import Region
 
+from arena.live.table_views import Point, Series
 from arena.live.views import LiveView, MoveView
 from arena.tui.text import clip, clip_pair, fit, join, left, line_width, merge, right, safe
 from arena.tui.widgets.board_cells import short_count
@@ -326,6 +327,21 @@ def test_charts_without_data_and_without_room_are_empty() -> None:
         assert any("* only" in line for line in lines_of(chart))
 
     piloted(app, act)
+
+
+@pytest.mark.parametrize(
+    ("ends", "labels"), [((2, 3), ["2", "3"]), ((2, 40), ["2", "40"]), ((0.5, 1), ["0.50", "1.00"])]
+)
+def test_a_chart_counts_matches_without_decimals(ends: tuple[float, float], labels: list[str]) -> None:
+    chart = LineChart("rating over matches")
+
+    async def act(pilot: Pilot[None]) -> None:
+        chart.styles.width, chart.styles.height = 60, 8
+        chart.show([Series("bot", tuple(Point(x, 1500) for x in ends))])
+        await pilot.pause()
+        assert lines_of(chart)[-2].replace("|", "").replace("│", "").split() == labels
+
+    piloted(Host(chart), act)
 
 
 def test_text_is_measured_in_cells() -> None:
