@@ -230,7 +230,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         note = f"{self.note}: " if self.note else ""
         least = "at least " if self.is_least else ""
         if self.matches is None:
-            return f"{self.note}; {self.workers} matches at once{self._rate()}"
+            matches = "match" if self.workers == 1 else "matches"
+            return f"{self.note}; {self.workers} {matches} at once{self._rate()}"
         start = f"{note}{least}{self.matches} matches, {self.workers} at once"
         if self.seconds is None:
             return f"{start}, duration unknown: there is neither a clock nor a stored match"

@@ -140,15 +140,19 @@ class StoreFeed:
 
     def _what_is_new(self, store: Store) -> FeedUpdate | None:
         version = store.data_version()
-        if version != self._version:
-            # Before the read, so that a commit during it is found at the next poll.
-            self._version = version
-            self._facts_are_due = True
-            batch = self._following(store)
-            if batch is not None:
-                return batch
+        is_changed = version != self._version
+        self._facts_are_due = self._facts_are_due or is_changed
+        # Before the events: while matches end faster than polls come, each poll finds events.
         if self._facts_are_due and self._clock() - self._facts_at >= self._facts_pause:
             batch = self._tables(store)
+            if batch is not None:
+                # The events without waiting.
+                self._version = _UNKNOWN if is_changed else self._version
+                return batch
+        if is_changed:
+            # Before the read, so that a commit during it is found at the next poll.
+            self._version = version
+            batch = self._following(store)
             if batch is not None:
                 return batch
         before = self._health

@@ -55,7 +55,7 @@ _FIELDS: Final = (
     ("nodes", "none", "Search nodes a move; a playout counts as one."),
     ("openings", "auto", "auto:plies=,balance= or file:PATH or none."),
     ("concurrency", "0: cores - 1", "Matches at once; 0 is one fewer than there are cores."),
-    ("name", "rr-N and the like", "What it is called."),
+    ("name", "rr-N and the like; a ladder needs one", "What it is called."),
     ("more", "", "Further options, as on the command line: --max-time 600 --srand 7"),
 )
 """Key, default and help."""
@@ -152,6 +152,9 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             return
         if isinstance(found, Estimate):
             self._tell(found.text)
+        elif not found and not self.line():
+            # The line of the command already says why.
+            self._tell("")
         else:
             self._tell(found or f"! {trouble}", "dim" if found else "alert")
 

@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from arena.errors import ConfigError
 from arena.live.tournament_views import Estimate, TournamentForm, command_line
@@ -118,3 +119,4 @@ def test_an_estimate_says_what_decides_how_many_there_are() -> None:
     assert ladder.text == f"it plays until it is stopped; 3 matches at once, about 30 a minute ({known})"
     unknown = Estimate(matches=None, workers=3, seconds=6.0, is_bound=True, note="it plays on")
     assert unknown.text == "it plays on; 3 matches at once"
+    assert replace(unknown, workers=1).text == "it plays on; 1 match at once"

@@ -1,4 +1,4 @@
-"""Tables of a feed that has little of a core: they wait while an event is played, not when it ends."""
+"""When a feed makes its tables: while matches end all the time, and when it has little of a core."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from arena.live.events import RunState, kind_of, pack
+from arena.watching.feed import advance
 from arena.watching.store_feed import StoreFeed
 from arena_db.owner import current_owner
+from arena_db.records import LiveEvent
 from arena_db.store import Store
 from feeds import drain
 from stores import Cup, add_cup
@@ -52,4 +55,32 @@ def test_the_last_tables_of_an_event_that_stops_are_made_at_once(
     held.tournaments.set_state(1, "stopped")
     held.leases.release()
     assert games_of(drain(feed, model)) == 4, "none is any more"
+    feed.close()
+
+
+def test_tables_follow_while_each_look_finds_new_events(running: Store) -> None:
+    held = running.claim(1, current_owner())
+    assert held is not None
+    record = running.tournaments.find(1)
+    assert record is not None
+    cup = Cup(record, running.tournaments.entrants(1), running.plans.planned(1))
+    seconds = itertools.count()
+    feed = StoreFeed(str(running.path), 1, clock=lambda: float(next(seconds)))
+    model = drain(feed)
+    games: list[int] = []
+    seen: list[int] = []
+    for number in range(1, 13):
+        held.matches.save([cup.match(number)])
+        state = RunState(state="running", planned=12, done=number, name="rr-1", workers=2)
+        body = LiveEvent(
+            tournament=1, number=None, ply=0, kind=kind_of(state), payload=pack(state), t=100.0 + number
+        )
+        held.events.append([body])
+        batch = feed.poll()
+        assert batch is not None
+        model = advance(model, batch)
+        games.append(games_of(model) // 2)
+        seen.append(model.view.progress.done)
+    assert games[-1] >= 8, f"the tables are of {games} matches"
+    assert seen[-1] >= 8, f"the events are of {seen} matches"
     feed.close()
