@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from textual.app import App, ComposeResult
+    from textual.message import Message
     from textual.pilot import Pilot
     from textual.widget import Widget
 
@@ -90,6 +91,20 @@ class Host(LookApp):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield from self._hosted
+
+
+class Heard(Host):
+    """Remembers the messages of its widgets."""
+
+    def __init__(self, *widgets: Widget) -> None:
+        super().__init__(*widgets)
+        self.heard: list[Message] = []
+
+    def on_matrix_selected(self, message: Message) -> None:
+        self.heard.append(message)
+
+    on_row_list_selected = on_row_list_moved = on_matrix_selected
+    on_small_board_opened = on_timeline_sought = on_matrix_selected
 
 
 def lines_of(widget: Widget) -> list[str]:

@@ -105,10 +105,11 @@ class MatrixScreen(ArenaScreen):
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
         view, event = model.facts.get("matrix"), model.facts.get("event")
-        if isinstance(view, MatrixView):
-            self._labels = dict(zip(view.names, view.labels, strict=True))
-            self._view = _narrowed(view, self.filter_text)
-            self.query_one(Matrix).show(self._view)
+        # Without a tournament there is none.
+        view = view if isinstance(view, MatrixView) else MatrixView()
+        self._labels = dict(zip(view.names, view.labels, strict=True))
+        self._view = _narrowed(view, self.filter_text)
+        self.query_one(Matrix).show(self._view)
         has_bracket = isinstance(event, EventTables) and bool(event.bracket)
         if isinstance(event, EventTables) and has_bracket:
             rows = [

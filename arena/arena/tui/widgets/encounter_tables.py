@@ -72,7 +72,10 @@ class Matrix(Panel, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__("matrix", id=id, classes=classes)
-        self._view = MatrixView()
+        # Until the first one is shown, nobody knows whether there are matches.
+        self._view = MatrixView(doing="reading results ...")
+        self._widths: dict[tuple[Mode, bool], int] = {}
+        """Column widths of the current crosstable, by content, without and with numbers of matches."""
         self.mode: Mode = "score"
         """The content of cells."""
         self._row = self._column = 0
@@ -81,6 +84,7 @@ class Matrix(Panel, can_focus=True):
         """Show another crosstable."""
         is_larger = len(view.labels) != len(self._view.labels)
         self._view = view
+        self._widths.clear()
         self._row = min(self._row, max(0, len(view.labels) - 1))
         self._column = min(self._column, max(0, len(view.labels) - 1))
         self.refresh(layout=is_larger)
@@ -98,7 +102,8 @@ class Matrix(Panel, can_focus=True):
     @override
     def draw(self, width: int, height: int) -> list[Line]:
         what = {"score": "score %", "wdl": "W-D-L", "elo": "Elo difference"}[self.mode]
-        self.title = f"matrix  (row {what} v column, {self._view.games_text})"
+        games = f", {self._view.games_text}" if self._view.labels else ""
+        self.title = f"matrix  (row {what} v column{games})"
         self.note = self.describe(self._row, self._column) if self.has_focus else ""
         return super().draw(width, height)
 
@@ -108,13 +113,12 @@ class Matrix(Panel, can_focus=True):
         if not labels:
             return [((f" {self._view.doing or 'no matches yet'}", "dim"),)]
         cell_width = self._cell_width(width)
+        has_count = self._has_counts(width)
         rows, columns = self._shown(width, height)
         heads = "".join(right(self._rank(column), cell_width - 1) + " " for column in columns)
         lines: list[Line] = [((" " * self._head + heads, "dim"),)]
         for row in rows:
-            cells = tuple(
-                self._cell(row, column, cell_width, has_count=self._has_counts(width)) for column in columns
-            )
+            cells = tuple(self._cell(row, column, cell_width, has_count=has_count) for column in columns)
             name = f" {right(self._rank(row), self._rank_width)} {labels[row]}"
             lines.append(((left(name, self._head), ""), *cells))
         return lines
@@ -137,13 +141,17 @@ class Matrix(Panel, can_focus=True):
         return self._text_width(has_count=self._has_counts(width))
 
     def _text_width(self, *, has_count: bool) -> int:
-        texts = (
-            self._cell_text(cell, has_count=has_count)
-            for row in self._view.cells
-            for cell in row
-            if cell is not None
-        )
-        return max(_WIDTHS[self.mode], self._rank_width + 2, 1 + max(map(cell_len, texts), default=0))
+        key = self.mode, has_count
+        if key not in self._widths:
+            texts = (
+                self._cell_text(cell, has_count=has_count)
+                for row in self._view.cells
+                for cell in row
+                if cell is not None
+            )
+            widest = 1 + max(map(cell_len, texts), default=0)
+            self._widths[key] = max(_WIDTHS[self.mode], self._rank_width + 2, widest)
+        return self._widths[key]
 
     def _has_counts(self, width: int) -> bool:
         """Return whether cells include the number of matches: only if all columns fit with it."""

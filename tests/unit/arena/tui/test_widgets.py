@@ -15,7 +15,6 @@ from arena.tui.text import clip, clip_pair, fit, join, left, line_width, merge, 
 from arena.tui.widgets.board_cells import short_count
 from arena.tui.widgets.canvas import Canvas
 from arena.tui.widgets.charts import EvalChart, LineChart, RatingPlot
-from arena.tui.widgets.encounter_tables import Matrix
 from arena.tui.widgets.large_board import LargeBoard
 from arena.tui.widgets.moves import MoveList, Timeline
 from arena.tui.widgets.row_list import RowList
@@ -23,29 +22,13 @@ from arena.tui.widgets.small_board import SHORT_TERMINATIONS, SmallBoard, short_
 from arena.tui.widgets.standings_table import StandingsTable
 from arena_plugins.contract import Termination
 from arena_plugins.thoughts import Thoughts
-from dashboard import Host, lines_of, lines_over_time, matrix, piloted, standings
+from dashboard import Heard, Host, lines_of, lines_over_time, piloted, standings
 from live_samples import played
 
 if TYPE_CHECKING:
-    from textual.message import Message
     from textual.pilot import Pilot
-    from textual.widget import Widget
 
     from arena.live.views import Mark
-
-
-class Heard(Host):
-    """Remembers the messages of its widgets."""
-
-    def __init__(self, *widgets: Widget) -> None:
-        super().__init__(*widgets)
-        self.heard: list[Message] = []
-
-    def on_matrix_selected(self, message: Message) -> None:
-        self.heard.append(message)
-
-    on_row_list_selected = on_row_list_moved = on_matrix_selected
-    on_small_board_opened = on_timeline_sought = on_matrix_selected
 
 
 def test_only_lines_that_changed_are_painted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,65 +190,6 @@ def test_lists_move_by_keys_wheel_and_click() -> None:
     opened = [message.row for message in app.heard if type(message) is RowList.Selected]
     assert opened == [1, 1]
     assert table.row(1).name == "mm5"
-
-
-def test_the_matrix_moves_changes_and_opens() -> None:
-    table = Matrix()
-    app = Heard(table)
-
-    async def act(pilot: Pilot[None]) -> None:
-        table.show(matrix())
-        table.focus()
-        await pilot.press("enter", "right", "l", "down", "enter", "left", "h", "k", "up")
-        assert table.cursor == (0, 0)
-        await pilot.click(table, offset=(14, 5))
-        assert table.cursor == (3, 0)
-        assert "td v az: 0% of 100, 0-0-100" in lines_of(table)[-1]
-        await pilot.press("c")
-        assert any("67-0-33*" in line for line in lines_of(table))
-        await pilot.press("c")
-        assert any("+68*" in line for line in lines_of(table))
-        await pilot.press("c")
-        assert table.mode == "score"
-
-    piloted(app, act)
-    assert [(getattr(m, "row", 0), getattr(m, "column", 0)) for m in app.heard] == [(1, 2)], (
-        "not the diagonal"
-    )
-
-
-def test_bots_of_equal_strength_are_no_minus_apart() -> None:
-    table = Matrix()
-
-    async def act(pilot: Pilot[None]) -> None:
-        view = matrix()
-        even = tuple(
-            tuple(None if cell is None else replace(cell, elo=-0.3) for cell in line) for line in view.cells
-        )
-        table.show(replace(view, cells=even))
-        table.focus()
-        await pilot.press("c", "c")
-        text = "\n".join(lines_of(table))
-        assert "+0" in text
-        assert "-0" not in text
-
-    piloted(Heard(table), act)
-
-
-def test_a_matrix_that_does_not_fit_follows_its_cursor() -> None:
-    table = Matrix()
-    table.styles.width, table.styles.height = 24, 5
-    app = Host(table)
-
-    async def act(pilot: Pilot[None]) -> list[str]:
-        table.show(matrix())
-        table.focus()
-        await pilot.press(*["right"] * 5, *["down"] * 4)
-        return lines_of(table)
-
-    lines = piloted(app, act)
-    assert lines[1].split()[1:-1] == ["5", "6"], "columns are headed by places in the standings"
-    assert "keras" in lines[3]
 
 
 def test_timelines_of_any_length() -> None:
