@@ -118,3 +118,27 @@ def test_a_matrix_that_is_not_read_yet_is_not_empty() -> None:
         assert "no matches yet" in "\n".join(lines_of(table))
 
     piloted(Host(table), act)
+
+
+def test_columns_grow_with_their_numbers() -> None:
+    table = Matrix()
+    table.styles.width = 60
+
+    async def act(pilot: Pilot[None]) -> None:
+        view = matrix()
+        await pilot.pause()
+        table.show(view)
+        table.focus()
+        await pilot.press("c")
+        cells = tuple(
+            tuple(
+                None if cell is None else replace(cell, games=30000, wins=10000, draws=10000, losses=10000)
+                for cell in line
+            )
+            for line in view.cells
+        )
+        table.show(replace(view, cells=cells))
+        await pilot.pause()
+        assert "10000-10000-10000" in "\n".join(lines_of(table))
+
+    piloted(Host(table), act)
