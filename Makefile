@@ -83,6 +83,7 @@ lease-trials: $(VENV)/.installed-test
 # a thousand slots cost the coordinator and the scheduler.
 cluster-trials: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/cluster_trials.py
+	$(BIN)/python benchmarks/cluster_trials.py --postgres --trainings 0 --partitions 0
 	$(BIN)/python benchmarks/cluster_speed.py
 	$(BIN)/python benchmarks/thousand_slots.py
 

@@ -10,29 +10,29 @@ import argparse
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from namespaces import DEADLINE_S, SCHEDULER, Lab, listeners, wait_for
 
 from arena_db.errors import DatabaseError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
+from postgres_servers import Databases, PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
-    from typing import Self
 
 _INSIDE = "ARENA_TRIALS_INSIDE"
-_LAB = "10.99.0.1"
-_PORT = 8786
-_DEADLINE_S = 300.0
 _GONE_S = 5.0
 """Seconds within which everything that a killed process started must have ended."""
 _OPTIONS = ("--game", "tic-tac-toe", "--srand", "7", "--nodes", "100")
@@ -61,12 +61,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100, help="rounds of the tournament, two matches each")
     parser.add_argument("--isolation", default="auto")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--postgres", action="store_true", help="play in databases of a server of its own")
     arguments = parser.parse_args()
     if not os.environ.get(_INSIDE):
-        command = ["unshare", "-Urn", sys.executable, *sys.argv]
-        sys.exit(subprocess.call(command, env=os.environ | {_INSIDE: "1"}))  # noqa: S603 - this program
+        sys.exit(_inside(is_on_server=arguments.postgres))
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
         trials = Trials(lab, arguments.rounds, arguments.isolation, random.Random(arguments.seed))  # noqa: S311
+        if arguments.postgres:
+            trials.databases = Databases(os.environ[_INSIDE])
         if arguments.kills or arguments.partitions:
             trials.compare()
         for number in range(arguments.kills * len(_VICTIMS)):
@@ -80,83 +82,19 @@ def main() -> None:
     sys.exit(any(figures[key] for key in FAILURES))
 
 
-class Lab:
-    """A machine with a scheduler, and others that are each connected to it by a virtual wire."""
-
-    def __init__(self, folder: Path) -> None:
-        """Make the network and the keys; no process of the arena runs yet."""
-        self.folder = folder
-        self._stack = ExitStack()
-        self.names = ("pc1", "pc2")
-        self.spaces: dict[str, int] = {}
-
-    def __enter__(self) -> Self:
-        """Connect the machines."""
-        _ip("link", "set", "lo", "up")
-        _ip("addr", "add", f"{_LAB}/32", "dev", "lo")
-        for number, name in enumerate(self.names, 1):
-            holder = self._stack.enter_context(_process(["unshare", "-n", "sleep", "inf"]))
-            self.spaces[name] = holder.pid
-            _wait_for(lambda pid=holder.pid: _space(pid) != _space(os.getpid()), "no namespace")
-            _ip("link", "add", name, "type", "veth", "peer", "name", "lab", "netns", str(holder.pid))
-            _ip("addr", "add", f"10.99.{number}.1/30", "dev", name)
-            _ip("link", "set", name, "up")
-            for words in (
-                ("link", "set", "lo", "up"),
-                ("addr", "add", f"10.99.{number}.2/30", "dev", "lab"),
-                ("link", "set", "lab", "up"),
-                ("route", "add", _LAB, "via", f"10.99.{number}.1"),
-            ):
-                subprocess.run([*self._inside(name), "ip", *words], check=True)  # noqa: S603 - our own
-        self.arena("cluster", "keys", "lab", *self.names).wait()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End the processes that hold the namespaces."""
-        self._stack.close()
-
-    def cut(self, name: str, *, is_up: bool) -> None:
-        """Disconnect the wire of a machine, or connect it again."""
-        _ip("link", "set", name, "up" if is_up else "down")
-        if is_up:
-            # Disconnecting the wire also removed its route.
-            command = [*self._inside(name), "ip", "route", "replace", _LAB, "via", self._gate(name)]
-            subprocess.run(command, check=False)  # noqa: S603 - our own
-
-    def arena(self, *words: str, machine: str = "") -> subprocess.Popen[str]:
-        """Start a command of the arena on a machine, by default on the scheduler's."""
-        own = self.folder / (machine or "lab")
-        (own / "tmp").mkdir(parents=True, exist_ok=True)
-        own_environment = {"ARENA_HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}
-        cache = os.environ.get("ARENA_CACHE") or str(self.folder / "cache")
-        return subprocess.Popen(  # noqa: S603 - our own code
-            [*self._inside(machine), sys.executable, "-m", "arena", *words],
-            cwd=self.folder,
-            env=os.environ | own_environment | {"ARENA_CACHE": cache},
-            stdout=subprocess.DEVNULL,
-            stderr=(own / "errors.log").open("a"),
-            text=True,
-            start_new_session=True,
-        )
-
-    def start_scheduler(self) -> subprocess.Popen[str]:
-        """Start the scheduler and wait until it listens."""
-        process = self.arena("cluster", "start", "--bind", f"{_LAB}:{_PORT}", "--keys", "lab.key")
-        _wait_for(lambda: f"{_LAB}:{_PORT}" in _listeners(), "the scheduler does not listen")
-        return process
-
-    def start_worker(self, name: str) -> subprocess.Popen[str]:
-        """Start the worker of a machine, with one slot."""
-        return self.arena("worker", ADDRESS, "--keys", f"{name}.key", "--slots", "1", machine=name)
-
-    def _gate(self, name: str) -> str:
-        return f"10.99.{self.names.index(name) + 1}.1"
-
-    def _inside(self, name: str) -> list[str]:
-        return ["nsenter", "-t", str(self.spaces[name]), "-n"] if name else []
-
-
-ADDRESS = f"tls://{_LAB}:{_PORT}"
+def _inside(*, is_on_server: bool) -> int:
+    """Run this program among network namespaces, beside a database server that is reached by its socket."""
+    server = PostgresServer(durable=True) if is_on_server else None
+    if server is not None:
+        # Only this user exists within the namespaces.
+        server.folder.chmod(0o755)
+    try:
+        command = ["unshare", "-Urn", sys.executable, *sys.argv]
+        inside = "1" if server is None else server.url("postgres")
+        return subprocess.call(command, env=os.environ | {_INSIDE: inside})  # noqa: S603 - this program
+    finally:
+        if server is not None:
+            server.close()
 
 
 class Trials:
@@ -165,6 +103,8 @@ class Trials:
     def __init__(self, lab: Lab, rounds: int, isolation: str, chance: random.Random) -> None:
         """Prepare the trials; nothing is played yet."""
         self.figures: Counter[str] = Counter()
+        self.databases: Databases | None = None
+        """Of a server, for the stores; if None, they are files."""
         self._lab, self._chance = lab, chance
         self._plan = [
             "match",
@@ -192,8 +132,8 @@ class Trials:
             began = time.monotonic()
             self._hold(DASK)
             self._whole_s = time.monotonic() - began
-            others = [place for place in _listeners() if not place.startswith(("127.", "[::1]"))]
-            self.figures["open_ports"] += others != [f"{_LAB}:{_PORT}"]
+            others = [place for place in listeners() if not place.startswith(("127.", "[::1]"))]
+            self.figures["open_ports"] += others != [SCHEDULER]
 
     def kill(self, victim: str) -> None:
         """Kill one process at a random moment of a run, then let the run continue."""
@@ -266,11 +206,13 @@ class Trials:
     def _hold(self, words: Sequence[str], strike: Callable[[], bool] | None = None) -> None:
         """Play the tournament to its end with one disturbance, and compare its results."""
         self._num += 1
-        store = self._lab.folder / f"{self._num}.db"
-        command = [*self._plan, *words, "--quiet", "--db", str(store)]
+        store = str(self._lab.folder / f"{self._num}.db")
+        if self.databases is not None:
+            store = self.databases.url(self.databases.make())
+        command = [*self._plan, *words, "--quiet", "--db", store]
         process = self._lab.arena(*command)
         if strike is not None:
-            _wait_for(lambda: process.poll() is not None or rows(store), "no match is stored")
+            wait_for(lambda: process.poll() is not None or rows(store), "no match is stored")
             with suppress(subprocess.TimeoutExpired):
                 process.wait(self._chance.uniform(0, self._whole_s / 2))
             self.figures["in_play"] += process.poll() is None
@@ -313,10 +255,10 @@ class Trials:
                 os.kill(pid, signal.SIGKILL)
 
 
-DASK = ("--executor", f"dask:{ADDRESS}", "--keys", "lab.key")
+DASK = ("--executor", f"dask:tls://{SCHEDULER}", "--keys", "lab.key")
 
 
-def rows(store: Path) -> list[Row]:
+def rows(store: str) -> list[Row]:
     """Return number, outcome, actions, seeds and hash of every match that is done."""
     with suppress(DatabaseError), Store.open(store, read_only=True) as opened:
         found = opened.matches.newest(MatchFilter(rated_only=False), limit=1_000_000)
@@ -328,42 +270,13 @@ def rows(store: Path) -> list[Row]:
     return []
 
 
-def _ip(*words: str) -> None:
-    subprocess.run([shutil.which("ip") or "ip", *words], check=True)  # noqa: S603 - our own
-
-
-@contextmanager
-def _process(command: Sequence[str]) -> Generator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(command) as process:  # noqa: S603 - our own
-        yield process
-        process.kill()
-
-
 def _status(process: subprocess.Popen[str]) -> int:
     """Return the exit status of a process, which is killed if it takes too long."""
     try:
-        return process.wait(_DEADLINE_S)
+        return process.wait(DEADLINE_S)
     except subprocess.TimeoutExpired:
         process.kill()
         return process.wait()
-
-
-def _space(pid: int) -> str:
-    return str(Path(f"/proc/{pid}/ns/net").readlink())
-
-
-def _wait_for(is_true: Callable[[], object], what: str) -> None:
-    ends_at = time.monotonic() + _DEADLINE_S
-    while not is_true():
-        if time.monotonic() > ends_at:
-            raise TimeoutError(what)
-        time.sleep(0.05)
-
-
-def _listeners() -> list[str]:
-    """Return the addresses on which processes of this machine listen."""
-    said = subprocess.run(["ss", "-Hltn"], capture_output=True, text=True, check=True).stdout  # noqa: S607
-    return [line.split()[3] for line in said.splitlines()]
 
 
 def _children(pid: int) -> list[int]:
