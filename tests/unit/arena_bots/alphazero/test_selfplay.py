@@ -43,6 +43,19 @@ def test_matches_begin_with_random_moves_that_end_none(spec: str) -> None:
             assert not state.is_terminal
 
 
+@pytest.mark.parametrize("spec", ["connect-four", "tic-tac-toe"])
+def test_no_random_action_ends_a_match(spec: str) -> None:
+    game = make(spec)
+    _, matches = played(spec, random_plies=60, random_chance=1, moves=20)
+    assert len(matches) >= LANES
+    for actions in matches:
+        state = game.initial_state()
+        for action in actions:
+            # Illegal or after the end, this raises.
+            state = state.child(action)
+        assert state.is_terminal
+
+
 def test_nothing_is_learnt_of_an_opening() -> None:
     player, matches = played("connect-four", opening_plies=24, moves=30)
     assert matches

@@ -1,13 +1,27 @@
-"""Schedules of sequential halving."""
+"""Sequential halving: its schedules, and the actions that remain."""
 
 from __future__ import annotations
 
 from collections import Counter
+from math import ceil, log, log2
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from arena.games.kernels.layout import words_of
+from arena_bots.search.lockstep.forest import Rule
+from arena_bots.search.lockstep.search import LockstepSearch, LockstepSettings
 from arena_bots.search.lockstep.selecting import DONE, schedule, schedules
+from game_samples import make
+from plain_trees import PlainTree, WaveNet, random_states
+
+if TYPE_CHECKING:
+    from arena.games.k_in_a_row import KInARowState
+
+GUMBEL = Rule(is_gumbel=True, c_puct=0.0, cautious=False)
+SIMULATIONS = 48
+"""Whole rounds in each phase with 4 or 8 actions, so all that remain have the same number of visits."""
 
 
 @pytest.mark.parametrize("considered", [2, 3, 5, 7, 16])
@@ -40,3 +54,70 @@ def test_two_actions_are_left_to_the_end() -> None:
         visited = Counter(schedule(considered, 60))
         # The last two actions have had every number of visits but the last.
         assert min(visited[count] for count in range(max(visited))) >= 2
+
+
+def halved(tree: PlainTree, gumbel: list[float], considered: int) -> int:
+    """Search by algorithm 1 of Danihelka et al. (2022), with sets of actions; return the chosen action."""
+    priors = tree.root.priors
+    logits = {action: gumbel[action] + log(prior) for action, prior in priors.items()}
+    left = sorted(logits, key=lambda action: -logits[action])[:considered]
+    phases = ceil(log2(len(left)))
+    used = 0
+    while used < SIMULATIONS:
+        for _ in range(max(1, SIMULATIONS // (phases * len(left)))):
+            for action in left:
+                tree.step(action)
+            used += len(left)
+        scores = tree.root.scores(GUMBEL)
+        # The noise is the same in every phase; sigma(q) is part of the scores.
+        left.sort(key=lambda action: -(gumbel[action] + scores[action]))
+        left = left[: max(2, len(left) // 2)]
+    return left[0]
+
+
+@pytest.mark.parametrize(("spec", "considered"), [("connect-four", 4), ("gomoku:k=4,size=6", 8)])
+def test_the_actions_with_the_best_noise_logits_and_values_remain(spec: str, considered: int) -> None:
+    game = make(spec)
+    states = [state for state in random_states(game, 40, seed=4) if len(state.history) < 9]
+    trees = [PlainTree(state, WaveNet(game.num_actions), GUMBEL) for state in states]
+    wide = [tree for tree in trees if tree.root.proof is None and len(tree.root.priors) >= considered]
+    assert len(wide) >= 4
+    search = planted([tree.root.state for tree in wide])
+    noise = np.random.default_rng(2).gumbel(size=(len(wide), game.num_actions)).astype(np.float32)
+    wanted = schedules(np.full(len(wide), considered), np.full(len(wide), SIMULATIONS))
+    for number in range(SIMULATIONS):
+        firsts = search.halve(noise, wanted[:, number].copy())
+        search.step(search.is_open, firsts)
+    chosen = search.halve(noise, search.results().visits.max(axis=1).astype(np.int32))
+    compared = 0
+    for lane, tree in enumerate(wide):
+        best = halved(tree, noise[lane].tolist(), considered)
+        if tree.root.proof is not None:
+            continue
+        compared += 1
+        visits = dict.fromkeys(range(game.num_actions), 0) | tree.root.visits
+        assert search.results().visits[lane].tolist() == list(visits.values())
+        assert chosen[lane] == best
+    assert compared >= 4
+
+
+def planted(states: list[KInARowState]) -> LockstepSearch:
+    game = states[0].game
+    search = LockstepSearch(
+        game, WaveNet(game.num_actions), LockstepSettings(GUMBEL, lanes=len(states), nodes=SIMULATIONS + 2)
+    )
+    words = [words_of(state) for state in states]
+    own, opp = (np.array([pair[side] for pair in words], np.uint64) for side in (0, 1))
+    search.plant(own, opp, np.array([state.last for state in states], np.uint64))
+    return search
+
+
+def test_without_values_an_action_is_drawn_by_its_prior() -> None:
+    """The largest sum of logit and Gumbel noise is a draw from the policy (Gumbel, 1954)."""
+    game = make("connect-four")
+    search = planted([game.initial_state()] * 4000)
+    noise = np.random.default_rng(3).gumbel(size=(4000, 7)).astype(np.float32)
+    drawn = np.bincount(search.halve(noise, np.zeros(4000, np.int32)), minlength=7)
+    priors = search.forest.prior[0, 0].astype(np.float64)
+    # A chi-square with six degrees of freedom exceeds 22.5 once in a thousand times.
+    assert (((drawn - 4000 * priors) ** 2) / (4000 * priors)).sum() < 22.5

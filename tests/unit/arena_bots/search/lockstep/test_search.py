@@ -10,11 +10,13 @@ import pytest
 from arena.games.kernels.layout import words_of
 from arena_bots.search.lockstep.forest import DRAW, NOWHERE, UNKNOWN, Rule
 from arena_bots.search.lockstep.search import LockstepSearch, LockstepSettings
+from brute_force import Known, truth
 from game_samples import make
 from plain_trees import PlainTree, WaveNet, random_states
 
 if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARowState
+    from arena_plugins.contract import State
 
 GAMES = ("connect-four", "gomoku:k=4,size=6")
 PUCT = Rule(is_gumbel=False, c_puct=1.5, cautious=False)
@@ -60,6 +62,28 @@ def test_it_is_the_plain_search(spec: str, rule: Rule) -> None:
         assert found.policy[lane].sum() == pytest.approx(1, abs=1e-5)
         value = tree.root.value() if tree.root.proof is None else tree.root.proof
         assert found.values[lane] == pytest.approx(value, abs=1e-4)
+
+
+@pytest.mark.parametrize("rule", [PUCT, GUMBEL])
+def test_what_is_proven_is_the_result_of_perfect_play(rule: Rule) -> None:
+    """A node is a draw only when no child can be better, so open children must be closed first."""
+    game = make("tic-tac-toe")
+    states = [game.initial_state(), *random_states(game, 30, seed=6)]
+    search = planted("tic-tac-toe", states, rule, nodes=600)
+    known: Known = {}
+    # The improved policy may stay with a proven draw for ever, so not every root is proven.
+    for _ in range(400):
+        search.step(search.is_open)
+    assert (~search.is_open).sum() > len(states) / 2
+    forest = search.forest
+    for lane, state in enumerate(states):
+        reached: list[tuple[int, State]] = [(0, state)]
+        while reached:
+            node, position = reached.pop()
+            if (proof := int(forest.proof[lane, node])) != UNKNOWN:
+                assert DRAW - proof == truth(position, known).outcome
+            children = forest.child[lane, node].tolist()
+            reached += [(child, position.child(action)) for action, child in enumerate(children) if child]
 
 
 @pytest.mark.parametrize("spec", GAMES)
