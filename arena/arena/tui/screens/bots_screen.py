@@ -144,7 +144,10 @@ class BotsScreen(ArenaScreen):
         problems = f", with problems {num_bad}" if num_bad else ""
         title = f"bots {len(view.rows)}{problems}{trying}{self.filter_note}"
         nothing = "no bot matches the filter; esc clears it" if self.filter_text else "no bot is installed"
+        before = self.table.current
         self.table.show(rows, title=title, nothing=nothing)
+        if before is not None:
+            self.table.stay_on(before.name, [row.name for row in rows])
         self._go_to_wanted(rows)
         if self._child is None:
             self._describe()

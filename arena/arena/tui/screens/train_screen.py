@@ -218,9 +218,7 @@ class TrainScreen(ArenaScreen):
             nothing = "no run matches the filter; esc clears it"
         table.show(rows, title=f"runs {len(message.rows)}, live {live}{self.filter_note}", nothing=nothing)
         if before is not None:
-            places = [place for place, row in enumerate(rows) if row.name == before.name]
-            if places:
-                table.go_to(places[0], tell=False)
+            table.stay_on(before.name, [row.name for row in rows])
         self._marked &= {row.name for row in message.rows}
         if message.asked == self._asked() or not message.asked.run:
             self._charts = message.charts

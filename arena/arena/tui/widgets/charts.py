@@ -28,8 +28,6 @@ _NOTE = 3
 """Width of the edges beside a note in a frame, beyond the two of the frame, in cells."""
 _TICK = 4
 """Plies from one label to the next."""
-_LARGE = 100_000
-"""Labels from this value on have an exponent."""
 _SMALL, _TINY = 0.1, 0.01
 """Ranges below which two decimals, and three, are too few."""
 _WHOLE = 10
@@ -253,13 +251,16 @@ class _Frame:
 
 
 def _number(value: float, span: float) -> str:
-    """Format a number of an axis in at most five cells, with enough digits to tell its ends apart."""
-    if abs(value) >= _LARGE:
-        return f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
-    if span >= _WHOLE:
-        return f"{value:.0f}"
-    text = f"{value:.{2 if span >= _SMALL else 3}f}"
-    return text if span >= _TINY and len(text) <= _AXIS else f"{value:.0e}".replace("e-0", "e-")
+    """Format a number of an axis in at most five cells; if they fit, with digits that tell its ends apart."""
+    if abs(value) < _TINY and span < _TINY:
+        text = f"{value:.0e}".replace("e-0", "e-")
+        # A negative number below 1e-9 is 0 on any axis that has room for nothing smaller.
+        return text if len(text) <= _AXIS and value else "0"
+    most = 0 if span >= _WHOLE else 2 if span >= _SMALL else 3
+    texts = (f"{value:.{decimals}f}" for decimals in range(most, -1, -1))
+    exponent = f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+    # Decimals that do not fit are left out from the right: a number that is cut is another number.
+    return next((text for text in texts if len(text) <= _AXIS), exponent)
 
 
 def _place_name(names: list[str], row: int, name: str) -> None:

@@ -81,14 +81,25 @@ class Matrix(Panel, can_focus=True):
         self._row = self._column = 0
 
     def show(self, view: MatrixView) -> None:
-        """Show another crosstable."""
+        """Show another crosstable; the cursor stays on its two bots, unless it is in the first corner."""
         is_larger = len(view.labels) != len(self._view.labels)
+        before = self._view.names
         self._view = view
         self._widths.clear()
+        # The order is that of the ratings and may change; enter must open the encounter that was chosen.
+        if self._row or self._column:
+            self._row = self._place_in(view, self._row, before)
+            self._column = self._place_in(view, self._column, before)
         self._row = min(self._row, max(0, len(view.labels) - 1))
         self._column = min(self._column, max(0, len(view.labels) - 1))
         self.refresh(layout=is_larger)
         self.repaint()
+
+    @staticmethod
+    def _place_in(view: MatrixView, place: int, names: Sequence[str]) -> int:
+        """Return the place in a crosstable of the bot that had `place` in `names`; the same if it is gone."""
+        name = names[place]
+        return view.names.index(name) if name in view.names else place
 
     @property
     def cursor(self) -> tuple[int, int]:

@@ -22,15 +22,13 @@ class MatchColumn(msgspec.Struct, frozen=True):
 
 
 def _took(milliseconds: int) -> str:
-    """Format the duration of a match: `340 ms`, `7.2 s`, `12 min`."""
+    """Format the duration of a match in at most seven cells: `340 ms`, `7.2 s`, `12 min`, `5.2 h`."""
     seconds = milliseconds / 1000
-    return (
-        f"{milliseconds} ms"
-        if seconds < 1
-        else f"{seconds:.1f} s"
-        if seconds < _LONG_S
-        else duration_text(seconds)
-    )
+    if seconds < 1:
+        return f"{milliseconds} ms"
+    if seconds < _LONG_S:
+        return f"{seconds:.1f} s"
+    return duration_text(seconds) if seconds < _HOURS_S else f"{seconds / 3600:.1f} h"
 
 
 COLUMNS: Sequence[MatchColumn] = (
@@ -51,6 +49,8 @@ COLUMNS: Sequence[MatchColumn] = (
 """In order; the last ones are left out first if there is no room."""
 _LONG_S = 90
 """Seconds from which tenths are not shown."""
+_HOURS_S = 89.5 * 60
+"""Seconds from which `duration_text` writes hours and minutes, which do not fit into the column."""
 ALWAYS = 4
 """Number of columns that are shown at any width."""
 SORTS = ("number", "date", "plies", "duration")

@@ -11,6 +11,8 @@ from typing_extensions import override
 from arena.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
 
     from arena.tui.text import Line
@@ -87,6 +89,19 @@ class RowList(Panel, can_focus=True):
         if tell and self._cursor != before:
             self.post_message(self.Moved(self, self._cursor))
         self.repaint()
+
+    def stay_on(self, key: str, keys: Sequence[str]) -> None:
+        """Move the cursor to the nearest row with this key, without a message, if there is one.
+
+        Rows arrive while a user looks at them: the next key must be directed at the row that was chosen.
+
+        Args:
+            key: what identifies the row at which the cursor was.
+            keys: the same for each of the rows that are shown now.
+        """
+        found = [place for place, each in enumerate(keys) if each == key]
+        if found:
+            self.go_to(min(found, key=lambda place: abs(place - self.cursor)), tell=False)
 
     @override
     def body(self, width: int, height: int) -> list[Line]:

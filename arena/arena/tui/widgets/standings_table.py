@@ -85,9 +85,11 @@ class StandingsTable(RowList):
         self._view = StandingsView()
 
     def show(self, view: StandingsView) -> None:
-        """Show other standings."""
+        """Show other standings; the cursor stays on its bot, but one on the leader stays on top."""
         is_longer = len(view.rows) != len(self._view.rows)
+        before = self._view.rows[self.cursor].name if self.cursor else ""
         self._view = view
+        self.stay_on(before, [row.name for row in view.rows])
         self.title = f"standings {view.title}".strip()
         self.refresh(layout=is_longer)
         self.repaint()
@@ -215,7 +217,9 @@ class PlacesTable(ColumnTable[RankedBot]):
         self, rows: Sequence[RankedBot], *, title: str | None = None, nothing: str | None = None
     ) -> None:
         is_longer = len(rows) != self.num_rows
+        before = "" if self.current is None or not self.cursor else self.current.place.name
         super().show(rows, title=title, nothing=nothing)
+        self.stay_on(before, [row.place.name for row in rows])
         self.refresh(layout=is_longer)
 
     @override

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from arena.live.reducer import reduce_all
+from arena.live.table_views import MatchRow, Point, Series
 from arena.live.views import LiveView, ProgressView
 from arena.results.brackets import BracketRow, count_decided, tie_texts
 from arena.tui.glyphs import ASCII
@@ -17,8 +18,10 @@ from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.confirm import ConfirmScreen
 from arena.tui.text import line_width, shorten
 from arena.tui.widgets.bars import progress_lines
+from arena.tui.widgets.charts import LineChart
+from arena.tui.widgets.match_columns import COLUMNS
 from arena_db.store import Store
-from dashboard import running_dashboard, screen_lines, settle
+from dashboard import Host, lines_of, piloted, running_dashboard, screen_lines, settle
 from live_samples import match_events
 from stores import add_cup, tamper
 from watching import press, seen, shown, watch
@@ -29,6 +32,66 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from arena.tui.screens.dashboard import Dashboard
+
+
+def axis_labels(low: float, high: float) -> list[str]:
+    """Return the labels of the vertical axis of a line between two values, from the top."""
+    chart = LineChart("values")
+    app = Host(chart)
+
+    async def look(pilot: Pilot[None]) -> list[str]:
+        chart.show([Series("line", (Point(0.0, low), Point(9.0, high)))])
+        await pilot.pause()
+        return [line[1:6].strip() for line in lines_of(chart)[1:-3]]
+
+    return [label for label in piloted(app, look) if label]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        *((-14.0, -5.5), (120.4, 124.0), (-124.0, -120.4), (1500.0, 1507.0), (-99_999.0, -99_900.0)),
+        *((99_990.0, 99_999.9), (0.5, 0.503), (-0.4, 0.6), (-1e-5, 4e-5), (-123_456.0, 123_456.0)),
+    ],
+)
+def test_a_number_of_an_axis_is_never_cut(low: float, high: float) -> None:
+    labels = axis_labels(low, high)
+    # Five cells hold at least one digit and an exponent; rounding to one digit changes 1.5 most, by a third.
+    wrong = max(abs(low), abs(high)) / 3
+    assert abs(float(labels[0]) - high) <= wrong
+    assert abs(float(labels[-1]) - low) <= wrong
+    values = list(map(float, labels))
+    assert values == sorted(values, reverse=True)
+
+
+def test_ends_of_an_axis_differ_where_digits_fit() -> None:
+    for low, high in ((-14.0, -5.5), (120.4, 124.0), (-124.0, -120.4), (1500.0, 1507.0), (0.5, 0.503)):
+        labels = axis_labels(low, high)
+        assert labels[0] != labels[-1], (low, high)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        *((999, "999 ms"), (1000, "1.0 s"), (89_900, "89.9 s"), (90_000, "2 min"), (5_369_000, "89 min")),
+        *((5_370_000, "1.5 h"), (36_000_000, "10.0 h"), (3_599_000_000, "999.7 h")),
+    ],
+)
+def test_the_duration_of_a_match_fits_into_its_column(milliseconds: int, text: str) -> None:
+    column = next(column for column in COLUMNS if column.key == "duration")
+    row = MatchRow(
+        stored=1,
+        number=1,
+        names=("a", "b"),
+        outcome="draw",
+        termination="rules",
+        plies=9,
+        t=0.0,
+        duration_ms=milliseconds,
+    )
+    assert column.write(row) == text
+    assert cell_len(text) <= column.width
+
 
 GOAL = "mcts:playouts=12000 is stronger: +110 Elo (95 %: 54 to 166) after 64 pairs"
 TIE = BracketRow(
