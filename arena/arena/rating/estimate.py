@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from arena.rating.pairs import Cells, Moments
     from arena.rating.sprt import Decision, EloModel, Hypotheses
 
-_FEWEST = 100
-"""Number of pairs from which the Brownian motion is close; shorter tests end only if the bots are far
-apart."""
+_FEWEST = 40
+"""Number of pairs from which the Brownian motion is close enough; shorter ends are mostly of bots far apart.
+
+With 100, tests of [0, 60] to [0, 100] nElo, which end after 40 to 180 pairs, held the truth in 91 % of runs
+and were 12 Elo off in the middle; with 20, intervals are wider and no better (500 runs each).
+"""
 _FAR_APART = 0.4
 """Excess of the observed mean over one half, in standard deviations of a pair, from which an end says little.
 
@@ -79,7 +82,7 @@ class SprtEnd:
         moments(self.cells)
         filled = moments([cell + _ADDED for cell in self.cells])
         deviation = math.sqrt(filled.variance)
-        # So few pairs decide only between bots far apart, where stopping hardly biases the score.
+        # Of so few pairs, and between bots far apart, the score says more than the time of the end.
         if sum(self.cells) < _FEWEST or abs(filled.mean - 0.5) > _FAR_APART * deviation:
             return _plain(filled)
         motion = self._motion(filled)
@@ -99,7 +102,8 @@ class SprtEnd:
         low, high = low - away, high + away
         if self.decision is None:
             ratio = log_likelihood_ratio(self.cells, test.elo0, test.elo1, model=test.model)
-            level = ratio / (t1 - t0)
+            # A test that is stopped between two looks may be beyond a barrier; beyond it ends have no order.
+            level = max(low, min(high, ratio / (t1 - t0)))
         else:
             # A decided test is ordered by its time, so its level is the barrier at which it ended.
             level = high if self.decision == "H1" else low
