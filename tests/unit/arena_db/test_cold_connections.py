@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import func, select
 
+from arena_db.cold.thawing import load
 from arena_db.cold_connections import OpenedTournaments
 from arena_db.models import matches
 from arena_db.store import Store
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
+
+    from sqlalchemy import Connection
 
     from arena_db.cold.thawing import ColdTournament
 
@@ -74,3 +77,43 @@ def test_a_tournament_displaced_while_its_reader_waits_is_loaded_anew(store: Sto
         for each in connections:
             each.close()
     assert found == [0] * 8
+
+
+def test_those_read_last_stay_loaded(store: Store, path: Path) -> None:
+    cups = [cup_of(store, "round-robin", 4 + number) for number in range(5)]
+    for cup in cups:
+        assert store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO) is not None
+    colds = store.cold.tournaments()
+    with Store.open(path, read_only=True) as viewer:
+        opened = OpenedTournaments(viewer._access.backend)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its connections
+        for cold in (*colds[:4], colds[0], colds[4]):
+            assert num_in(opened, cold) == cold.num_matches
+        assert [opened.is_loaded(cold) for cold in colds] == [True, False, True, True, True]
+        opened.close()
+
+
+def test_an_interrupted_load_leaves_no_tables_that_hide_stored_matches(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cup = cup_of(store, "round-robin", 4)
+    assert store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO) is not None
+    (cold,) = store.cold.tournaments()
+
+    def interrupted(connection: Connection, cold: ColdTournament) -> None:
+        load(connection, cold)
+        # What is not committed would be rolled back in the pool; an interrupt may come a moment later.
+        connection.commit()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("arena_db.cold_connections.load", interrupted)
+    with Store.open(path, read_only=True) as viewer:
+        backend = viewer._access.backend  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its pool is looked at below
+        opened = OpenedTournaments(backend)
+        with pytest.raises(KeyboardInterrupt):
+            num_in(opened, cold)
+        gc.collect()
+        with backend.engine.connect() as connection:
+            assert connection.scalar(select(func.count()).select_from(matches)) == 0
+        monkeypatch.undo()
+        assert num_in(opened, cold) == cold.num_matches, "the next reader loads it"
+        opened.close()

@@ -323,6 +323,14 @@ def test_a_repair_finds_nothing_wrong_where_all_matches_of_two_bots_are_void(sto
     assert store.integrity.check() == []
 
 
+def test_a_repair_does_not_call_sums_wrong_that_lag_behind_the_matches(store: Store) -> None:
+    store.matches.save(records(add_cup(store, num=NUM)))
+    told: list[str] = []
+    store.integrity.repair(told.append)
+    assert not [text for text in told if "sums" in text]
+    assert store.integrity.check() == []
+
+
 def test_a_repair_corrects_columns_too(store: Store) -> None:
     store.matches.save(records(add_cup(store, num=NUM)))
     right = sums(store.place)

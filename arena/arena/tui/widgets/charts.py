@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from arena.results.names import shortened
 from arena.tui.text import left, merge, right
-from arena.tui.widgets.panel import Panel
+from arena.tui.widgets.panel import NOTE_EDGES, Panel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +24,6 @@ _LABEL = 9
 """Width of the names at the right edge in cells, including the glyph."""
 _MARKED = 2
 """Width of the glyph before a name, in cells."""
-_NOTE = 3
-"""Width of the edges beside a note in a frame, beyond the two of the frame, in cells."""
 _TICK = 4
 """Plies from one label to the next."""
 _SMALL, _TINY = 0.1, 0.01
@@ -70,7 +68,7 @@ class EvalChart(Panel, can_focus=True):
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
-        self.note = _judge_note(self._judge, width - _NOTE)
+        self.note = _judge_note(self._judge, width - NOTE_EDGES)
         rows, columns = height - 1, width - _AXIS
         if rows < 2 or columns < 1:  # noqa: PLR2004 # 0 % and 100 %
             return []

@@ -21,6 +21,8 @@ _FRAME = 2
 """Cells that a frame takes from width and height."""
 _TITLE = 3
 """Cells of the upper edge besides the title."""
+NOTE_EDGES = 5
+"""Cells of the lower edge between its corners that a note leaves to the line and its brackets."""
 _LEAST = 1
 """Minimum number of these cells, for the mark of the focus."""
 
@@ -112,10 +114,10 @@ def _upper_edge(title: str, width: int, border: Border, style: str) -> Line:
 
 @lru_cache(maxsize=1024)
 def _lower_edge(note: str, width: int, border: Border, style: str) -> Line:
-    note = clip(note, width - 5)
+    note = clip(note, width - NOTE_EDGES)
     if not note:
         return ((border.bottom_left + border.top * width + border.bottom_right, style),)
-    rest = border.top * (width - 5 - cell_len(note))
+    rest = border.top * (width - NOTE_EDGES - cell_len(note))
     return (
         (f"{border.bottom_left}{border.top}[ ", style),
         (note, "title"),

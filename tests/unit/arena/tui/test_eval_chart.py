@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from arena.live.replay_views import Recorded, Replay
 from arena.tui.widgets.charts import EvalChart
 from arena_plugins.thoughts import Thoughts
@@ -18,25 +20,32 @@ def _side(cell: int) -> int:
     return (cell % 15 // 2 + cell // 15) % 2
 
 
-def test_the_name_of_a_judge_is_shortened_but_never_cut() -> None:
+@pytest.mark.parametrize(("judge", "short"), [("minimax:depth=123456", "minimax"), ("solver", "solver")])
+def test_the_name_of_a_judge_is_shortened_but_never_cut(judge: str, short: str) -> None:
     chart = EvalChart()
     app = Host(chart)
+    recorded = Recorded(
+        game="tic-tac-toe",
+        bots=("a", "b"),
+        actions=(0, 1),
+        thoughts=(Thoughts(value=0.0),) * 2,
+        outcome="draw",
+        termination="rules",
+        judge=judge,
+    )
 
-    async def act(pilot: Pilot[None]) -> str:
-        recorded = Recorded(
-            game="tic-tac-toe",
-            bots=("a", "b"),
-            actions=(0, 1),
-            thoughts=(Thoughts(value=0.0),) * 2,
-            outcome="draw",
-            termination="rules",
-            judge="minimax:depth=123456",
-        )
+    async def act(pilot: Pilot[None]) -> dict[int, str]:
         chart.show(Replay(recorded), 1)
-        await pilot.pause()
-        return lines_of(chart)[-1]
+        edges: dict[int, str] = {}
+        for width in range(18, 34):
+            chart.styles.width = width
+            await pilot.pause()
+            edges[width] = lines_of(chart)[-1]
+        return edges
 
-    assert "[ * minimax ]" in piloted(app, act)
+    for width, edge in piloted(app, act).items():
+        full = f"+-[ * {judge} ]"
+        assert edge.startswith(full if len(full) < width else f"+-[ * {short} ]"), width
 
 
 def test_a_long_eval_chart_shows_the_ply_that_is_looked_at() -> None:

@@ -13,6 +13,7 @@ from arena.live.table_views import MatchRow, Point, Series
 from arena.live.views import LiveView, ProgressView
 from arena.results.brackets import BracketRow, count_decided, tie_texts
 from arena.tui.glyphs import ASCII
+from arena.tui.screens.board_texts import replay_header
 from arena.tui.screens.focus_panel import search_lines
 from arena.tui.screens.replay_screen import ReplayScreen
 from arena.tui.shell.confirm import ConfirmScreen
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from arena.tui.screens.dashboard import Dashboard
+    from arena.watching.one_match import OneMatch
 
 
 def axis_labels(low: float, high: float) -> list[str]:
@@ -162,13 +164,44 @@ def test_a_clock_is_never_cut_and_the_end_of_a_match_takes_more_lines(width: int
     assert all(line_width(line) <= width for line in lines if "clock" in line[0][0])
     for seat, shown_clock in zip(seats, shown_clocks, strict=True):
         assert shown_clock.split()[-3] in (seat.name, seat.label), "a name is whole, or it is the label"
-    assert any(names[0] in shown_clock for shown_clock in shown_clocks) == (width > 34)
     reason = "minimax:depth=12345678 wins by four in a row on the board"
     over = replace(match, seats=seats, outcome="second", termination="rules", reason=reason)
     text = [line[0][0] for line in search_lines(over, 100.0, ASCII, width=width)]
     if width >= 34:
         assert reason in " ".join(part.strip() for part in text)
         assert all(cell_len(part) <= width for part in text if "wins" in part or "row" in part)
+
+
+def test_a_name_beside_a_clock_is_whole_where_it_fits() -> None:
+    (match,) = reduce_all(LiveView(), match_events("connect-four", ["4", "4"])).matches.values()
+    seats = tuple(replace(seat, name="mcts:playouts=12000", clock_ms=62_000) for seat in match.seats)
+    timed = replace(match, seats=seats)
+    for player in (0, 1):
+        wide = search_lines(timed, match.clock_t, ASCII, width=80)
+        whole = [line[0][0] for line in wide if "clock" in line[0][0]][player]
+        for width in (len(whole) - 1, len(whole)):
+            lines = search_lines(timed, match.clock_t, ASCII, width=width)
+            found = [line[0][0] for line in lines if "clock" in line[0][0]][player]
+            assert (found == whole) == (width == len(whole))
+
+
+def test_the_header_of_a_replay_names_bots_whole_where_they_fit(shown_store: Path) -> None:
+    async def look(pilot: Pilot[None], app: Dashboard) -> OneMatch:
+        await press(pilot, "3", "enter")
+        screen = app.screen
+        assert isinstance(screen, ReplayScreen)
+        assert screen.match is not None
+        return screen.match
+
+    match = shown(watch(shown_store), look)
+    first, second = match.recorded.bots
+    assert match.recorded.labels != match.recorded.bots
+    # Parts of rank 0 and the bots stay in every header: a blank before the first, two between them.
+    stays = [part for part in replay_header(match, ASCII, 200) if part.rank <= 1]
+    needed = len(" " + "  ".join(part.text for part in stays))
+    for width in range(needed - 3, needed + 3):
+        (who,) = [part.text for part in replay_header(match, ASCII, width) if part.rank == 1]
+        assert (who == f"{first} (X) v {second} (O)") == (width >= needed), width
 
 
 @pytest.mark.parametrize("width", [62, 120])

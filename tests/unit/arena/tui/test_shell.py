@@ -210,6 +210,25 @@ def test_lag_counts_from_the_second_batch() -> None:
     assert lag is None or lag > 0
 
 
+def test_the_first_events_that_are_read_have_no_lag() -> None:
+    """They are those of the past: a tournament of last week would lag by a week."""
+    app = sample_app()
+
+    async def look(pilot: Pilot[None]) -> tuple[float | None, float | None]:
+        await settle(pilot)
+        app.lag = None
+        app.model = app.latest = replace(app.model, newest_t=None)
+        app.clock = lambda: 5000.0
+        app.latest = replace(app.model, newest_t=100.0)
+        app.paint()
+        of_past = app.lag
+        app.latest = replace(app.model, newest_t=4999.5)
+        app.paint()
+        return of_past, app.lag
+
+    assert piloted(app, look) == (None, 0.5)
+
+
 def test_lag_is_that_of_the_newest_event_not_of_later_tables() -> None:
     app = sample_app()
 
